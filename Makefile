@@ -1,0 +1,51 @@
+# Everything from a fresh clone with Python 3.11+ and make. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: help demo test quick lint types tools bench docs pictures lock clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+$(VENV)/.ready: lock/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Discreet needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) -V 2>&1). Set PYTHON=…"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the environment (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r lock/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+env: $(VENV)/.ready ## the environment in .venv/
+
+demo: $(VENV)/.ready ## a census to play with
+	@$(BIN)/discreet demo --port $(PORT)
+
+tools: ## system packages the tests need (none so far)
+	@true
+
+lint: $(VENV)/.ready ## style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+test: $(VENV)/.ready tools lint ## lint, types and all tests
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+quick: $(VENV)/.ready lint ## lint, types and the fast tests, under 90 seconds
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+lock: ## write the pinned lock files anew (needs uv)
+	@mkdir -p lock
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate pyproject.toml -o lock/run.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate --all-extras pyproject.toml -o lock/dev.txt
+
+clean: ## remove what make made, the environment aside
+	@rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis var

@@ -1,0 +1,43 @@
+"""The three kinds of error a caller meets.
+
+What a caller reads names the thing, the rule, the value that broke it and the choices; it never
+contains a count of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DiscreetError(Exception):
+    """Anything this package raises on purpose."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A value given by the caller breaks a rule; the message says which, and what would do."""
+
+
+class QueryRefused(DiscreetError):
+    """A disclosure rule refuses the question; `code` names the rule."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class InternalError(DiscreetError, RuntimeError):
+    """Something this package promised did not hold; nothing is released."""
+
+
+def unknown(kind: str, name: str, choices: Iterable[str]) -> ParameterError:
+    """Return the error for a name that is not among the choices, with the nearest one suggested.
+
+    >>> str(unknown("variable", "agee", ["age", "sex"]))
+    "no variable 'agee'; did you mean 'age'? Choices: age, sex"
+    """
+    listed = list(choices)
+    near = get_close_matches(name, listed, n=1, cutoff=0.6)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    shown = ", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")
+    return ParameterError(f"no {kind} '{name}'; {hint}Choices: {shown or 'none'}")

@@ -1,0 +1,1 @@
+"""Protection methods: frozen, validated parameters that describe what they do."""

@@ -1,0 +1,30 @@
+"""A dimension of a table: one variable at one level, with its categories in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One axis of a table; `codes[i]` and `labels[i]` describe index i along it."""
+
+    variable: str
+    level: str
+    label: str
+    codes: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != len(self.labels):
+            raise ParameterError(
+                f"dimension '{self.level}' must have one label for each code. "
+                f"Got {len(self.codes)} codes and {len(self.labels)} labels."
+            )
+        if len(set(self.codes)) != len(self.codes):
+            raise ParameterError(f"dimension '{self.level}' must not repeat a code.")
+
+    def __len__(self) -> int:
+        return len(self.codes)
