@@ -1,0 +1,6 @@
+"""From a question to its true counts and key sums; one file an engine."""
+
+from discreet.tabulate.engine import Engine, TabulationStopped
+from discreet.tabulate.scan import ScanEngine
+
+__all__ = ["Engine", "ScanEngine", "TabulationStopped"]

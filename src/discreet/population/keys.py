@@ -1,0 +1,101 @@
+"""Record keys: the only randomness of keyed methods, a function of a secret and the record id.
+
+The secret lives in the store, outside its versions, and is kept when data are built again: fresh
+keys on the same data would be fresh noise, and fresh noise can be averaged away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+DEFAULT_MODULUS = 2**32
+_PERSON = b"discreet record\0"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Thirty-two secret bytes; never printed, never part of a release."""
+
+    value: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.value) != 32:
+            raise ParameterError("the secret must be 32 bytes; is the file damaged?")
+
+    @classmethod
+    def fresh(cls) -> Secret:
+        """Return a new secret from the system's randomness."""
+        return cls(secrets.token_bytes(32))
+
+    @classmethod
+    def read(cls, path: Path) -> Secret:
+        """Return the secret in a file, which nobody but its owner may read."""
+        mode = path.stat().st_mode & 0o777
+        if mode & 0o077:
+            raise ParameterError(
+                f"{path} must be readable by its owner only (mode 600). It has mode {mode:o}: "
+                f"others may have read the secret; if not, run chmod 600 {path}."
+            )
+        try:
+            return cls(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+        except ValueError:
+            raise ParameterError(f"{path} must hold 64 hexadecimal digits.") from None
+
+    def write(self, path: Path) -> None:
+        """Write the secret to a new file of mode 600, replacing an old one at once or not at all."""
+        fresh = path.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(self.value.hex() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+
+
+def digests(
+    secret: Secret, data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Return 64 bits of BLAKE2b(secret, id) for each id data[offsets[i]:offsets[i + 1]].
+
+    Notes: keyed BLAKE2b [Saarinen2015, §2.9] with a digest of 8 bytes, the secret as key and a
+    personalisation of its own; `hashlib.blake2b` gives the same.
+    """
+    from discreet.population.kernels import IV, blake2b_64
+
+    # Parameter block (§2.5): digest length 8, key length 32, fanout and depth 1; person in 6 and 7.
+    start = IV.copy()
+    start[0] ^= np.uint64(8 | 32 << 8 | 1 << 16 | 1 << 24)
+    start[6:] ^= np.frombuffer(_PERSON, np.uint64)
+    out = np.empty(len(offsets) - 1, np.uint64)
+    blake2b_64(start, np.frombuffer(secret.value, np.uint8), data, offsets, out)
+    return out
+
+
+def digest(secret: Secret, record: bytes) -> int:
+    """Return the digest of one id, by the standard library."""
+    hashed = hashlib.blake2b(record, digest_size=8, key=secret.value, person=_PERSON)
+    return int.from_bytes(hashed.digest(), "little")
+
+
+def record_keys(hashed: NDArray[np.uint64], modulus: int) -> NDArray[np.uint32]:
+    """Return keys below the modulus, uniform up to 1 part in 2^32."""
+    return (hashed % np.uint64(modulus)).astype(np.uint32)
+
+
+def check_modulus(modulus: object) -> int:
+    """Return the modulus if keys below it fit in four bytes."""
+    if not isinstance(modulus, int) or isinstance(modulus, bool) or not 2 <= modulus <= 2**32:
+        raise ParameterError(
+            "the modulus of record keys must be an integer between 2 and 4294967296. "
+            f"Got {modulus!r}."
+        )
+    return modulus

@@ -1,0 +1,209 @@
+"""What a population knows about its variables: categories, coarser levels, geography.
+
+Inside the program a category is its index; codes and labels are for people. The first level of a
+variable is its finest, and every other level maps each of its indices to one of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, unknown
+
+IDENTIFIER = re.compile(r"[a-z0-9_-]{1,64}")
+GEOGRAPHY = "geography"
+"""The id of the geography among the variables; its levels have ids of their own."""
+
+MAX_CATEGORIES = 65_535
+"""The most categories a code column can hold (two bytes); areas are not held in a column."""
+
+
+def identifier(text: object, what: str) -> str:
+    """Return the text if it can be an id, and complain by name otherwise."""
+    if not isinstance(text, str) or not IDENTIFIER.fullmatch(text):
+        raise ParameterError(
+            f"{what} must be 1 to 64 lower-case letters, digits, '_' or '-'. Got {text!r}."
+        )
+    return text
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One way of grouping a variable: its categories, and where each finest category goes.
+
+    `of[i]` is the category of this level that finest category i belongs to.
+    """
+
+    id: str
+    label: str
+    codes: tuple[str, ...]
+    labels: tuple[str, ...]
+    of: NDArray[np.uint32]
+
+    def __post_init__(self) -> None:
+        identifier(self.id, "the id of a level")
+        if len(self.codes) != len(self.labels) or len(set(self.codes)) != len(self.codes):
+            raise ParameterError(f"level '{self.id}' must have one label for each distinct code.")
+        if not self.codes:
+            raise ParameterError(f"level '{self.id}' must have at least one category.")
+        if len(self.of) and int(self.of.max()) >= len(self.codes):
+            raise ParameterError(f"level '{self.id}' maps to a category that it does not have.")
+        self.of.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The index of each code."""
+        return {code: i for i, code in enumerate(self.codes)}
+
+    def index(self, code: str) -> int:
+        """Return the index of a code, or complain with the choices."""
+        try:
+            return self.position[code]
+        except KeyError:
+            raise unknown(f"category of '{self.id}'", code, self.codes) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A variable with its levels, the finest first."""
+
+    id: str
+    label: str
+    levels: tuple[Level, ...]
+    definition: str = ""
+
+    def __post_init__(self) -> None:
+        identifier(self.id, "the id of a variable")
+        for level in self.levels:
+            if len(level.of) != len(self.finest):
+                raise ParameterError(
+                    f"level '{level.id}' must map each of the {len(self.finest)} categories of "
+                    f"'{self.id}'. It maps {len(level.of)}."
+                )
+
+    @property
+    def finest(self) -> Level:
+        """The level at which records are held."""
+        return self.levels[0]
+
+    @property
+    def is_geography(self) -> bool:
+        """Whether the levels are areas, each nested in the next."""
+        return self.id == GEOGRAPHY
+
+    def level(self, name: str) -> Level:
+        """Return a level by its id, or complain with the choices."""
+        for level in self.levels:
+            if level.id == name:
+                return level
+        raise unknown(f"level of '{self.id}'", name, (level.id for level in self.levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """The variables of a data set in their order; the geography, if there is one, is the last."""
+
+    id: str
+    title: str
+    unit: str
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        identifier(self.id, "the id of a data set")
+        names = [level.id for variable in self.variables for level in variable.levels]
+        names += [v.id for v in self.variables if v.id != v.finest.id]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ParameterError(f"ids must be unique in a data set. Given twice: {twice[0]}.")
+
+    @property
+    def geography(self) -> Variable | None:
+        """The geography, if there is one."""
+        return next((v for v in self.variables if v.is_geography), None)
+
+    @property
+    def columns(self) -> tuple[Variable, ...]:
+        """The variables that are held as code columns: all but the geography."""
+        return tuple(v for v in self.variables if not v.is_geography)
+
+    @cached_property
+    def _names(self) -> dict[str, tuple[Variable, Level]]:
+        return dict(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[str, tuple[Variable, Level]]]:
+        for variable in self.variables:
+            yield variable.id, (variable, variable.finest)
+            for level in variable.levels:
+                yield level.id, (variable, level)
+
+    def find(self, name: str, level: str | None = None) -> tuple[Variable, Level]:
+        """Return the variable and level that a name stands for (`age`, `age_band`, `la`)."""
+        if name not in self._names:
+            raise unknown("variable", name, self._names)
+        variable, found = self._names[name]
+        return variable, found if level is None else variable.level(level)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads back."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "unit": self.unit,
+            "variables": [
+                {
+                    "id": variable.id,
+                    "label": variable.label,
+                    "definition": variable.definition,
+                    "levels": [
+                        {
+                            "id": level.id,
+                            "label": level.label,
+                            "codes": level.codes,
+                            "labels": level.labels,
+                            "of": None if level is variable.finest else level.of.tolist(),
+                        }
+                        for level in variable.levels
+                    ],
+                }
+                for variable in self.variables
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Schema:
+        """Return the schema that `to_json` wrote."""
+        return cls(
+            data["id"],
+            data["title"],
+            data["unit"],
+            tuple(
+                Variable(
+                    v["id"],
+                    v["label"],
+                    tuple(
+                        Level(
+                            level["id"],
+                            level["label"],
+                            tuple(level["codes"]),
+                            tuple(level["labels"]),
+                            np.arange(len(level["codes"]), dtype=np.uint32)
+                            if level["of"] is None
+                            else np.array(level["of"], np.uint32),
+                        )
+                        for level in v["levels"]
+                    ),
+                    v["definition"],
+                )
+                for v in data["variables"]
+            ),
+        )

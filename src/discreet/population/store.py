@@ -1,0 +1,204 @@
+"""A store: versions of a population on disk, of which one is current.
+
+STORE/CURRENT                 the id of the current version, switched by one rename
+STORE/secret                  mode 600, kept over rebuilds
+STORE/versions/<id>/          written once, never changed
+    manifest.json             format, rows, modulus, the size and checksum of every file
+    schema.json               variables, levels, categories
+    codes.u8, codes.u16       a row of codes for each variable, records along it
+    keys.u32                  record keys (of a hypercube: the key sum of each of its cells)
+    counts.u32                of a hypercube: the count of each of its cells
+    areas.i64                 where the records of each smallest area begin; records are
+                              sorted by it, so an area of any level is one stretch of them
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.population.schema import Level, Schema, Variable
+
+FORMAT = 1
+_VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+
+
+def checksum(path: Path) -> str:
+    """Return the BLAKE2b checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames in a folder durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of versions; opening the store opens nothing in it."""
+
+    path: Path
+
+    @property
+    def versions(self) -> Path:
+        """The folder of versions."""
+        return self.path / "versions"
+
+    @property
+    def secret(self) -> Path:
+        """The file of the secret."""
+        return self.path / "secret"
+
+    def current(self) -> str | None:
+        """Return the id of the current version, or None where nothing was built yet."""
+        try:
+            name = (self.path / "CURRENT").read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return None
+        if not _VERSION_ID.fullmatch(name):
+            raise ParameterError(f"{self.path / 'CURRENT'} must name a version. Build again.")
+        return name
+
+    def switch(self, name: str) -> None:
+        """Make a version the current one, at once or not at all."""
+        fresh = self.path / "CURRENT.new"
+        with fresh.open("w", encoding="ascii") as file:
+            file.write(name + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self.path / "CURRENT")
+        sync_folder(self.path)
+
+    def list(self) -> list[str]:
+        """Return the ids of the finished versions, the newest last."""
+        if not self.versions.is_dir():
+            return []
+        return sorted(p.name for p in self.versions.iterdir() if not p.name.startswith("."))
+
+    def open(self) -> Version:
+        """Return the current version, its columns mapped."""
+        name = self.current()
+        if name is None:
+            raise ParameterError(
+                f"{self.path} is not a store. Make one with: "
+                f"discreet build DATASET.toml --out {self.path}"
+            )
+        return Version.open(self.versions / name)
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """One version of a population, its columns mapped into memory and never written."""
+
+    path: Path
+    manifest: dict[str, Any]
+    schema: Schema
+    codes8: NDArray[np.uint8]
+    codes16: NDArray[np.uint16]
+    keys: NDArray[np.uint32]
+    counts: NDArray[np.uint32] | None
+    areas: NDArray[np.int64] | None
+
+    @classmethod
+    def open(cls, path: Path) -> Version:
+        """Return the version in a folder, refusing unknown formats and missing or cut files."""
+        try:
+            manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError) as error:
+            raise ParameterError(f"{path} holds no readable version. Build again.") from error
+        if manifest.get("format") != FORMAT:
+            raise ParameterError(
+                f"{path} has store format {manifest.get('format')!r}; this program reads format "
+                f"{FORMAT}. Build the data set again, or use the program that made it."
+            )
+        for name, facts in manifest["files"].items():
+            if not (path / name).is_file() or (path / name).stat().st_size != facts["bytes"]:
+                raise ParameterError(f"{path / name} is missing or cut short. Build again.")
+        schema = Schema.from_json(json.loads((path / "schema.json").read_text(encoding="utf-8")))
+        rows = int(manifest["rows"])
+
+        def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+            if 0 in shape:
+                return np.empty(shape, dtype)
+            return np.memmap(path / name, dtype, "r", shape=shape).view(np.ndarray)
+
+        narrow = sum(is_narrow(variable) for variable in schema.columns)
+        geography = schema.geography
+        return cls(
+            path,
+            manifest,
+            schema,
+            mapped("codes.u8", np.uint8, (narrow, rows)),
+            mapped("codes.u16", np.uint16, (len(schema.columns) - narrow, rows)),
+            mapped("keys.u32", np.uint32, (rows,)),
+            mapped("counts.u32", np.uint32, (rows,)) if manifest["hypercube"] else None,
+            None
+            if geography is None
+            else mapped("areas.i64", np.int64, (len(geography.finest) + 1,)),
+        )
+
+    @property
+    def id(self) -> str:
+        """The id of this version."""
+        return self.path.name
+
+    @property
+    def rows(self) -> int:
+        """The number of records, or of populated cells of a hypercube."""
+        return len(self.keys)
+
+    @property
+    def modulus(self) -> int:
+        """Keys and key sums are below it."""
+        return int(self.manifest["modulus"])
+
+    @cached_property
+    def place(self) -> dict[str, tuple[bool, int]]:
+        """Where the codes of each variable are: whether in `codes16`, and in which row."""
+        found, next_row = {}, [0, 0]
+        for variable in self.schema.columns:
+            wide = not is_narrow(variable)
+            found[variable.id] = (wide, next_row[wide])
+            next_row[wide] += 1
+        return found
+
+    def column(self, variable: Variable) -> NDArray[np.uint8] | NDArray[np.uint16]:
+        """Return the codes of a variable, record by record."""
+        wide, row = self.place[variable.id]
+        return self.codes16[row] if wide else self.codes8[row]
+
+    def area_starts(self, level: Level) -> NDArray[np.int64]:
+        """Return where the records of each area of a level begin, and at last where they end.
+
+        Areas are kept in the order of the largest level, then the next: every area of any level
+        is one stretch.
+        """
+        assert self.areas is not None
+        first = np.searchsorted(level.of, np.arange(len(level) + 1))
+        return self.areas[first]
+
+    def verify(self) -> None:
+        """Compare every file with its checksum."""
+        for name, facts in self.manifest["files"].items():
+            if checksum(self.path / name) != facts["blake2b"]:
+                raise ParameterError(f"{self.path / name} does not have its checksum. Build again.")
+
+
+def is_narrow(variable: Variable) -> bool:
+    """Whether the codes of a variable fit in one byte."""
+    return len(variable.finest) <= 255

@@ -1,0 +1,109 @@
+"""A question as it is typed: names not yet looked up in any data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from discreet.errors import ParameterError
+
+MAX_VARIABLES = 6
+MAX_TEXT = 100_000
+"""The longest `by` or `where` that is read at all; a filter may list thousands of areas."""
+
+
+def encode(code: str) -> str:
+    """Return a code with the characters that have a meaning in a question percent-encoded."""
+    return "".join(quote(c, safe="") if c in ",=|@%" else c for c in code)
+
+
+def _decode(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise ParameterError(f"'{text}' is not percent-encoded UTF-8.") from None
+
+
+def _parts(text: str, what: str) -> list[str]:
+    if len(text) > MAX_TEXT:
+        raise ParameterError(f"{what} must be at most {MAX_TEXT:,} characters. Got {len(text):,}.")
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Variables to tabulate by, and filters; `Question.of` looks the names up in a schema.
+
+    `by` holds (name, level or None); `where` holds (name, codes).
+    """
+
+    by: tuple[tuple[str, str | None], ...]
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.by) <= MAX_VARIABLES:
+            raise ParameterError(
+                f"a table must have 1 to {MAX_VARIABLES} variables. Got {len(self.by)}."
+            )
+        filtered = [name for name, _ in self.where]
+        for name, codes in self.where:
+            if not codes:
+                raise ParameterError(f"the filter on '{name}' must name at least one category.")
+            if filtered.count(name) > 1:
+                raise ParameterError(
+                    f"'{name}' must be filtered once; put its categories together: {name}=a|b."
+                )
+
+    @classmethod
+    def parse(
+        cls,
+        by: str | Sequence[str],
+        where: str | Mapping[str, str | Iterable[str]] | None = None,
+    ) -> Query:
+        """Return the query that the texts say.
+
+        `by` is "age@age_band,sex" or a list of such names; `where` is "sex=2,la=E01|E02" with
+        `, = | @ %` inside a code percent-encoded, or a mapping of names to plain codes.
+
+        >>> Query.parse("sex,age@age_band", "la=E01|E02").where
+        (('la', ('E01', 'E02')),)
+        """
+        names = _parts(by, "by") if isinstance(by, str) else [str(name).strip() for name in by]
+        asked: list[tuple[str, str | None]] = []
+        for name in names:
+            variable, at, level = name.partition("@")
+            if not variable or (at and not level) or "@" in level:
+                raise ParameterError(
+                    f"by must be names like 'age' or 'age@age_band'. Got '{name}'."
+                )
+            asked.append((variable, level if at else None))
+        return cls(tuple(asked), tuple(_filters(where)))
+
+    def __str__(self) -> str:
+        by = ",".join(name if level is None else f"{name}@{level}" for name, level in self.by)
+        where = ",".join(f"{name}={'|'.join(map(encode, codes))}" for name, codes in self.where)
+        return f"{by} where {where}" if where else by
+
+
+def _filters(
+    where: str | Mapping[str, str | Iterable[str]] | None,
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    if where is None:
+        return
+    if isinstance(where, Mapping):
+        for name, codes in where.items():
+            listed = [codes] if isinstance(codes, str) else list(codes)
+            yield name, tuple(dict.fromkeys(str(code) for code in listed))
+        return
+    for part in _parts(where, "where"):
+        name, equals, text = part.partition("=")
+        if not name.strip() or not equals:
+            raise ParameterError(f"where must be filters like 'sex=2' or 'la=a|b'. Got '{part}'.")
+        codes = tuple(dict.fromkeys(_decode(code) for code in text.split("|")))
+        if "=" in text or "" in codes:
+            raise ParameterError(
+                f"the filter '{part}' must list codes that are not empty, joined by '|'; "
+                "'=' inside a code is written %3D."
+            )
+        yield name.strip(), codes
