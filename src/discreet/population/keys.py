@@ -51,7 +51,7 @@ class Secret:
             raise ParameterError(f"{path} must hold 64 hexadecimal digits.") from None
 
     def write(self, path: Path) -> None:
-        """Write the secret to a new file of mode 600, replacing an old one at once or not at all."""
+        """Write the secret to a file of mode 600, at once or not at all."""
         fresh = path.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:

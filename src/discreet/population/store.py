@@ -177,10 +177,11 @@ class Version:
             next_row[wide] += 1
         return found
 
-    def column(self, variable: Variable) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    def column(self, variable: Variable) -> NDArray[Any]:
         """Return the codes of a variable, record by record."""
         wide, row = self.place[variable.id]
-        return self.codes16[row] if wide else self.codes8[row]
+        column: NDArray[Any] = self.codes16[row] if wide else self.codes8[row]
+        return column
 
     def area_starts(self, level: Level) -> NDArray[np.int64]:
         """Return where the records of each area of a level begin, and at last where they end.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from threading import Event
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.population import Version
@@ -21,7 +23,7 @@ class DuckEngine:
     def __init__(self, version: Version, threads: int = 1) -> None:
         self.version = version
         self._connection = duckdb.connect(config={"threads": threads})
-        columns = {v.id: version.column(v) for v in version.schema.columns}
+        columns: dict[str, NDArray[Any]] = {v.id: version.column(v) for v in version.schema.columns}
         if version.areas is not None:
             areas = np.arange(len(version.areas) - 1, dtype=np.uint32)
             columns["geography"] = np.repeat(areas, np.diff(version.areas))

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, uint32, uint64
-from numpy.typing import NDArray
 
 BLOCK = 4096
 
 
 @njit(inline="always")
-def _cells(codes8, codes16, wide, row, start, multiply, weights, areas, area_cell, area, a, n, out):  # type: ignore[no-untyped-def]
+def _cells(codes8, codes16, wide, row, start, multiply, weights, areas, area_cell, area, a, n, out):
     """Write the cell index of records a…a+n to `out`; return the area that record a+n is in."""
     for j in range(n):
         out[j] = 0
@@ -52,7 +51,7 @@ def _cells(codes8, codes16, wide, row, start, multiply, weights, areas, area_cel
 
 
 @njit(inline="always")
-def _passing(codes8, codes16, wide, row, start, passes, a, n, out):  # type: ignore[no-untyped-def]
+def _passing(codes8, codes16, wide, row, start, passes, a, n, out):
     """Write 1 to `out` for each record that every filter lets pass, 0 for the others."""
     for j in range(n):
         out[j] = 1
@@ -69,7 +68,7 @@ def _passing(codes8, codes16, wide, row, start, passes, a, n, out):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def scan(  # type: ignore[no-untyped-def]
+def scan(
     codes8, codes16, keys, counts, wide, row, start, multiply, weights,
     f_wide, f_row, f_start, passes, areas, area_cell, stretches, first_area, packed, sums, lanes,
 ):  # fmt: skip
@@ -131,7 +130,7 @@ def scan(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def list_cells(  # type: ignore[no-untyped-def]
+def list_cells(
     codes8, codes16, keys, counts, wide, row, start, multiply, weights,
     f_wide, f_row, f_start, passes, areas, area_cell, a, b, first_area,
     cells, cell_counts, cell_keys,
@@ -162,9 +161,7 @@ def list_cells(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_up(  # type: ignore[no-untyped-def]
-    order, cells, counts, keys, modulus, out_cells, out_counts, out_keys
-):
+def add_up(order, cells, counts, keys, modulus, out_cells, out_counts, out_keys):
     """Add up counts and keys (modulo) of equal cells, taken in the given order; return how many."""
     found = -1
     for i in order:

@@ -52,7 +52,7 @@ class _Columns:
         """Return the columns of some variables; all their look-ups lie in one array."""
         place = [version.place[name] for name, _ in columns]
         # A look-up by a byte stays inside the array whatever the byte is.
-        padded = [np.zeros(max(256, len(table)), dtype) for _, table in columns]
+        padded: list[NDArray[Any]] = [np.zeros(max(256, len(table)), dtype) for _, table in columns]
         for pad, (_, table) in zip(padded, columns, strict=True):
             pad[: len(table)] = table
         lengths = np.cumsum([0, *(len(table) for table in padded)])
