@@ -136,3 +136,12 @@ def ordered_places(areas: NDArray[np.uint32], next_place: NDArray[np.int64]) -> 
         places[i] = next_place[areas[i]]
         next_place[areas[i]] += 1
     return places
+
+
+@njit(cache=True, nogil=True)
+def scatter(values: NDArray[np.unsignedinteger], places: NDArray[np.uint32]) -> NDArray:  # type: ignore[type-arg]
+    """Return the values with each in its place."""
+    out = np.empty_like(values)
+    for i in range(len(values)):
+        out[places[i]] = values[i]
+    return out

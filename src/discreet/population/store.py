@@ -134,7 +134,9 @@ class Version:
 
         def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
             if 0 in shape:
-                return np.empty(shape, dtype)
+                none: NDArray[Any] = np.empty(shape, dtype)
+                none.setflags(write=False)  # of one type with mapped columns, for the kernels
+                return none
             return np.memmap(path / name, dtype, "r", shape=shape).view(np.ndarray)
 
         narrow = sum(is_narrow(variable) for variable in schema.columns)

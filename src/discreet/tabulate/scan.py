@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -19,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.population import Version
-from discreet.query import Axis, Question
+from discreet.population import Level, Schema, Variable, Version
+from discreet.query import Axis, Query, Question
 from discreet.table import CountTable
 from discreet.tabulate.engine import TabulationStopped, smaller, table_of
 
@@ -34,8 +36,9 @@ _MANY = 2**22  # cells above which they are also listed if records are fewer tha
 _FEW = 4  # …this factor
 
 _EMPTY64 = np.empty(0, np.uint64)
-_EMPTY32 = np.empty(0, np.uint32)
 _EMPTY_AREAS = np.empty(0, np.int64)
+_NO_COUNTS = np.empty(0, np.uint32)
+_NO_COUNTS.setflags(write=False)  # of one type with mapped columns, for the kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +178,7 @@ class ScanEngine:
         self.version = version
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
+        _warm_up()
 
     def close(self) -> None:
         """Let the threads go."""
@@ -205,7 +209,7 @@ class ScanEngine:
         weights = plan.columns.table.astype(np.uint32)
         multiply = plan.multiply.astype(np.uint32)
         area_cell = plan.area_cell.astype(np.uint32)
-        counts = _EMPTY32 if version.counts is None else version.counts
+        counts = _NO_COUNTS if version.counts is None else version.counts
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
             for stretches in todo:
@@ -267,7 +271,7 @@ class ScanEngine:
         from discreet.tabulate.kernels import list_cells
 
         version = self.version
-        counts = _EMPTY32 if version.counts is None else version.counts
+        counts = _NO_COUNTS if version.counts is None else version.counts
         parts: list[tuple[NDArray[np.uint64], ...]] = []
         size = 0
         for stretches in plan.pieces(whole_areas=False):
@@ -295,6 +299,27 @@ class ScanEngine:
             asked += (cells % length) * np.uint64(strides[d])
             cells = cells // length
         return table_of(question, asked, cell_counts, cell_keys, version.modulus)
+
+
+@cache
+def _warm_up() -> None:
+    """Load the compiled kernels, compiling them if nobody has yet, so that no question waits."""
+    codes = np.arange(2, dtype=np.uint32)
+    level = Level("v", "v", ("0", "1"), ("0", "1"), codes)
+    variable = Variable("v", "v", (level,))
+    schema = Schema("warm-up", "", "", (variable,))
+    narrow, wide = np.zeros((1, 1), np.uint8), np.zeros((0, 1), np.uint16)
+    keys = np.zeros(1, np.uint32)
+    narrow.setflags(write=False)
+    wide.setflags(write=False)
+    keys.setflags(write=False)
+    version = Version(Path(), {"modulus": 2**32}, schema, narrow, wide, keys, None, None)
+    question = Question.of(Query.parse("v"), schema)
+    engine = ScanEngine.__new__(ScanEngine)
+    engine.version, engine.threads = version, 1
+    plan = _plan(version, question)
+    engine._scan(question, plan, None)
+    engine._list(question, plan, None)
 
 
 def _strides_as_asked(question: Question, order: tuple[int, ...]) -> list[int]:

@@ -1,0 +1,69 @@
+"""Raw columns to the columns of a version: sorted by area, keys assigned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.build.ingest import Ingest
+from discreet.population.keys import DEFAULT_MODULUS, record_keys
+from discreet.population.store import is_narrow
+
+
+def write_columns(
+    ingest: Ingest, version: Path, tell: Callable[[str, int, int | None], None]
+) -> None:
+    """Write every file of a version but its manifest."""
+    schema, order = ingest.schema()
+    (version / "schema.json").write_text(
+        json.dumps(schema.to_json(), ensure_ascii=False), encoding="utf-8"
+    )
+    steps = len(schema.columns) + 2
+    tell("sorting", 0, steps)
+    places = None
+    if order is not None:
+        areas = order[ingest.raw("area", np.uint32)]
+        starts = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(np.bincount(areas, minlength=len(order)), out=starts[1:])
+        starts.tofile(version / "areas.i64")
+        places = _places(areas, starts)
+        del areas
+    with (version / "codes.u8").open("wb") as narrow, (version / "codes.u16").open("wb") as wide:
+        for i, variable in enumerate(schema.columns):
+            tell("sorting", i + 1, steps)
+            dtype = np.uint8 if is_narrow(variable) else np.uint16
+            target = narrow if is_narrow(variable) else wide
+            _put(ingest.raw(f"codes-{variable.id}", dtype), places, target)
+    tell("sorting", steps - 1, steps)
+    with (version / "keys.u32").open("wb") as target:
+        if ingest.has("key"):
+            _put(ingest.raw("key", np.uint32), places, target)
+        else:
+            _put(record_keys(ingest.raw("digest", np.uint64), DEFAULT_MODULUS), places, target)
+    if ingest.has("count"):
+        with (version / "counts.u32").open("wb") as target:
+            _put(ingest.raw("count", np.uint32), places, target)
+
+
+def _places(areas: NDArray[np.uint32], starts: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+    """Return where each row goes, or None where the rows are in order already."""
+    from discreet.population.kernels import ordered_places
+
+    if (areas[1:] >= areas[:-1]).all():
+        return None
+    places: NDArray[np.uint32] = ordered_places(areas, starts[:-1].copy())
+    return places
+
+
+def _put(values: NDArray[Any], places: NDArray[np.uint32] | None, target: IO[bytes]) -> None:
+    """Write a column with each row in its place."""
+    from discreet.population.kernels import scatter
+
+    if places is not None:
+        values = scatter(values, places)
+    target.write(values.data.cast("B"))

@@ -1,0 +1,236 @@
+"""The description of a data set: dataset.toml, read and checked before any data are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from discreet.build.categories import (
+    Areas,
+    Categories,
+    Grouping,
+    read_areas,
+    read_categories,
+    read_grouping,
+)
+from discreet.errors import ParameterError, unknown
+from discreet.policy import Policy
+from discreet.population.keys import check_modulus
+from discreet.population.schema import GEOGRAPHY, identifier
+from discreet.toml import Mistakes, Section, load
+
+FORMATS = {".csv": "csv", ".parquet": "parquet"}
+ENCODINGS = ("utf-8", "latin-1", "utf-16")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the records are: files of one structure, and the columns that are not variables."""
+
+    files: tuple[Path, ...]
+    format: str
+    record_id: str | None = None
+    household_id: str | None = None
+    count: str | None = None
+    key: tuple[str, int] | None = None
+    delimiter: str = ","
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A variable as it is described: its column, its categories, its coarser levels."""
+
+    id: str
+    label: str
+    definition: str
+    column: str
+    categories: Categories | None
+    groupings: tuple[Grouping, ...]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A checked description; no file of data has been opened yet."""
+
+    path: Path
+    id: str
+    title: str
+    unit: str
+    source: Source
+    columns: tuple[Column, ...]
+    areas: tuple[Areas, ...]
+    policy: Policy
+    accept_differencing: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> Dataset:
+        """Return the data set a dataset.toml describes, or every mistake in it at once."""
+        mistakes = Mistakes(str(path))
+        top = Section(load(path), path.name)
+        folder = path.parent
+
+        def basics() -> tuple[str, str, str]:
+            name = identifier(top.take("id", str), "the id of a data set")
+            return name, top.take("title", str), top.take("unit", str, default="records")
+
+        named = mistakes.gather(basics)
+        source = mistakes.gather(lambda: _source(top.take("source", str, dict), folder))
+        variables = mistakes.gather(lambda: top.take("variables", dict)) or {}
+        columns = [
+            mistakes.gather(partial(_column, key, values, folder))
+            for key, values in variables.items()
+        ]
+        areas = mistakes.gather(lambda: _geography(top.take("geography", list, default=[]), folder))
+        policy = mistakes.gather(lambda: _policy(top.take("policy", str, default=None), folder))
+        accepted = mistakes.gather(
+            lambda: _names(top.take("accept_differencing", list, default=[]))
+        )
+        mistakes.gather(top.end)
+        mistakes.end()
+        if not columns and not areas:
+            raise ParameterError(f"{path}: a data set must have at least one variable.")
+        name, title, unit = named
+        dataset = cls(path, name, title, unit, source, tuple(columns), areas, policy, accepted)
+        mistakes.gather(dataset._check_names)
+        mistakes.end()
+        return dataset
+
+    def _check_names(self) -> None:
+        names = [column.id for column in self.columns] + [area.id for area in self.areas]
+        names += [grouping.id for column in self.columns for grouping in column.groupings]
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError(f"ids must be unique in a data set. Given twice: {name}.")
+        for name in self.accept_differencing:
+            choices = [grouping.id for column in self.columns for grouping in column.groupings]
+            if name not in choices:
+                raise unknown("grouping", name, choices)
+
+
+def _source(given: str | dict[str, Any], folder: Path) -> Source:
+    section = Section({"files": given} if isinstance(given, str) else given, "source")
+    files = section.take("files", str, list)
+    paths = _files([files] if isinstance(files, str) else list(_names(files)), folder)
+    suffixes = sorted({path.suffix.lower() for path in paths})
+    form = section.take("format", str, default=None)
+    if form is None:
+        if len(suffixes) != 1 or suffixes[0] not in FORMATS:
+            raise ParameterError(
+                "the files of a source must all end in .csv or all in .parquet, or 'format' must "
+                f"say which they are. Got {', '.join(suffixes)}."
+            )
+        form = FORMATS[suffixes[0]]
+    elif form not in FORMATS.values():
+        raise unknown("format", form, FORMATS.values())
+    if section.take("weight", str, default=None) is not None:
+        raise ParameterError(
+            "weights are not supported yet: every record counts once, and protecting weighted "
+            "counts needs methods of its own. Take 'weight' out of the source."
+        )
+    count = section.take("count", str, default=None)
+    record_id = section.take("record_id", str, default=None)
+    key = section.take("key", dict, default=None)
+    if key is not None:
+        key_section = Section(key, "source.key")
+        key = (key_section.take("column", str), check_modulus(key_section.take("modulus", int)))
+        key_section.end()
+    if record_id is None and count is None and key is None:
+        raise ParameterError(
+            "source must name the 'record_id' column (or the 'key' column if record keys are "
+            "already assigned, or the 'count' column of a hypercube): without it the same person "
+            "would get new noise at every build."
+        )
+    delimiter = section.take("delimiter", str, default=",")
+    if len(delimiter) != 1 or delimiter in '"\n\r':
+        raise ParameterError(f"delimiter must be one character. Got {delimiter!r}.")
+    encoding = section.take("encoding", str, default="utf-8")
+    if encoding not in ENCODINGS:
+        raise unknown("encoding", encoding, ENCODINGS)
+    household = section.take("household_id", str, default=None)
+    section.end()
+    return Source(paths, form, record_id, household, count, key, delimiter, encoding)
+
+
+def _files(patterns: list[str], folder: Path) -> tuple[Path, ...]:
+    """Return the files that the patterns name, each once, in order; only files on this machine."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        if "://" in pattern:
+            raise ParameterError(f"sources must be files on this machine. Got '{pattern}'.")
+        if any(c in pattern for c in "*?"):
+            base = Path(pattern).anchor or folder
+            matched = sorted(Path(base).glob(str(Path(pattern).relative_to(Path(pattern).anchor))))
+        else:
+            matched = [folder / pattern]
+        if not matched:
+            raise ParameterError(f"no file matches '{pattern}' in {folder}.")
+        for path in matched:
+            if not path.is_file():
+                raise ParameterError(f"there is no file {path}")
+            if any(c in str(path.resolve()) for c in "*?["):
+                raise ParameterError(f"the path of a source must not contain * ? or [. Got {path}.")
+            found[path] = None
+    return tuple(found)
+
+
+def _names(values: list[Any]) -> tuple[str, ...]:
+    for value in values:
+        if not isinstance(value, str):
+            raise ParameterError(f"a list of names must hold texts. Got {value!r}.")
+    return tuple(values)
+
+
+def _column(key: str, values: object, folder: Path) -> Column:
+    name = identifier(key, "the id of a variable")
+    if name == GEOGRAPHY:
+        raise ParameterError("'geography' is described by [[geography]], not as a variable.")
+    section = Section(values, f"variables.{name}")
+    label = section.take("label", str, default=name.replace("_", " ").capitalize())
+    definition = section.take("definition", str, default="")
+    column = section.take("column", str, default=name)
+    span = section.take("range", list, default=None)
+    listed = section.take("categories", str, dict, default=None)
+    categories = read_categories(listed, span, folder, section.name)
+    levels = section.take("levels", dict, default={})
+    section.end()
+    if levels and categories is None:
+        raise ParameterError(
+            f"{section.name} has levels, so its categories must be listed, not read from the data."
+        )
+    groupings = tuple(
+        read_grouping(identifier(level, "the id of a level"), given, categories, folder, name)
+        for level, given in levels.items()
+        if categories is not None
+    )
+    return Column(name, label, definition, column, categories, groupings)
+
+
+def _geography(levels: list[Any], folder: Path) -> tuple[Areas, ...]:
+    areas = tuple(read_areas(level, i, len(levels), folder) for i, level in enumerate(levels))
+    for smaller, larger in pairwise(areas):
+        if smaller.parents is None and (larger.column is None or areas[0].column is None):
+            raise ParameterError(
+                f"geography '{smaller.id}' must say what each area lies in: a 'parent' column in "
+                f"its categories file, or a 'column' of the data for '{larger.id}'."
+            )
+        if smaller.parents is not None and larger.categories is not None:
+            choices = set(larger.categories.codes)
+            for code, parent in zip(
+                smaller.categories.codes if smaller.categories else (), smaller.parents, strict=True
+            ):
+                if parent not in choices:
+                    raise ParameterError(
+                        f"area '{code}' of '{smaller.id}' lies in '{parent}', which is not an "
+                        f"area of '{larger.id}'."
+                    )
+    if areas and areas[0].column is None:
+        raise ParameterError(f"geography '{areas[0].id}', the smallest, must have a 'column'.")
+    return areas
+
+
+def _policy(given: str | None, folder: Path) -> Policy:
+    return Policy() if given is None else Policy.read(folder / given)

@@ -1,0 +1,145 @@
+"""From values in files to the codes of a population, with every bad value told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from discreet.build.source import SHOWN, Batch, first_few
+from discreet.errors import ParameterError
+
+_LONGEST_SPAN = 2**24
+
+
+class Findings:
+    """Bad values by file, column and rule: the first few of each, and how many there are."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Path, str, str], tuple[list[str], int]] = {}
+
+    def note(self, batch: Batch, column: str, rule: str, bad: NDArray[np.bool_]) -> None:
+        """Note the values of a column in the rows marked bad."""
+        where = np.flatnonzero(bad)
+        if not len(where):
+            return
+        shown, count = self._found.get((batch.file, column, rule), ([], 0))
+        for i in where[: max(0, SHOWN - len(shown))].tolist():
+            value = batch.columns[column][i].as_py()
+            shown.append(f"row {batch.first + i}" + ("" if value is None else f" {str(value)!r}"))
+        self._found[batch.file, column, rule] = (shown, count + len(where))
+
+    def end(self) -> None:
+        """Raise one error with everything found."""
+        lines = [
+            f"{file}, column '{column}': {rule}: {first_few(shown, count)}"
+            for (file, column, rule), (shown, count) in self._found.items()
+        ]
+        if lines:
+            listed = lines[0] if len(lines) == 1 else "".join(f"\n  - {line}" for line in lines)
+            raise ParameterError(f"the data do not fit their description: {listed}")
+
+
+def missing(batch: Batch, column: str, findings: Findings) -> NDArray[np.bool_]:
+    """Return which values of a column are missing, and note them."""
+    array = batch.columns[column]
+    if not array.null_count:
+        return np.zeros(batch.rows, bool)
+    absent: NDArray[np.bool_] = pc.is_null(array).to_numpy(zero_copy_only=False)
+    findings.note(batch, column, "missing values", absent)
+    return absent
+
+
+class CodeEncoder:
+    """Turns the values of one column into the indices of their categories."""
+
+    def __init__(self, column: str, what: str, codes: tuple[str, ...], dtype: type) -> None:
+        self.column = column
+        self.dtype = dtype
+        shown = ", ".join(codes[:8]) + (", …" if len(codes) > 8 else "")
+        self._rule = f"not a category of '{what}' ({shown})"
+        self._codes = pa.array(codes, pa.string())
+        self._lookup, self._lowest = _integer_lookup(codes)
+
+    def encode(self, batch: Batch, findings: Findings) -> NDArray[Any]:
+        """Return the index of each value; rows with a bad value get index 0 and are noted."""
+        array = batch.columns[self.column]
+        absent = missing(batch, self.column, findings)
+        if pa.types.is_integer(array.type) and self._lookup is not None:
+            values = array.fill_null(self._lowest).to_numpy().astype(np.int64, copy=False)
+            place = values - self._lowest
+            outside = (place < 0) | (place >= len(self._lookup))
+            if outside.any():
+                place = np.where(outside, 0, place)
+            index = self._lookup[place]
+            bad = outside | (index < 0)
+        else:
+            if not pa.types.is_string(array.type):
+                array = array.cast(pa.string())
+            index = pc.index_in(array, self._codes).fill_null(-1).to_numpy()
+            bad = index < 0
+        bad &= ~absent
+        if bad.any():
+            findings.note(batch, self.column, self._rule, bad)
+        if bad.any() or absent.any():
+            index = np.where(bad | absent, 0, index)
+        codes: NDArray[Any] = index.astype(self.dtype)
+        return codes
+
+
+def _integer_lookup(codes: tuple[str, ...]) -> tuple[NDArray[np.int32] | None, int]:
+    """Return an index for each integer from the lowest code on, if every code is an integer."""
+    try:
+        values = np.array([int(code) for code in codes], np.int64)
+    except (ValueError, OverflowError):
+        return None, 0
+    lowest, highest = int(values.min()), int(values.max())
+    if highest - lowest >= _LONGEST_SPAN or [str(v) for v in values.tolist()] != list(codes):
+        return None, 0
+    lookup = np.full(highest - lowest + 1, -1, np.int32)
+    lookup[values - lowest] = np.arange(len(codes))
+    return lookup, lowest
+
+
+class NumberReader:
+    """Reads a column of non-negative whole numbers: counts of a hypercube, or keys."""
+
+    def __init__(self, column: str, what: str, below: int) -> None:
+        self.column = column
+        self.below = below
+        self._rule = f"not a {what}, a whole number from 0 to {below - 1}"
+
+    def read(self, batch: Batch, findings: Findings) -> NDArray[np.uint64]:
+        """Return the numbers; rows with a bad value get 0 and are noted."""
+        absent = missing(batch, self.column, findings)
+        array = batch.columns[self.column]
+        if not pa.types.is_integer(array.type):
+            whole = pc.fill_null(pc.match_substring_regex(array, r"^\d{1,19}$"), False)
+            bad = ~whole.to_numpy(zero_copy_only=False)
+            array = pc.if_else(whole, array, "0").cast(pa.uint64())
+        else:
+            array = array.fill_null(0)
+            bad = pc.less(array, 0).to_numpy(zero_copy_only=False)
+            array = pc.if_else(pa.array(bad), pa.scalar(0, array.type), array).cast(pa.uint64())
+        numbers: NDArray[np.uint64] = array.to_numpy(zero_copy_only=False)
+        bad = (bad | (numbers > np.uint64(self.below - 1))) & ~absent
+        if bad.any():
+            findings.note(batch, self.column, self._rule, bad)
+            numbers = np.where(bad, np.uint64(0), numbers)
+        return numbers
+
+
+def text_bytes(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the UTF-8 bytes of an array of ids and where each begins and ends."""
+    # Integers are hashed as their decimal text, so that CSV and Parquet give the same keys.
+    if not pa.types.is_large_string(array.type):
+        array = array.cast(pa.large_string())
+    array = array.fill_null("")
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return content, places

@@ -1,0 +1,239 @@
+"""Reading a source into raw columns, and the checks that need all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.build import differencing
+from discreet.build.categories import Categories
+from discreet.build.dataset import Column, Dataset
+from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes
+from discreet.build.geography import Nesting
+from discreet.build.source import SHOWN, Batch, Reader, first_few
+from discreet.errors import ParameterError
+from discreet.population.keys import Secret, digests
+from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
+
+MAX_COUNT = 2**32 - 1
+"""The largest total that a 32-bit count of a cell can take."""
+
+
+class Ingest:
+    """One pass over the source: codes, areas, counts, and what keys are made of, in raw files."""
+
+    def __init__(self, dataset: Dataset, secret: Secret, scratch: Path) -> None:
+        self.dataset = dataset
+        self.scratch = scratch
+        self.rows = 0
+        self.accepted: list[dict[str, str]] = []
+        self._secret = secret
+        self._total = 0
+        self._findings = Findings()
+        self._raw: dict[str, IO[bytes]] = {}
+        self._ends: list[tuple[Path, int]] = []  # files, and how many rows they and all before have
+        source = dataset.source
+        special = [source.record_id, source.household_id, source.count]
+        special += [source.key[0] if source.key else None]
+        special += [area.column for area in dataset.areas]
+        columns = [column.column for column in dataset.columns]
+        self._reader = Reader(source, [*columns, *(c for c in special if c)], scratch)
+        self.categories = {column.id: self._categories(column) for column in dataset.columns}
+        self._encoders = {
+            column.id: CodeEncoder(
+                column.column, column.id, self.categories[column.id].codes, self.dtype(column)
+            )
+            for column in dataset.columns
+        }
+        self.populations = {
+            name: np.zeros(len(found.codes), np.int64) for name, found in self.categories.items()
+        }
+        self._count = source.count and NumberReader(source.count, "count", MAX_COUNT + 1)
+        # The key of a hypercube's cell is the sum of its records' keys, perhaps not reduced yet.
+        self._key = source.key and NumberReader(
+            source.key[0], "key", 2**63 if source.count else source.key[1]
+        )
+        self.nesting = Nesting(
+            dataset.areas, tuple(self._area_categories(i) for i in range(len(dataset.areas)))
+        )
+
+    def dtype(self, column: Column) -> type:
+        """Return the type of a variable's codes."""
+        return np.uint8 if len(self.categories[column.id].codes) <= 255 else np.uint16
+
+    def close(self) -> None:
+        """Let the source and the raw files go; the files stay until the scratch folder goes."""
+        self._reader.close()
+        for file in self._raw.values():
+            file.close()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what the custodian should know about this build."""
+        inferred = [column.id for column in self.dataset.columns if column.categories is None]
+        found = []
+        if inferred:
+            found.append(
+                f"Categories read from the data: {', '.join(inferred)}. List them in "
+                f"{self.dataset.path.name} to have unknown codes refused."
+            )
+        found += [
+            f"Accepted: '{a['grouping']}' can be subtracted from '{a['against']}'."
+            for a in self.accepted
+        ]
+        return tuple(found)
+
+    def raw(self, name: str, dtype: type) -> NDArray[Any]:
+        """Return a raw column."""
+        return np.fromfile(self.scratch / name, dtype)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a raw column of this name."""
+        return name in self._raw
+
+    def schema(self) -> tuple[Schema, NDArray[np.uint32] | None]:
+        """Return the schema, and the new place of each area if there is a geography."""
+        variables = [self._variable(column) for column in self.dataset.columns]
+        order = None
+        if self.dataset.areas:
+            geography, order = self.nesting.variable()
+            variables.append(geography)
+        dataset = self.dataset
+        return Schema(dataset.id, dataset.title, dataset.unit, tuple(variables)), order
+
+    def read(self, tell: Callable[[str, int, int | None], None]) -> None:
+        """Read every batch into the raw columns."""
+        expected = self._reader.rows()
+        last: Path | None = None
+        for batch in self._reader.batches():
+            if batch.file != last:
+                self._ends.append((batch.file, self.rows))
+                last = batch.file
+            self._take(batch)
+            self.rows += batch.rows
+            self._ends[-1] = (batch.file, self.rows)
+            tell("reading", min(self.rows, expected), expected)
+        self._findings.end()
+        for file in self._raw.values():
+            file.flush()
+
+    def check(self) -> None:
+        """Check what can only be seen when all is read."""
+        if not self.rows:
+            raise ParameterError("the data are empty: no file has a row.")
+        if self._total > MAX_COUNT:
+            raise ParameterError(f"the counts must add up to at most {MAX_COUNT:,}. They do not.")
+        if self.has("digest"):
+            self._check_duplicates()
+        self.accepted = differencing.check(self.dataset, self.populations)
+
+    def _take(self, batch: Batch) -> None:
+        source, findings = self.dataset.source, self._findings
+        counts = None
+        if self._count:
+            counts = self._count.read(batch, findings)
+            self._write("count", counts.astype(np.uint32))
+        self._total += batch.rows if counts is None else int(counts.sum())
+        identity = []
+        for column in self.dataset.columns:
+            codes = self._encoders[column.id].encode(batch, findings)
+            self._write(f"codes-{column.id}", codes)
+            found = np.bincount(codes, counts, len(self.populations[column.id]))
+            self.populations[column.id] += found.astype(np.int64)
+            identity.append(codes.astype(np.uint32))
+        if self.dataset.areas:
+            areas = self.nesting.encode(batch, findings)
+            self._write("area", areas)
+            identity.append(areas)
+        if source.household_id:
+            missing(batch, source.household_id, findings)
+        if source.record_id:
+            missing(batch, source.record_id, findings)
+            data, offsets = text_bytes(batch.columns[source.record_id])
+            self._write("digest", digests(self._secret, data, offsets))
+        elif source.count:
+            # A cell of a hypercube is known by its categories.
+            cells = np.ascontiguousarray(np.stack(identity, axis=1))
+            offsets = np.arange(batch.rows + 1, dtype=np.int64) * cells.shape[1] * 4
+            self._write("digest", digests(self._secret, cells.view(np.uint8).ravel(), offsets))
+        if self._key:
+            assert source.key is not None
+            keys = self._key.read(batch, findings) % np.uint64(source.key[1])
+            self._write("key", keys.astype(np.uint32))
+
+    def _write(self, name: str, values: NDArray[Any]) -> None:
+        if name not in self._raw:
+            self._raw[name] = (self.scratch / name).open("wb")
+        self._raw[name].write(np.ascontiguousarray(values).data.cast("B"))
+
+    def _check_duplicates(self) -> None:
+        """Refuse records with one id, found by sorting the digests of all ids."""
+        hashed = self.raw("digest", np.uint64)
+        hashed.sort()
+        twice = np.unique(hashed[1:][hashed[1:] == hashed[:-1]])
+        del hashed
+        if not len(twice):
+            return
+        again = np.flatnonzero(np.isin(self.raw("digest", np.uint64), twice))
+        column = self.dataset.source.record_id
+        shown, values = [], set()
+        for place in again[: 4 * SHOWN].tolist():
+            file, row = self._place(place)
+            value = self._reader.value(column, file, row) if column else ""
+            shown.append(f"{file}, row {row} {value!r}" if column else f"{file}, row {row}")
+            values.add(value)
+        if column and len(values) == len(again):
+            return  # different ids whose digests meet: among a billion that may happen once
+        what = (
+            f"column '{column}' must hold each record id once"
+            if column
+            else ("a hypercube must hold each cell once; these rows have the same categories")
+        )
+        raise ParameterError(f"{what}. Again: {first_few(shown, len(again))}.")
+
+    def _place(self, row: int) -> tuple[Path, int]:
+        before = 0
+        for file, end in self._ends:
+            if row < end:
+                return file, row - before + 1
+            before = end
+        raise AssertionError("a row beyond the last")
+
+    def _categories(self, column: Column) -> Categories:
+        if column.categories is not None:
+            return column.categories
+        codes = self._reader.distinct(column.column, MAX_CATEGORIES)
+        if len(codes) > MAX_CATEGORIES:
+            raise ParameterError(
+                f"column '{column.column}' must have at most {MAX_CATEGORIES:,} categories, the "
+                "most a column can hold. It has more; is it a variable?"
+            )
+        return _as_listed(codes, column.column)
+
+    def _area_categories(self, i: int) -> Categories:
+        level = self.dataset.areas[i]
+        if level.categories is not None:
+            return level.categories
+        if level.column is None:
+            below = self.dataset.areas[i - 1].parents if i else None
+            return _as_listed(list(dict.fromkeys(below or ())), level.id)
+        return _as_listed(self._reader.distinct(level.column, 10_000_000), level.column)
+
+    def _variable(self, column: Column) -> Variable:
+        found = self.categories[column.id]
+        whole = np.arange(len(found.codes), dtype=np.uint32)
+        levels = [Level(column.id, column.label, found.codes, found.labels, whole)]
+        levels += [
+            Level(g.id, g.label, g.categories.codes, g.categories.labels, np.array(g.of, np.uint32))
+            for g in column.groupings
+        ]
+        return Variable(column.id, column.label, tuple(levels), column.definition)
+
+
+def _as_listed(codes: list[str], column: str) -> Categories:
+    if not codes:
+        raise ParameterError(f"column '{column}' has no value to read categories from.")
+    return Categories(tuple(codes), tuple(codes))

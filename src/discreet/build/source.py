@@ -1,0 +1,217 @@
+"""Reading the source files through DuckDB, in batches, with remote reads and extensions off."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from discreet.build.dataset import Source
+from discreet.errors import ParameterError
+
+BATCH = 2**18
+SHOWN = 5
+"""How many bad values an error lists before it only counts them."""
+
+
+def quoted(name: str) -> str:
+    """Return an SQL identifier for a column of any name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def first_few(items: list[str], count: int) -> str:
+    """Return the first few of many, and how many more there are."""
+    shown = ", ".join(items[:SHOWN])
+    return shown if count <= SHOWN else f"{shown} and {count - SHOWN:,} more"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of one file; `first` is the number of the first of them, counted from 1."""
+
+    file: Path
+    first: int
+    columns: dict[str, pa.Array]
+    rows: int
+
+
+class Reader:
+    """Reads the wanted columns of every file of a source, checking that they are there."""
+
+    def __init__(self, source: Source, columns: list[str], scratch: Path) -> None:
+        self.source = source
+        self.columns = list(dict.fromkeys(columns))
+        folders = sorted({str(path.resolve().parent) for path in source.files})
+        self._connection = duckdb.connect(
+            config={
+                "threads": 2,
+                "memory_limit": "1GB",
+                "temp_directory": str(scratch),
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_community_extensions": "false",
+            }
+        )
+        allowed = ", ".join(_text(folder) for folder in [*folders, str(scratch)])
+        self._connection.execute(f"SET allowed_directories = [{allowed}]")
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+        self._kinds = {path: self._columns_of(path) for path in source.files}
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._connection.close()
+
+    def rows(self) -> int:
+        """Return how many rows there are: exactly for Parquet, about for CSV."""
+        return sum(self._rows_of(path) for path in self.source.files)
+
+    def distinct(self, column: str, most: int) -> list[str]:
+        """Return the distinct values of a column over all files, as texts, up to one too many."""
+        found: set[str] = set()
+        for path in self.source.files:
+            query = (
+                f"SELECT DISTINCT {quoted(column)}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
+                f"WHERE {quoted(column)} IS NOT NULL LIMIT {most + 1}"
+            )
+            found |= {str(row[0]) for row in self._execute(path, query).fetchall()}
+        self._check_rejected()
+        if all(_is_integer(value) for value in found):
+            return sorted(found, key=int)
+        return sorted(found)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield every row of every file in order; integers stay integers, all else is text."""
+        for path in self.source.files:
+            wanted = ", ".join(
+                quoted(c) if _is_integer_type(self._kinds[path][c]) else f"{quoted(c)}::VARCHAR"
+                for c in self.columns
+            )
+            query = f"SELECT {wanted} FROM {self._scan(path)}"  # noqa: S608
+            first = 1
+            try:
+                for batch in self._connection.sql(query).to_arrow_reader(BATCH):
+                    columns = dict(zip(self.columns, batch.columns, strict=True))
+                    yield Batch(path, first, columns, batch.num_rows)
+                    first += batch.num_rows
+            except duckdb.Error as error:
+                raise _unreadable(path, error) from error
+            except OSError as error:
+                if not isinstance(error, pa.ArrowException):
+                    raise
+                raise _unreadable(path, error) from error
+        self._check_rejected()
+
+    def value(self, column: str, path: Path, row: int) -> str:
+        """Return the value of a column in one row, for an error message."""
+        query = (
+            f"SELECT {quoted(column)}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
+            f"LIMIT 1 OFFSET {row - 1}"
+        )
+        found = self._connection.execute(query).fetchone()
+        return "" if found is None else str(found[0])
+
+    def _execute(self, path: Path, query: str) -> Any:
+        try:
+            return self._connection.execute(query)
+        except duckdb.Error as error:
+            raise _unreadable(path, error) from error
+
+    def _scan(self, path: Path) -> str:
+        name = _text(str(path.resolve()))
+        if self.source.format == "parquet":
+            return f"read_parquet({name})"
+        kinds = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in self._csv_head(path))
+        return (
+            f"read_csv({name}, auto_detect = false, header = true, strict_mode = true, "
+            f"delim = {_text(self.source.delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
+            f"encoding = {_text(self.source.encoding)}, columns = {{{kinds}}}, "
+            "store_rejects = true, rejects_limit = 0)"
+        )
+
+    def _columns_of(self, path: Path) -> dict[str, str]:
+        """Return the columns of a file with their types; all that are wanted must be there."""
+        if self.source.format == "csv":
+            kinds = dict.fromkeys(self._csv_head(path), "VARCHAR")
+        else:
+            described = self._execute(path, f"DESCRIBE SELECT * FROM {self._scan(path)}").fetchall()  # noqa: S608
+            kinds = {str(row[0]): str(row[1]) for row in described}
+        for column in self.columns:
+            if column not in kinds:
+                raise ParameterError(
+                    f"{path} must have a column '{column}'. Its columns: {', '.join(kinds)}."
+                )
+        return kinds
+
+    def _csv_head(self, path: Path) -> list[str]:
+        encoding = "utf-8-sig" if self.source.encoding == "utf-8" else self.source.encoding
+        try:
+            with path.open(encoding=encoding, newline="") as file:
+                head = next(csv.reader(file, delimiter=self.source.delimiter, strict=True), [])
+        except (UnicodeError, csv.Error) as error:
+            raise ParameterError(
+                f"{path}, line 1: not a CSV file in {self.source.encoding}: {error}"
+            ) from None
+        twice = [column for column in head if head.count(column) > 1]
+        if not head or twice:
+            what = f"has the column '{twice[0]}' twice" if twice else "is empty"
+            raise ParameterError(f"{path} must begin with the names of its columns. It {what}.")
+        return head
+
+    def _rows_of(self, path: Path) -> int:
+        if self.source.format == "parquet":
+            query = f"SELECT num_rows FROM parquet_file_metadata({_text(str(path.resolve()))})"  # noqa: S608
+            return int(self._execute(path, query).fetchone()[0])
+        with path.open("rb") as file:
+            sample = file.read(2**20)
+        lines = max(1, sample.count(b"\n"))
+        return max(0, round(path.stat().st_size / len(sample) * lines) - 1)
+
+    def _check_rejected(self) -> None:
+        """Complain about the lines of CSV files that could not be read."""
+        if self.source.format != "csv":
+            return
+        rejected = self._connection.execute(
+            "SELECT DISTINCT file_path, line, error_type FROM reject_errors "
+            "JOIN reject_scans USING (scan_id, file_id) ORDER BY ALL"
+        ).fetchall()
+        if rejected:
+            lines = [
+                f"{file}, line {line}: {_what(str(kind), self.source.encoding)}"
+                for file, line, kind in rejected
+            ]
+            raise ParameterError(f"unreadable lines: {first_few(lines, len(lines))}")
+
+
+def _what(kind: str, encoding: str) -> str:
+    return {
+        "MISSING COLUMNS": "too few fields",
+        "TOO MANY COLUMNS": "too many fields",
+        "INVALID ENCODING": f"not {encoding}; say which 'encoding' it is in the source",
+        "UNQUOTED VALUE": "text after or before a quoted field",
+        "LINE SIZE OVER MAXIMUM": "the line is too long; is a quote not closed?",
+    }.get(kind, kind.lower())
+
+
+def _unreadable(path: Path, error: Exception) -> ParameterError:
+    first = str(error).strip().splitlines()[0]
+    return ParameterError(f"{path} cannot be read: {first}")
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdigit() and text.isascii() and str(int(text)) == text
+
+
+def _is_integer_type(kind: str) -> bool:
+    return kind in {
+        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    }  # fmt: skip

@@ -1,0 +1,83 @@
+"""Reading TOML strictly: every key is known, every value has its type, every mistake is told."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError, unknown
+
+_KINDS: dict[type, str] = {
+    str: "a text",
+    int: "an integer",
+    list: "a list",
+    dict: "a table",
+    bool: "true or false",
+}
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says, or one sentence on why it cannot be read."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no file {path}") from None
+    except UnicodeDecodeError as error:
+        raise ParameterError(f"{path} is not UTF-8: byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{path} is not TOML: {error}") from None
+
+
+class Section:
+    """A TOML table whose keys are taken one by one; what is left over is a mistake."""
+
+    def __init__(self, values: object, name: str) -> None:
+        if not isinstance(values, dict):
+            raise ParameterError(f"{name} must be a table. Got {values!r}.")
+        self._values = dict(values)
+        self._known: list[str] = []
+        self.name = name
+
+    def take(self, key: str, *kinds: type, default: Any = ...) -> Any:
+        """Return the value of a key, of one of the kinds; without a default it must be there."""
+        self._known.append(key)
+        if key not in self._values:
+            if default is ...:
+                raise ParameterError(f"{self.name} must have '{key}'.")
+            return default
+        value = self._values.pop(key)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            wanted = " or ".join(_KINDS[kind] for kind in kinds)
+            raise ParameterError(f"'{key}' in {self.name} must be {wanted}. Got {value!r}.")
+        return value
+
+    def end(self) -> None:
+        """Complain about the first key that nobody took."""
+        for key in self._values:
+            raise ParameterError(f"{self.name}: {unknown('setting', key, self._known)}")
+
+
+class Mistakes:
+    """Collects what is wrong so that all of it can be said at once."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.found: list[str] = []
+
+    def gather(self, function: Callable[[], Any]) -> Any:
+        """Return what the function returns, or None with its mistake noted."""
+        try:
+            return function()
+        except ParameterError as error:
+            self.found.append(str(error))
+            return None
+
+    def end(self) -> None:
+        """Raise one error with every mistake noted so far."""
+        if len(self.found) == 1:
+            raise ParameterError(f"{self.title}: {self.found[0]}")
+        if self.found:
+            listed = "".join(f"\n  - {mistake}" for mistake in self.found)
+            raise ParameterError(f"{self.title} has {len(self.found)} mistakes:{listed}")
