@@ -217,16 +217,6 @@ def _geography(levels: list[Any], folder: Path) -> tuple[Areas, ...]:
                 f"geography '{smaller.id}' must say what each area lies in: a 'parent' column in "
                 f"its categories file, or a 'column' of the data for '{larger.id}'."
             )
-        if smaller.parents is not None and larger.categories is not None:
-            choices = set(larger.categories.codes)
-            for code, parent in zip(
-                smaller.categories.codes if smaller.categories else (), smaller.parents, strict=True
-            ):
-                if parent not in choices:
-                    raise ParameterError(
-                        f"area '{code}' of '{smaller.id}' lies in '{parent}', which is not an "
-                        f"area of '{larger.id}'."
-                    )
     if areas and areas[0].column is None:
         raise ParameterError(f"geography '{areas[0].id}', the smallest, must have a 'column'.")
     return areas

@@ -33,6 +33,9 @@ class Findings:
             shown.append(f"row {batch.first + i}" + ("" if value is None else f" {str(value)!r}"))
         self._found[batch.file, column, rule] = (shown, count + len(where))
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def end(self) -> None:
         """Raise one error with everything found."""
         lines = [

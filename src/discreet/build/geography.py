@@ -19,10 +19,8 @@ class Nesting:
         self.areas = areas
         self.categories = categories
         self._encoders = [
-            None
-            if level.column is None
-            else CodeEncoder(level.column, level.id, c.codes, np.uint32)
-            for level, c in zip(areas, categories, strict=True)
+            level.column and CodeEncoder(level.column, level.id, found.codes, np.uint32)
+            for level, found in zip(areas, categories, strict=True)
         ]
         # The parent of each area as an index at the next level, −1 where it is not known yet.
         self.parents: list[NDArray[np.int64]] = []
@@ -54,10 +52,9 @@ class Nesting:
             # With several parents for one area in one batch, one is taken and the others differ.
             parents[index[new]] = larger[new]
             bad = parents[index] != larger
-            if bad.any():
-                rule = (
-                    f"an area of '{self.areas[i].id}' lies in two areas of '{self.areas[i + 1].id}'"
-                )
+            if bad.any() and not findings:  # a row with an unknown area says nothing about nesting
+                small, large = self.areas[i].id, self.areas[i + 1].id
+                rule = f"not the '{large}' in which the '{small}' of the row lies elsewhere"
                 findings.note(batch, encoder.column, rule, bad)
             index = larger
         return smallest

@@ -1,0 +1,40 @@
+"""`discreet build`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET.toml", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="STORE", help="The folder of the store.")],
+    new_secret: Annotated[
+        bool,
+        typer.Option(
+            "--new-secret",
+            help="Give every record a new key. New noise on the same data can be averaged "
+            "with the old: only for data not published yet.",
+        ),
+    ] = False,
+    keep: Annotated[
+        int, typer.Option(metavar="N", help="How many versions stay on disk.", min=1)
+    ] = 2,
+) -> None:
+    """Build a data set into a store.
+
+    Reads the microdata (Parquet or CSV) or hypercubes that DATASET.toml
+    describes, checks every value, and makes a new version of STORE current.
+    All or nothing: on any error the store is as it was before.
+    """
+    from discreet.build import build
+    from discreet.cli.progress import shown
+
+    with shown() as progress:
+        built = build(dataset, out, progress, new_secret, keep)
+    for note in built.notes:
+        typer.echo(f"Note: {note}", err=True)
+    typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")
+    typer.echo(f"Look at it with: discreet info {out}")

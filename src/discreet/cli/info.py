@@ -1,0 +1,62 @@
+"""`discreet info`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
+    variable: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="List the categories of a variable or level."),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare every file with its checksum.")
+    ] = False,
+) -> None:
+    """Say what is in a store: variables, levels, categories, versions.
+
+    For the custodian: the number of records is among what it prints.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from discreet.population import Store
+
+    held = Store(store)
+    version = held.open()
+    schema = version.schema
+    console = Console(highlight=False, soft_wrap=False)
+    if verify:
+        version.verify()
+        console.print("Every file has its checksum.")
+    if variable is not None:
+        _, level = schema.find(*variable.split("@", 1))
+        table = Table("Code", "Label", box=None, pad_edge=False, title=level.label)
+        for code, label in zip(level.codes, level.labels, strict=True):
+            table.add_row(code, label)
+        console.print(table)
+        return
+    console.print(f"[bold]{schema.title}[/bold] ({schema.id})")
+    kind = "cells of a hypercube" if version.manifest["hypercube"] else schema.unit
+    console.print(f"{version.rows:,} {kind}, built {version.manifest['created']}")
+    versions = ", ".join(f"{v} (current)" if v == version.id else v for v in held.list())
+    console.print(f"Versions: {versions}")
+    console.print(f"Policy: minimum population {version.manifest['minimum_population']}")
+    for accepted in version.manifest["accepted_differencing"]:
+        console.print(
+            f"Accepted: '{accepted['grouping']}' can be subtracted from '{accepted['against']}'."
+        )
+    table = Table("Id", "Label", "Categories", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for v in schema.variables:
+        for level in v.levels:
+            nested = level is not v.finest
+            table.add_row(f"  {level.id}" if nested else level.id, level.label, f"{len(level):,}")
+    console.print()
+    console.print(table)
+    console.print(f"\nCategories of one: discreet info {store} --variable {v.finest.id}")

@@ -1,0 +1,51 @@
+"""A progress bar on the terminal; a line a stage where there is none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+@contextmanager
+def shown() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Give a function to be told (stage, done, total), shown on the standard error stream."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    bar = Progress(
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    tasks: dict[str, int] = {}
+    with bar:
+
+        def tell(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    total_of = bar.tasks[task].total
+                    bar.update(bar.tasks[task].id, completed=total_of or bar.tasks[task].completed)
+                tasks[stage] = int(bar.add_task(stage.capitalize(), total=total))
+            bar.update(bar.tasks[tasks[stage]].id, completed=done, total=total)
+
+        yield tell
+        for task in bar.tasks:
+            bar.update(task.id, total=task.total or 1, completed=task.total or 1)
+
+
+def _lines() -> Callable[[str, int, int | None], None]:
+    seen: set[str] = set()
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        if stage not in seen:
+            seen.add(stage)
+            print(f"{stage.capitalize()} …", file=sys.stderr)
+
+    return tell

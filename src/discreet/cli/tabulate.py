@@ -1,0 +1,41 @@
+"""`discreet tabulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
+    by: Annotated[
+        str, typer.Option(metavar="NAMES", help="Variables or levels, up to 6: age_band,sex")
+    ],
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write the table to a CSV file instead."),
+    ] = None,
+) -> None:
+    """Print the true counts of a cross-tabulation, for the custodian.
+
+    The counts are not protected and not for publication. Whoever can read
+    STORE can read the data themselves; this shows nothing more.
+    """
+    import discreet as dc
+    from discreet.cli.show import text, write_csv
+
+    query = dc.Query.parse(by, where)
+    population = dc.open(store)
+    table = population.tabulate(query)
+    if out is not None:
+        write_csv(table, out)
+        typer.echo(f"Wrote {out}. True counts: not for publication.", err=True)
+        return
+    typer.echo(text(table, population.schema.title))
+    typer.echo("True counts: not for publication.", err=True)
