@@ -34,7 +34,7 @@ def identifier(text: object, what: str) -> str:
     return text
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Level:
     """One way of grouping a variable: its categories, and where each finest category goes.
 
@@ -59,6 +59,9 @@ class Level:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __repr__(self) -> str:
+        return f"Level({self.id!r}, {len(self)} categories)"
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -109,7 +112,7 @@ class Variable:
         raise unknown(f"level of '{self.id}'", name, (level.id for level in self.levels))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schema:
     """The variables of a data set in their order; the geography, if there is one, is the last."""
 
@@ -125,6 +128,9 @@ class Schema:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ParameterError(f"ids must be unique in a data set. Given twice: {twice[0]}.")
+
+    def __repr__(self) -> str:
+        return f"Schema({self.id!r}, {len(self.variables)} variables)"
 
     @property
     def geography(self) -> Variable | None:

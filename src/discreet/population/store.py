@@ -101,7 +101,7 @@ class Store:
         return Version.open(self.versions / name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Version:
     """One version of a population, its columns mapped into memory and never written."""
 
@@ -153,6 +153,9 @@ class Version:
             if geography is None
             else mapped("areas.i64", np.int64, (len(geography.finest) + 1,)),
         )
+
+    def __repr__(self) -> str:
+        return f"Version({self.schema.id!r}, {self.id!r})"
 
     @property
     def id(self) -> str:

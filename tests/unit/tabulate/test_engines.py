@@ -1,0 +1,240 @@
+"""The scan, DuckDB and a count by hand agree cell by cell, on counts and on key sums."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from itertools import product
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.population import Version
+from discreet.query import Query, Question
+from discreet.table import CountTable
+from discreet.tabulate import ScanEngine, TabulationStopped, scan
+from discreet.tabulate.duck import DuckEngine
+from populations import make_version, records
+
+MODULI = [2**32, 256, 10**8, 2, 3, 2**32 - 1]
+
+
+def by_hand(version: Version, query: Query) -> dict[tuple[str, ...], tuple[int, int]]:
+    """The naive twin: one record at a time, in Python integers."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    keys: Counter[tuple[str, ...]] = Counter()
+    for i, record in enumerate(records(version)):
+        if all(record[name] in codes for name, codes in query.where):
+            cell = tuple(record[name] for name, _ in query.by)
+            counts[cell] += 1 if version.counts is None else int(version.counts[i])
+            keys[cell] += int(version.keys[i])
+    return {cell: (n, keys[cell] % version.modulus) for cell, n in counts.items() if n}
+
+
+def as_dict(table: CountTable) -> dict[tuple[str, ...], tuple[int, int]]:
+    """The populated cells of a table by their codes."""
+    sparse = table.sparse()
+    assert sparse.coordinates is not None
+    codes = [dimension.codes for dimension in table.dimensions]
+    return {
+        tuple(codes[d][i] for d, i in enumerate(cell)): (n, k)
+        for cell, n, k in zip(
+            sparse.coordinates.T.tolist(), sparse.counts.tolist(), sparse.keys.tolist(), strict=True
+        )
+    }
+
+
+def same(one: CountTable, other: CountTable) -> bool:
+    one, other = one.dense(), other.dense()
+    filled = one.counts > 0
+    return (
+        one.dimensions == other.dimensions
+        and np.array_equal(one.counts, other.counts)
+        and np.array_equal(one.keys[filled], other.keys[filled])
+    )
+
+
+@st.composite
+def populations_and_queries(draw: st.DrawFn) -> tuple[Version, Query]:
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    rows = draw(st.sampled_from([0, 1, 2, 7, 300]))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 9, 255, 256, 65_535]), min_size=1, max_size=3))
+    areas = draw(st.sampled_from([None, [1], [5, 2], [40, 7, 2]]))
+    version = make_version(
+        rng, rows, sizes, areas, draw(st.sampled_from(MODULI)), draw(st.booleans())
+    )
+    names = [draw(st.sampled_from(v.levels)).id for v in version.schema.variables]
+    by = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    where = {}
+    for variable in version.schema.variables:
+        if draw(st.booleans()):
+            level = draw(st.sampled_from(variable.levels))
+            members = np.unique(level.of).tolist()
+            picks = st.lists(st.sampled_from(members), min_size=1, max_size=3)
+            where[level.id] = [level.codes[i] for i in draw(picks)]
+    return version, Query.parse(by, where)
+
+
+@settings(max_examples=100, deadline=None)
+@given(populations_and_queries())
+def test_engines_agree(case: tuple[Version, Query]) -> None:
+    version, query = case
+    question = Question.of(query, version.schema)
+    engine = ScanEngine(version, threads=2)
+    duck = DuckEngine(version)
+    try:
+        scanned = engine.tabulate(question)
+        assert as_dict(scanned) == by_hand(version, query)
+        assert as_dict(duck.tabulate(question)) == as_dict(scanned)
+        assert scanned.dimensions == question.dimensions
+        # The way for vast tables must give the same on any table.
+        listed = engine._list(question, scan._plan(version, question), None)
+        assert as_dict(listed) == as_dict(scanned)
+    finally:
+        engine.close()
+        duck.close()
+
+
+@pytest.mark.parametrize("modulus", MODULI)
+@pytest.mark.parametrize("hypercube", [False, True])
+def test_key_sums_are_exact_when_every_key_is_the_largest(modulus: int, hypercube: bool) -> None:
+    rng = np.random.default_rng(5)
+    version = make_version(rng, 70_000, [2], None, modulus, hypercube)
+    keys = np.full(70_000, modulus - 1, np.uint32)
+    keys.setflags(write=False)
+    object.__setattr__(version, "keys", keys)
+    query = Query.parse("a")
+    table = ScanEngine(version).tabulate(Question.of(query, version.schema))
+    assert as_dict(table) == by_hand(version, query)
+
+
+def test_records_of_many_pieces_and_threads_are_each_counted_once() -> None:
+    rng = np.random.default_rng(6)
+    rows = 3 * scan.PIECE + 12_345
+    version = make_version(rng, rows, [2, 101, 13], [1000, 9])
+    duck = DuckEngine(version, threads=2)
+    for by, where in [
+        ("a", None),
+        ("b,c", {"a": "a1"}),
+        ("a,b,c,g0", None),  # 2.6 million cells: threads share an accumulator by area
+        ("g1,b", {"g0": [f"g0{i}" for i in range(0, 1000, 3)]}),
+        ("c_half,g0", {"b_half": ["b_half3", "b_half40"]}),
+    ]:
+        question = Question.of(Query.parse(by, where), version.schema)
+        assert same(ScanEngine(version, threads=3).tabulate(question), duck.tabulate(question)), by
+
+
+def test_a_vast_table_comes_out_sparse_and_a_full_one_dense() -> None:
+    version = make_version(np.random.default_rng(7), 10_000, [255, 255, 255], [300_000, 10])
+    engine = ScanEngine(version)
+    vast = engine.tabulate(Question.of(Query.parse("a,b,c,g0"), version.schema))
+    assert vast.is_sparse
+    assert vast.size == 255**3 * 300_000
+    assert int(vast.counts.sum()) == 10_000
+    assert as_dict(vast) == by_hand(version, Query.parse("a,b,c,g0"))
+    coordinates = vast.coordinates
+    assert coordinates is not None
+    order = np.ravel_multi_index(tuple(coordinates), vast.shape)
+    assert (np.diff(order) > 0).all(), "cells are in row-major order"
+    small = engine.tabulate(Question.of(Query.parse("a,b"), version.schema))
+    assert not small.is_sparse
+    assert small.counts.shape == (255, 255)
+
+
+def test_a_table_over_many_areas_is_sparse_only_where_that_is_smaller() -> None:
+    rng = np.random.default_rng(8)
+    full = make_version(rng, 2_000_000, [2, 3], [200_000])
+    table = ScanEngine(full).tabulate(Question.of(Query.parse("g0,a,b"), full.schema))
+    assert not table.is_sparse
+    thin = make_version(rng, 100_000, [2, 3], [200_000])
+    table = ScanEngine(thin).tabulate(Question.of(Query.parse("g0,a,b"), thin.schema))
+    assert table.is_sparse
+
+
+def test_more_cells_than_can_be_numbered_are_refused() -> None:
+    version = make_version(np.random.default_rng(9), 3, [65_535] * 4)
+    question = Question.of(Query.parse("a,b,c,d"), version.schema)
+    with pytest.raises(ValueError, match="fewer than 2\\^63 cells"):
+        ScanEngine(version).tabulate(question)
+    with pytest.raises(ValueError, match="fewer than 2\\^63 cells"):
+        DuckEngine(version).tabulate(question)
+
+
+@pytest.mark.parametrize("way", ["a", "a,b,c,g0"])
+def test_a_tabulation_can_be_stopped(way: str) -> None:
+    version = make_version(np.random.default_rng(10), 10_000, [255, 255, 255], [300_000, 10])
+    stop = Event()
+    stop.set()
+    with pytest.raises(TabulationStopped):
+        ScanEngine(version).tabulate(Question.of(Query.parse(way), version.schema), stop)
+
+
+def test_a_running_tabulation_stops_between_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = make_version(np.random.default_rng(11), 50_000, [2])
+    monkeypatch.setattr(scan, "PIECE", 1000)
+    stop, seen = Event(), []
+
+    def check(event: Event | None) -> None:
+        seen.append(1)
+        if len(seen) == 5:
+            stop.set()
+        real(event)
+
+    real = scan._check
+    monkeypatch.setattr(scan, "_check", check)
+    with pytest.raises(TabulationStopped):
+        ScanEngine(version, threads=1).tabulate(Question.of(Query.parse("a"), version.schema), stop)
+    assert len(seen) == 5
+
+
+def test_concurrent_questions_do_not_disturb_each_other() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    version = make_version(np.random.default_rng(12), 400_000, [2, 9, 21], [50, 3])
+    engine = ScanEngine(version, threads=2)
+    names = [v.levels[0].id for v in version.schema.variables]
+    questions = [
+        Question.of(Query.parse(pair), version.schema)
+        for pair in product(names, names)
+        if pair[0] != pair[1]
+    ]
+    alone = [engine.tabulate(question) for question in questions]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(engine.tabulate, questions * 5))
+    for i, table in enumerate(together):
+        assert same(table, alone[i % len(questions)])
+
+
+def test_kernels_do_not_hold_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one call of the kernel runs in a thread, this thread goes on counting."""
+    version = make_version(np.random.default_rng(13), 4_000_000, [2, 9, 21])
+    monkeypatch.setattr(scan, "PIECE", version.rows)
+    engine = ScanEngine(version, threads=1)
+    question = Question.of(Query.parse("a,b,c"), version.schema)
+    counted, during = [0], []
+
+    def work() -> None:
+        for _ in range(20):
+            before = counted[0]
+            engine.tabulate(question)
+            during.append(counted[0] - before)
+
+    interval = sys.getswitchinterval()
+    # Nobody is made to hand the interpreter over: a thread gets on only when another lets go.
+    sys.setswitchinterval(10)
+    try:
+        thread = Thread(target=work)
+        thread.start()
+        while thread.is_alive():
+            counted[0] += 1
+            time.sleep(0)
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(during) == 20
+    assert sum(during) > 100
