@@ -3,9 +3,10 @@
 A block of records first gets its cell indices, column by column, in a buffer; then the counts are
 scattered. `acc[cell] += key << 32 | 1` counts and sums keys modulo 2^32 in one addition.
 
-A column of the table is described by three numbers: the row of `codes8` or `codes16` that holds
-its codes, and where its weights start in `weights`, which gives for each code the place of its
-category times the stride of its axis (or 0 where a filter leaves it out, see `pass_`).
+A column is described by the row of `codes8` or `codes16` that holds its codes, and either a
+stride to multiply the code by, or where in `places` its look-up begins: for each code the place of
+its category times the stride of its axis. The type of `places` is the type of a cell index: two
+bytes where the table allows it, because narrow indices are built faster.
 """
 
 from __future__ import annotations
@@ -13,30 +14,30 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint32, uint64
 
-BLOCK = 4096
+BLOCK = 1024
 
 
 @njit(inline="always")
-def _cells(codes8, codes16, wide, row, start, multiply, weights, areas, area_cell, area, a, n, out):
+def _cells(codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area, a, n, out):
     """Write the cell index of records a…a+n to `out`; return the area that record a+n is in."""
     for j in range(n):
         out[j] = 0
     for k in range(len(row)):
         if wide[k]:
-            w = weights[start[k] :]
+            place = places[start[k] :]
             column16 = codes16[row[k], a : a + n]
             for j in range(n):
-                out[j] += w[column16[j]]
+                out[j] += place[column16[j]]
         elif multiply[k] > 0:
             stride = multiply[k]
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] += stride * column8[j]
         else:
-            w = weights[start[k] :]
+            place = places[start[k] :]
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
-                out[j] += w[column8[j]]
+                out[j] += place[column8[j]]
     if len(area_cell) > 0:
         j = 0
         while j < n:
@@ -51,8 +52,8 @@ def _cells(codes8, codes16, wide, row, start, multiply, weights, areas, area_cel
 
 
 @njit(inline="always")
-def _passing(codes8, codes16, wide, row, start, passes, a, n, out):
-    """Write 1 to `out` for each record that every filter lets pass, 0 for the others."""
+def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
+    """List in `chosen` the records of a…a+n that every filter lets pass; return how many."""
     for j in range(n):
         out[j] = 1
     for k in range(len(row)):
@@ -65,73 +66,81 @@ def _passing(codes8, codes16, wide, row, start, passes, a, n, out):
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column8[j]]
+    found = 0
+    for j in range(n):
+        chosen[found] = j
+        found += out[j]
+    return found
 
 
 @njit(cache=True, nogil=True)
 def scan(
-    codes8, codes16, keys, counts, wide, row, start, multiply, weights,
+    codes8, codes16, keys, counts, wide, row, start, multiply, places,
     f_wide, f_row, f_start, passes, areas, area_cell, stretches, first_area, packed, sums, lanes,
 ):  # fmt: skip
     """Add the records of the stretches to the accumulator, one uint64 a cell.
 
-    `packed` has `lanes` accumulators (1 or 2) of cells uint64 each; two let neighbouring records
+    `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring records
     of the same cell be added without waiting for each other. `sums` is empty when the key sum
     rides in the high half, and otherwise takes the key sums (moduli that do not divide 2^32).
     """
-    cell = np.empty(BLOCK, np.uint32)
-    value = np.empty(BLOCK, np.uint64)
+    cell = np.empty(BLOCK, places.dtype)
     pass_ = np.empty(BLOCK, np.uint8)
+    chosen = np.empty(BLOCK + 1, np.uint16)
     filtered = len(f_row) > 0
     weighted = len(counts) > 0
     apart = len(sums) > 0
-    half = len(packed) // lanes
-    one, other = packed[:half], packed[len(packed) - half :]
+    size = len(packed) // lanes
+    lane0 = packed[:size]
+    lane1 = packed[(1 % lanes) * size :]
+    lane2 = packed[(2 % lanes) * size :]
+    lane3 = packed[(3 % lanes) * size :]
+    high, one = uint64(32), uint64(1)
     for s in range(len(stretches)):
         area = first_area[s]
         for a in range(stretches[s, 0], stretches[s, 1], BLOCK):
             n = min(BLOCK, stretches[s, 1] - a)
+            found = n
+            if filtered:
+                found = _passing(
+                    codes8, codes16, f_wide, f_row, f_start, passes, a, n, pass_, chosen
+                )
+                if found == 0:
+                    continue
+            if len(area_cell) > 0:
+                while areas[area + 1] <= a:
+                    area += 1
             area = _cells(
-                codes8, codes16, wide, row, start, multiply, weights, areas, area_cell, area,
+                codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
                 a, n, cell,
             )  # fmt: skip
             key = keys[a : a + n]
-            if not apart and not weighted and not filtered:
-                for j in range(0, n - 1, 2):
-                    one[cell[j]] += (uint64(key[j]) << uint64(32)) | uint64(1)
-                    other[cell[j + 1]] += (uint64(key[j + 1]) << uint64(32)) | uint64(1)
-                if n % 2:
-                    one[cell[n - 1]] += (uint64(key[n - 1]) << uint64(32)) | uint64(1)
-                continue
-            if weighted:
-                count = counts[a : a + n]
-                for j in range(n):
-                    value[j] = count[j]
+            if apart or weighted:
+                for i in range(found):
+                    j = uint32(chosen[i]) if filtered else uint32(i)
+                    count = uint64(counts[a + j]) if weighted else one
+                    if apart:
+                        packed[cell[j]] += count
+                        sums[cell[j]] += uint64(key[j])
+                    else:
+                        packed[cell[j]] += (uint64(key[j]) << high) + count
+            elif filtered:
+                for i in range(found):
+                    j = chosen[i]
+                    packed[cell[j]] += (uint64(key[j]) << high) | one
             else:
-                for j in range(n):
-                    value[j] = 1
-            if filtered:
-                _passing(codes8, codes16, f_wide, f_row, f_start, passes, a, n, pass_)
-                if apart:
-                    for j in range(n):
-                        packed[cell[j]] += value[j] * pass_[j]
-                        sums[cell[j]] += uint64(key[j]) * pass_[j]
-                else:
-                    for j in range(n):
-                        value[j] = ((uint64(key[j]) << uint64(32)) + value[j]) * pass_[j]
-                    for j in range(n):
-                        packed[cell[j]] += value[j]
-            elif apart:
-                for j in range(n):
-                    packed[cell[j]] += value[j]
-                    sums[cell[j]] += uint64(key[j])
-            else:
-                for j in range(n):
-                    packed[cell[j]] += (uint64(key[j]) << uint64(32)) + value[j]
+                for j in range(0, n - 3, 4):
+                    lane0[cell[j]] += (uint64(key[j]) << high) | one
+                    lane1[cell[j + 1]] += (uint64(key[j + 1]) << high) | one
+                    lane2[cell[j + 2]] += (uint64(key[j + 2]) << high) | one
+                    lane3[cell[j + 3]] += (uint64(key[j + 3]) << high) | one
+                for j in range(n - n % 4, n):
+                    lane0[cell[j]] += (uint64(key[j]) << high) | one
 
 
 @njit(cache=True, nogil=True)
 def list_cells(
-    codes8, codes16, keys, counts, wide, row, start, multiply, weights,
+    codes8, codes16, keys, counts, wide, row, start, multiply, places,
     f_wide, f_row, f_start, passes, areas, area_cell, a, b, first_area,
     cells, cell_counts, cell_keys,
 ):  # fmt: skip
@@ -140,23 +149,27 @@ def list_cells(
     For tables too large to hold: the caller sorts the list and adds up equal cells.
     """
     cell = np.empty(BLOCK, np.uint64)
-    pass_ = np.ones(BLOCK, np.uint8)
+    pass_ = np.empty(BLOCK, np.uint8)
+    chosen = np.arange(BLOCK + 1).astype(np.uint16)
     area = first_area
     found = 0
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
         area = _cells(
-            codes8, codes16, wide, row, start, multiply, weights, areas, area_cell, area,
+            codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
             block, n, cell,
         )  # fmt: skip
+        passing = n
         if len(f_row) > 0:
-            _passing(codes8, codes16, f_wide, f_row, f_start, passes, block, n, pass_)
-        for j in range(n):
-            if pass_[j]:
-                cells[found] = cell[j]
-                cell_counts[found] = counts[block + j] if len(counts) > 0 else uint32(1)
-                cell_keys[found] = keys[block + j]
-                found += 1
+            passing = _passing(
+                codes8, codes16, f_wide, f_row, f_start, passes, block, n, pass_, chosen
+            )
+        for i in range(passing):
+            j = chosen[i]
+            cells[found] = cell[j]
+            cell_counts[found] = counts[block + j] if len(counts) > 0 else uint32(1)
+            cell_keys[found] = keys[block + j]
+            found += 1
     return found
 
 

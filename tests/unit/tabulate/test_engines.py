@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate import ScanEngine, TabulationStopped, scan
+from discreet.tabulate import ScanEngine, TabulationStopped, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from populations import make_version, records
 
@@ -93,7 +93,7 @@ def test_engines_agree(case: tuple[Version, Query]) -> None:
         assert as_dict(duck.tabulate(question)) == as_dict(scanned)
         assert scanned.dimensions == question.dimensions
         # The way for vast tables must give the same on any table.
-        listed = engine._list(question, scan._plan(version, question), None)
+        listed = engine._list(question, None)
         assert as_dict(listed) == as_dict(scanned)
     finally:
         engine.close()
@@ -115,7 +115,7 @@ def test_key_sums_are_exact_when_every_key_is_the_largest(modulus: int, hypercub
 
 def test_records_of_many_pieces_and_threads_are_each_counted_once() -> None:
     rng = np.random.default_rng(6)
-    rows = 3 * scan.PIECE + 12_345
+    rows = 3 * plan.PIECE + 12_345
     version = make_version(rng, rows, [2, 101, 13], [1000, 9])
     duck = DuckEngine(version, threads=2)
     for by, where in [
@@ -176,7 +176,7 @@ def test_a_tabulation_can_be_stopped(way: str) -> None:
 
 def test_a_running_tabulation_stops_between_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     version = make_version(np.random.default_rng(11), 50_000, [2])
-    monkeypatch.setattr(scan, "PIECE", 1000)
+    monkeypatch.setattr(plan, "PIECE", 1000)
     stop, seen = Event(), []
 
     def check(event: Event | None) -> None:
@@ -213,7 +213,7 @@ def test_concurrent_questions_do_not_disturb_each_other() -> None:
 def test_kernels_do_not_hold_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     """While one call of the kernel runs in a thread, this thread goes on counting."""
     version = make_version(np.random.default_rng(13), 4_000_000, [2, 9, 21])
-    monkeypatch.setattr(scan, "PIECE", version.rows)
+    monkeypatch.setattr(plan, "PIECE", version.rows)
     engine = ScanEngine(version, threads=1)
     question = Question.of(Query.parse("a,b,c"), version.schema)
     counted, during = [0], []

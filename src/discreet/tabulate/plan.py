@@ -1,0 +1,241 @@
+"""From a question to what the kernels read: columns, look-ups, stretches of records.
+
+Each column of a question is read in one of two ways. *Folded*: the accumulator has an axis with
+all its finest categories, and what the question wants of them is added up afterwards; free while
+the accumulator stays in the processor's cache. *Looked up*: the place of each code along the axis
+is looked up record by record, and a filter takes out what the question leaves out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.population import Variable, Version
+from discreet.population.store import is_narrow
+from discreet.query import Question
+
+PIECE = 2**20
+"""Records a kernel takes at once: a running question can be stopped between two pieces."""
+
+FOLDED = 2**12
+"""Cells of an accumulator (32 KiB) up to which folding is worth it."""
+
+NO_AREAS = np.empty(0, np.int64)
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Code columns as the kernels read them, with a table to look each code up in."""
+
+    wide: NDArray[np.bool_]
+    row: NDArray[np.int64]
+    start: NDArray[np.int64]
+    table: NDArray[Any]
+
+    @classmethod
+    def of(cls, version: Version, columns: list[tuple[Variable, NDArray[Any]]]) -> Columns:
+        """Return the columns of some variables; all their look-ups lie in one array."""
+        place = [version.place[variable.id] for variable, _ in columns]
+        # A look-up by a byte stays inside the array whatever the byte is.
+        padded = [np.pad(table, (0, max(0, 256 - len(table)))) for _, table in columns]
+        lengths = np.cumsum([0, *(len(table) for table in padded)])
+        return cls(
+            np.array([wide for wide, _ in place], np.bool_),
+            np.array([row for _, row in place], np.int64),
+            lengths[:-1].astype(np.int64),
+            np.concatenate(padded) if padded else np.empty(0, np.int64),
+        )
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What a kernel takes of them, the table aside."""
+        return self.wide, self.row, self.start
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A column to read: where each of its codes goes along its axis, −1 where nowhere.
+
+    `axis` is the axis of the question, or −1 for a filter on a variable that is not shown.
+    """
+
+    variable: Variable
+    place: NDArray[np.int64]
+    axis: int
+    length: int
+    folded: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether the place is the code itself."""
+        return self.length == len(self.place) and bool((np.diff(self.place) == 1).all())
+
+    @property
+    def held(self) -> int:
+        """The length of its axis in the accumulator."""
+        return len(self.place) if self.folded else self.length
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything a scan needs: the geography is the outermost axis, then the columns."""
+
+    reads: tuple[Read, ...]
+    geography: int  # the axis of the question that is the geography, or −1
+    shape: tuple[int, ...]  # of the accumulator
+    columns: Columns
+    multiply: NDArray[np.int64]
+    filters: Columns
+    areas: NDArray[np.int64]
+    area_cell: NDArray[np.int64]
+    stretches: NDArray[np.int64]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the accumulator."""
+        return prod(self.shape)
+
+    @property
+    def records(self) -> int:
+        """The number of records in question."""
+        return int((self.stretches[:, 1] - self.stretches[:, 0]).sum())
+
+    @property
+    def order(self) -> list[int]:
+        """The axes of the question in the order of the accumulator."""
+        return [a for a in (self.geography, *(read.axis for read in self.reads)) if a >= 0]
+
+    def pieces(self, whole_areas: bool) -> list[NDArray[np.int64]]:
+        """Cut the stretches into lists of about PIECE records, at area boundaries if asked."""
+        pieces, current, size = [], [], 0
+        for first, end in self.stretches.tolist():
+            begin = first
+            while begin < end:
+                stop = min(end, begin + PIECE - size)
+                if whole_areas and stop < end:
+                    stop = min(end, int(self.areas[np.searchsorted(self.areas, stop)]))
+                current.append((begin, stop))
+                size += stop - begin
+                begin = stop
+                if size >= PIECE:
+                    pieces.append(np.array(current, np.int64))
+                    current, size = [], 0
+        if current:
+            pieces.append(np.array(current, np.int64))
+        return pieces
+
+    def first_area(self, stretches: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the area in which each stretch begins."""
+        if not len(self.areas):
+            return np.zeros(len(stretches), np.int64)
+        return np.searchsorted(self.areas, stretches[:, 0], side="right").astype(np.int64) - 1
+
+    def fold(self, packed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return an accumulator with the folded axes added up, axes in the order of `order`."""
+        folded = packed.reshape(self.shape)
+        at = int(self.geography >= 0)
+        for read in self.reads:
+            if read.folded and not (read.plain and read.axis >= 0):
+                folded = np.moveaxis(folded, at, 0)
+                out = np.zeros((read.length, *folded.shape[1:]), np.uint64)
+                for code, place in enumerate(read.place.tolist()):
+                    if place >= 0:
+                        out[place] += folded[code]
+                folded = np.moveaxis(out, 0, at) if read.axis >= 0 else out[0]
+            at += read.axis >= 0
+        return folded
+
+
+def plan(version: Version, question: Question, fold: bool = True) -> Plan:
+    """Return how to answer a question; without `fold` every column is looked up."""
+    geography = next((i for i, a in enumerate(question.axes) if a.variable.is_geography), -1)
+    shown = {axis.variable.id for axis in question.axes}
+    reads = [
+        Read(axis.variable, axis.position(), i, len(axis))
+        for i, axis in enumerate(question.axes)
+        if not axis.variable.is_geography
+    ]
+    reads += [
+        Read(f.variable, np.where(f.allowed, 0, -1).astype(np.int64), -1, 1)
+        for f in question.filters
+        if not f.variable.is_geography and f.variable.id not in shown
+    ]
+    areas_shown = len(question.axes[geography]) if geography >= 0 else 1
+    allowed = {f.variable.id: f.allowed for f in question.filters}
+    reads = _folding(reads, allowed, areas_shown, fold)
+
+    indexed = [read for read in reads if read.axis >= 0 or read.folded]
+    shape = tuple(read.held for read in indexed)
+    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+    inner = prod(shape)
+    if geography >= 0:
+        shape = (areas_shown, *shape)
+    if prod(shape) >= 2**63:
+        raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
+    columns, multiply = [], []
+    for read, stride in zip(indexed, strides, strict=True):
+        place = np.arange(len(read.place)) if read.folded else np.maximum(read.place, 0)
+        columns.append((read.variable, place * stride))
+        multiply.append(stride if (read.folded or read.plain) and is_narrow(read.variable) else 0)
+    filters = [
+        (read.variable, allowed[read.variable.id].astype(np.int64))
+        for read in reads
+        if not read.folded and read.variable.id in allowed
+    ]
+    areas, area_cell = NO_AREAS, NO_AREAS
+    if geography >= 0:
+        axis = question.axes[geography]
+        areas = version.area_starts(axis.level)
+        area_cell = np.zeros(len(axis.level), np.int64)
+        area_cell[axis.kept] = np.arange(len(axis)) * inner
+    return Plan(
+        tuple(reads),
+        geography,
+        shape,
+        Columns.of(version, columns),
+        np.array(multiply, np.int64),
+        Columns.of(version, filters),
+        areas,
+        area_cell,
+        _stretches(version, question),
+    )
+
+
+def _folding(
+    reads: list[Read], allowed: dict[str, NDArray[np.bool_]], areas: int, fold: bool
+) -> list[Read]:
+    """Return the reads with those folded that keep the accumulator small, narrow columns first."""
+    cells = areas * prod(read.length for read in reads)
+    chosen = list(reads)
+    for i in sorted(range(len(reads)), key=lambda i: len(reads[i].place)):
+        read = reads[i]
+        grown = cells // read.length * len(read.place)
+        filtered = read.variable.id in allowed
+        if fold and grown <= FOLDED and is_narrow(read.variable) and (filtered or not read.plain):
+            chosen[i] = Read(read.variable, _inside(read, allowed), read.axis, read.length, True)
+            cells = grown
+    return chosen
+
+
+def _inside(read: Read, allowed: dict[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
+    """Return the places of a read, −1 for codes that a filter on the same variable leaves out."""
+    mask = allowed.get(read.variable.id)
+    return read.place if mask is None else np.where(mask, read.place, -1)
+
+
+def _stretches(version: Version, question: Question) -> NDArray[np.int64]:
+    """Return the stretches of records in the areas asked for, neighbours joined."""
+    for f in question.filters:
+        if f.variable.is_geography:
+            assert version.areas is not None
+            edges = np.flatnonzero(np.diff(f.allowed.astype(np.int8), prepend=0, append=0))
+            ends = version.areas[edges].reshape(-1, 2)
+            return np.ascontiguousarray(ends[ends[:, 0] < ends[:, 1]])
+    return np.array([[0, version.rows]] if version.rows else [], np.int64).reshape(-1, 2)
