@@ -9,7 +9,7 @@ from threading import Event
 from discreet.population import Schema, Store, Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate import Engine, ScanEngine
+from discreet.tabulate import Engine, ScanEngine, ViewEngine
 
 
 class Population:
@@ -20,7 +20,7 @@ class Population:
 
     def __init__(self, version: Version, engine: Engine | None = None) -> None:
         self.version = version
-        self._engine = engine or ScanEngine(version)
+        self._engine = engine or ViewEngine(version, ScanEngine(version), version.views)
 
     @property
     def schema(self) -> Schema:

@@ -25,6 +25,8 @@ from discreet.build.ingest import Ingest
 from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.store import FORMAT, Store, Version, checksum, sync_folder
+from discreet.tabulate import ScanEngine, ViewEngine
+from discreet.tabulate.views import BUDGET, choose
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and how much there is (None: not known)."""
@@ -47,14 +49,18 @@ def build(
     progress: Progress | None = None,
     new_secret: bool = False,
     keep: int = 2,
+    views: int = BUDGET,
 ) -> Built:
     """Build a data set into a store and make it the current version.
 
     All or nothing: whatever goes wrong, a store that was there is as it was, and one that was not
-    is not. `new_secret` gives every record a new key; `keep` versions stay on disk.
+    is not. `new_secret` gives every record a new key; `keep` versions stay on disk; `views` bytes
+    of marginal tables are built along, so that common questions need no scan.
     """
     if keep < 1:
         raise ParameterError(f"keep must be at least 1. Got {keep}.")
+    if views < 0:
+        raise ParameterError(f"views must be 0 or a number of bytes. Got {views}.")
     dataset = Dataset.read(description)
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
@@ -73,8 +79,7 @@ def build(
         version.mkdir(mode=0o700)
         write_columns(ingest, version, tell)
         _write_manifest(dataset, ingest, version, tell)
-        tell("compiling", 0, None)
-        _warm_up(version)
+        _build_views(version, views, tell)
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
         if new_secret or not store.secret.exists():
             secret.write(store.secret)
@@ -184,8 +189,14 @@ def _write_manifest(dataset: Dataset, ingest: Ingest, version: Path, tell: Progr
     sync_folder(version)
 
 
-def _warm_up(version: Path) -> None:
-    """Compile the kernels now, so that no reader waits for it."""
-    from discreet.tabulate import ScanEngine
-
-    ScanEngine(Version.open(version)).close()
+def _build_views(path: Path, budget: int, tell: Progress) -> None:
+    """Compile the kernels, so that no reader waits for it, and build the chosen views."""
+    tell("compiling", 0, None)
+    version = Version.open(path)
+    scan = ScanEngine(version)
+    engine = ViewEngine(version, scan, version.views, budget)
+    chosen = choose(version.schema, budget)
+    for i, key in enumerate(chosen):
+        tell("views", i, len(chosen))
+        engine.build(key)
+    scan.close()

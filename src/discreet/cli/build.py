@@ -22,6 +22,12 @@ def command(
     keep: Annotated[
         int, typer.Option(metavar="N", help="How many versions stay on disk.", min=1)
     ] = 2,
+    views: Annotated[
+        int,
+        typer.Option(
+            metavar="MIB", help="Space for marginal tables that save scans.", min=0, max=2**20
+        ),
+    ] = 64,
 ) -> None:
     """Build a data set into a store.
 
@@ -33,7 +39,7 @@ def command(
     from discreet.cli.progress import shown
 
     with shown() as progress:
-        built = build(dataset, out, progress, new_secret, keep)
+        built = build(dataset, out, progress, new_secret, keep, views * 2**20)
     for note in built.notes:
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")

@@ -68,6 +68,13 @@ class Level:
         """The index of each code."""
         return {code: i for i, code in enumerate(self.codes)}
 
+    @cached_property
+    def member(self) -> NDArray[np.intp]:
+        """A finest category that belongs to each category, −1 where none does."""
+        found = np.full(len(self), -1, np.intp)
+        found[self.of] = np.arange(len(self.of))
+        return found
+
     def index(self, code: str) -> int:
         """Return the index of a code, or complain with the choices."""
         try:

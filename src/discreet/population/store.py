@@ -163,6 +163,11 @@ class Version:
         return self.path.name
 
     @property
+    def views(self) -> Path:
+        """The folder of marginal views."""
+        return self.path / "views"
+
+    @property
     def rows(self) -> int:
         """The number of records, or of populated cells of a hypercube."""
         return len(self.keys)

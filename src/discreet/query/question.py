@@ -44,19 +44,23 @@ class Axis:
             labels if whole else tuple(labels[i] for i in self.kept),
         )
 
-    def position(self) -> NDArray[np.int64]:
-        """Return the place along the axis of each finest category, −1 where it is not shown."""
+    def position(self, finest: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.int64]:
+        """Return the place along the axis of finest categories, −1 where they are not shown."""
         place = np.full(len(self.level), -1, np.int64)
         place[self.kept] = np.arange(len(self.kept))
-        return place[self.level.of]
+        return place[self.level.of[finest]]
 
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """The part of the population that is counted: which finest categories of a variable."""
+    """The part of the population that is counted: which finest categories of a variable.
+
+    `level` is the finest at which the question names categories; it can tell them apart.
+    """
 
     variable: Variable
     allowed: NDArray[np.bool_]
+    level: Level
 
     def canonical(self) -> str:
         """Return the filter at the coarsest level that can say it, codes in the schema's order."""
@@ -81,18 +85,22 @@ class Question:
     def of(cls, query: Query, schema: Schema) -> Question:
         """Return the question, or complain about the first name that the schema does not have."""
         allowed: dict[str, NDArray[np.bool_]] = {}
+        named: dict[str, Level] = {}
         for name, codes in query.where:
             variable, level = schema.find(*name.split("@", 1))
             chosen = np.zeros(len(level), bool)
             chosen[[level.index(code) for code in codes]] = True
             before = allowed.get(variable.id)
             allowed[variable.id] = chosen[level.of] if before is None else chosen[level.of] & before
+            named[variable.id] = min(
+                level, named.get(variable.id, level), key=variable.levels.index
+            )
             if not allowed[variable.id].any():
                 raise ParameterError(
                     f"the filters on '{variable.id}' must leave a category. They leave none."
                 )
         filters = tuple(
-            Filter(variable, allowed[variable.id])
+            Filter(variable, allowed[variable.id], named[variable.id])
             for variable in schema.variables
             if variable.id in allowed and not allowed[variable.id].all()
         )
@@ -104,12 +112,10 @@ class Question:
                     f"'{variable.id}' must stand in a table once. It is asked for again as "
                     f"'{level.id}'."
                 )
-            shown = np.zeros(len(level), bool)
-            mask = allowed.get(variable.id)
-            shown[level.of if mask is None else level.of[mask]] = True
-            # A category of a coarser level that no finest category belongs to is shown, empty.
-            if mask is None:
-                shown[:] = True
+            shown = np.ones(len(level), bool)
+            if variable.id in allowed:
+                shown[:] = False
+                shown[level.of[allowed[variable.id]]] = True
             axes.append(Axis(variable, level, np.flatnonzero(shown)))
         return cls(schema, tuple(axes), filters)
 

@@ -2,5 +2,6 @@
 
 from discreet.tabulate.engine import Engine, TabulationStopped
 from discreet.tabulate.scan import ScanEngine
+from discreet.tabulate.views import ViewEngine
 
-__all__ = ["Engine", "ScanEngine", "TabulationStopped"]
+__all__ = ["Engine", "ScanEngine", "TabulationStopped", "ViewEngine"]

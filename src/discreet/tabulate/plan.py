@@ -147,7 +147,9 @@ class Plan:
                 out = np.zeros((read.length, *folded.shape[1:]), np.uint64)
                 for code, place in enumerate(read.place.tolist()):
                     if place >= 0:
-                        out[place] += folded[code]
+                        out[place : place + 1] += folded[
+                            code : code + 1
+                        ]  # arrays wrap, scalars warn
                 folded = np.moveaxis(out, 0, at) if read.axis >= 0 else out[0]
             at += read.axis >= 0
         return folded

@@ -1,0 +1,286 @@
+"""Marginal views in front of the scan: tables kept because many questions can be read off them.
+
+A view is the cross-tabulation of some variables at their finest level, and perhaps of one coarse
+geography, over the whole population. A question whose variables and filters are among a view's is
+answered by adding up the view's cells, in well under a millisecond. Some views are chosen and
+built with the store; others are built when first needed and kept, the least recently used going
+first, under a budget of bytes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from pathlib import Path
+from threading import Event, Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.population import Level, Schema, Variable, Version
+from discreet.query import Axis, Question
+from discreet.table import CountTable
+from discreet.tabulate.engine import Engine, smaller
+
+BUDGET = 64 * 2**20
+"""Bytes of views that are kept, those built with the store included."""
+
+MOST_CELLS = 2**18
+"""Cells of a view (2 MiB): adding up more than that takes longer than a millisecond."""
+
+WIDEST = 4
+"""Variables of a view that is built with the store."""
+
+Key = tuple[str, ...]
+"""The levels of a view, in the order of the schema."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Counts (low half) and key sums (high half) of every cell over some levels."""
+
+    levels: tuple[tuple[Variable, Level], ...]
+    packed: NDArray[np.uint64]
+
+    def answer(self, question: Question, modulus: int) -> CountTable:
+        """Return the answer to a question that this view covers."""
+        if 2**32 % modulus == 0:
+            total = self._reduce(question, self.packed)
+            halves = np.ascontiguousarray(total).view(np.uint32).reshape(*total.shape, 2)
+            counts, keys = halves[..., 0], halves[..., 1]
+            if modulus != 2**32:
+                keys = keys % np.uint32(modulus)
+        else:
+            counts = self._reduce(question, self.packed & np.uint64(2**32 - 1)).astype(np.uint32)
+            sums = self._reduce(question, self.packed >> np.uint64(32))
+            keys = (sums % np.uint64(modulus)).astype(np.uint32)
+        return smaller(CountTable(question.dimensions, counts, keys, modulus))
+
+    def _reduce(self, question: Question, cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the cells added up to the axes of the question, in its order."""
+        asked = {axis.variable.id: (i, axis) for i, axis in enumerate(question.axes)}
+        allowed = {f.variable.id: f.allowed for f in question.filters}
+        order, at = [], 0
+        # First the axes that go altogether: what is left to add up is then small.
+        gone = [v.id not in asked and v.id not in allowed for v, _ in self.levels]
+        cells = cells.sum(axis=tuple(i for i, out in enumerate(gone) if out), dtype=np.uint64)
+        left = [pair for pair, out in zip(self.levels, gone, strict=True) if not out]
+        for variable, level in left:
+            i, axis = asked.get(variable.id, (-1, None))
+            place = _places(level, axis, allowed.get(variable.id))
+            length = 1 if axis is None else len(axis)
+            if length != len(level) or (np.diff(place) != 1).any():
+                cells = _gather(cells, at, place, length)
+            if axis is None:
+                cells = cells.reshape(cells.shape[:at] + cells.shape[at + 1 :])
+            else:
+                order.append(i)
+                at += 1
+        return cells.transpose(np.argsort(order))
+
+
+def _places(
+    level: Level, axis: Axis | None, allowed: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """Return where each category of a view's level goes along the axis, −1 where nowhere."""
+    # Any finest category of a category of the level stands for it: the view covers the question.
+    finest = level.member
+    there = finest >= 0
+    place = np.zeros(len(level), np.int64) if axis is None else axis.position(finest)
+    return np.where(there if allowed is None else there & allowed[finest], place, -1)
+
+
+def _gather(
+    cells: NDArray[np.uint64], at: int, place: NDArray[np.int64], length: int
+) -> NDArray[np.uint64]:
+    """Return the cells with one axis added up into new places."""
+    moved = np.moveaxis(cells, at, 0)
+    out = np.zeros((length, *moved.shape[1:]), np.uint64)
+    for code, to in enumerate(place.tolist()):
+        if to >= 0:
+            out[to : to + 1] += moved[code : code + 1]  # arrays wrap around, scalars warn
+    return np.moveaxis(out, 0, at)
+
+
+class ViewEngine:
+    """Answers from views where it can, and builds them from the engine behind where it should."""
+
+    def __init__(
+        self, version: Version, behind: Engine, folder: Path | None = None, budget: int = BUDGET
+    ) -> None:
+        self.version = version
+        self.behind = behind
+        self.folder = folder
+        self.budget = budget
+        self._lock = Lock()
+        self._building: dict[Key, Lock] = {}
+        self._views: OrderedDict[Key, View] = OrderedDict()
+        for key, path in _files(folder, version.schema):
+            self._keep(key, _mapped(path, key, version.schema))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The views that are held, the least recently used first."""
+        return tuple(self._views)
+
+    def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
+        """Return the true counts and key sums of every cell."""
+        key = needed(question)
+        if key is None:
+            return self.behind.tabulate(question, stop)
+        view = self._find(key)
+        if view is None:
+            view = self.build(key, stop)
+        return view.answer(question, self.version.modulus)
+
+    def build(self, key: Key, stop: Event | None = None) -> View:
+        """Return the view over some levels, from the engine behind unless it is there already."""
+        with self._lock:
+            lock = self._building.setdefault(key, Lock())
+        try:
+            with lock:
+                held = self._views.get(key)
+                return self._fresh(key, stop) if held is None else held
+        finally:
+            with self._lock:
+                self._building.pop(key, None)
+
+    def _fresh(self, key: Key, stop: Event | None) -> View:
+        levels = tuple(self.version.schema.find(name) for name in key)
+        axes = tuple(Axis(v, level, np.arange(len(level))) for v, level in levels)
+        table = self.behind.tabulate(Question(self.version.schema, axes, ()), stop).dense()
+        keys = table.keys.astype(np.uint64) << np.uint64(32)
+        view = View(levels, table.counts.astype(np.uint64) | keys)
+        if self.folder is not None:
+            view = _saved(view, self.folder, key, self.version.schema)
+        self._keep(key, view)
+        return view
+
+    def _find(self, key: Key) -> View | None:
+        """Return the smallest view that has every level of the key."""
+        wanted = set(key)
+        with self._lock:
+            covering = [k for k in self._views if wanted <= set(k)]
+            if not covering:
+                return None
+            best = min(covering, key=lambda k: self._views[k].packed.size)
+            self._views.move_to_end(best)
+            return self._views[best]
+
+    def _keep(self, key: Key, view: View) -> None:
+        with self._lock:
+            self._views[key] = view
+            self._views.move_to_end(key)
+            while len(self._views) > 1 and self._bytes() > self.budget:
+                gone, _ = self._views.popitem(last=False)
+                if self.folder is not None:
+                    (self.folder / _name(gone)).unlink(missing_ok=True)
+
+    def _bytes(self) -> int:
+        return sum(view.packed.nbytes for view in self._views.values())
+
+
+def needed(question: Question) -> Key | None:
+    """Return the levels a view must have to answer a question, None where no view is worth it."""
+    schema = question.schema
+    levels = []
+    for variable in schema.variables:
+        named = [axis.level for axis in question.axes if axis.variable is variable]
+        named += [f.level for f in question.filters if f.variable is variable]
+        if named and variable.is_geography:
+            levels.append(min(named, key=variable.levels.index))
+        elif named:
+            levels.append(variable.finest)
+    if prod(len(level) for level in levels) > MOST_CELLS:
+        return None
+    return tuple(level.id for level in levels)
+
+
+def choose(schema: Schema, budget: int) -> list[Key]:
+    """Return the views to build with a store: those that cover most for their bytes.
+
+    Greedy over all views of up to four levels: what a view covers are the sets of two to four of
+    its levels that no chosen view has, smaller sets counting more because more questions are
+    among them.
+    """
+    levels = [level for v in schema.variables for level in _viewed(v)]
+    variable = {level.id: v.id for v in schema.variables for level in v.levels}
+    candidates: list[tuple[float, int, tuple[int, ...]]] = []
+    for width in range(1, WIDEST + 1):
+        for chosen in combinations(range(len(levels)), width):
+            cells = prod(len(levels[i]) for i in chosen)
+            distinct = {variable[levels[i].id] for i in chosen}
+            if cells <= MOST_CELLS and len(distinct) == width:
+                candidates.append((-np.inf, cells, chosen))
+    heapq.heapify(candidates)
+    covered: set[tuple[int, ...]] = set()
+    views, size = [], 0
+    while candidates:
+        promised, cells, chosen = heapq.heappop(candidates)
+        sets = [s for w in range(1, len(chosen) + 1) for s in combinations(chosen, w)]
+        new = [s for s in sets if s not in covered]
+        worth = -sum(4.0 ** (WIDEST - len(s)) for s in new) / cells
+        if not new:
+            continue
+        if worth > promised:  # worth less than when it was last looked at
+            heapq.heappush(candidates, (worth, cells, chosen))
+            continue
+        if size + 8 * cells > budget:
+            continue
+        size += 8 * cells
+        covered.update(new)
+        views.append(tuple(levels[i].id for i in chosen))
+    return views
+
+
+def _viewed(variable: Variable) -> list[Level]:
+    """Return the levels of a variable that views have: the finest, or coarse geographies."""
+    if not variable.is_geography:
+        return [variable.finest]
+    return [level for level in variable.levels if len(level) <= 255]
+
+
+def _name(key: Key) -> str:
+    return ".".join(key) + ".u64"
+
+
+def _files(folder: Path | None, schema: Schema) -> Iterator[tuple[Key, Path]]:
+    """Yield the views in a folder, the least recently used first."""
+    if folder is None or not folder.is_dir():
+        return
+    for path in sorted(folder.glob("*.u64"), key=lambda path: path.stat().st_mtime_ns):
+        key = tuple(path.name.removesuffix(".u64").split("."))
+        shape = [len(schema.find(name)[1]) for name in key]
+        if path.stat().st_size == 8 * prod(shape):
+            yield key, path
+
+
+def _mapped(path: Path, key: Key, schema: Schema) -> View:
+    levels = tuple(schema.find(name) for name in key)
+    shape = tuple(len(level) for _, level in levels)
+    return View(levels, np.memmap(path, np.uint64, "r", shape=shape).view(np.ndarray))
+
+
+def _saved(view: View, folder: Path, key: Key, schema: Schema) -> View:
+    """Return the view mapped from a file of its own, or as it is where none can be written."""
+    target = folder / _name(key)
+    fresh = folder / f".{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(np.ascontiguousarray(view.packed).data.cast("B"))
+            file.flush()
+            os.fsync(file.fileno())  # a view that a crash cut short would give wrong answers
+        os.replace(fresh, target)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink()
+        return view
+    return _mapped(target, key, schema)

@@ -1,0 +1,164 @@
+"""Views give what the scan gives, are kept under their budget, and survive on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.population import Version
+from discreet.query import Query, Question
+from discreet.table import CountTable
+from discreet.tabulate import ScanEngine, TabulationStopped
+from discreet.tabulate.views import ViewEngine, choose, needed
+from populations import make_version
+
+
+class Counting:
+    """An engine that counts how often it is asked."""
+
+    def __init__(self, version: Version) -> None:
+        self.engine = ScanEngine(version, threads=1)
+        self.asked = 0
+
+    def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
+        self.asked += 1
+        return self.engine.tabulate(question, stop)
+
+
+def ask(version: Version, by: str, where: dict[str, list[str]] | None = None) -> Question:
+    return Question.of(Query.parse(by, where), version.schema)
+
+
+def same(one: CountTable, other: CountTable) -> bool:
+    return (
+        one.dimensions == other.dimensions
+        and np.array_equal(one.dense().counts, other.dense().counts)
+        and np.array_equal(one.dense().keys, other.dense().keys)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_views_equal_the_scan(data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    modulus = data.draw(st.sampled_from([2**32, 256, 10**8, 3]))
+    version = make_version(
+        rng, data.draw(st.sampled_from([0, 1, 500])), [2, 5, 13, 101], [20, 6, 2], modulus,
+        data.draw(st.booleans()),
+    )  # fmt: skip
+    scan = ScanEngine(version, threads=1)
+    views = ViewEngine(version, scan)
+    for _ in range(6):
+        variables = data.draw(
+            st.lists(st.sampled_from(version.schema.variables), min_size=1, max_size=4, unique=True)
+        )
+        by = [data.draw(st.sampled_from(v.levels)).id for v in variables]
+        where = {}
+        for variable in version.schema.variables:
+            if data.draw(st.booleans()):
+                level = data.draw(st.sampled_from(variable.levels))
+                members = np.unique(level.of).tolist()
+                picks = data.draw(st.lists(st.sampled_from(members), min_size=1, max_size=3))
+                where[level.id] = [level.codes[i] for i in picks]
+        question = Question.of(Query.parse(by, where), version.schema)
+        assert same(views.tabulate(question), scan.tabulate(question)), question.canonical
+    scan.close()
+
+
+def test_a_covered_question_reads_no_record() -> None:
+    version = make_version(np.random.default_rng(1), 1000, [2, 5, 13], [20, 6, 2])
+    behind = Counting(version)
+    views = ViewEngine(version, behind)
+    views.tabulate(ask(version, "a,b,g1"))
+    assert behind.asked == 1
+    for question in [
+        ask(version, "b"),
+        ask(version, "b_half,a", {"a": ["a1"]}),
+        ask(version, "g1", {"b": ["b1", "b4"]}),
+    ]:
+        assert same(views.tabulate(question), behind.engine.tabulate(question))
+    assert behind.asked == 1
+    views.tabulate(ask(version, "c"))
+    assert behind.asked == 2
+
+
+def test_a_table_of_small_areas_is_left_to_the_scan() -> None:
+    version = make_version(np.random.default_rng(2), 1000, [101, 13], [2000, 6])
+    assert needed(ask(version, "a,b,g0")) is None
+    assert needed(ask(version, "a,b,g1")) == ("a", "b", "g1")
+    assert needed(ask(version, "a", {"g0": ["g03"]})) == ("a", "g0")
+    behind = Counting(version)
+    views = ViewEngine(version, behind)
+    views.tabulate(ask(version, "a,b,g0"))
+    assert behind.asked == 1
+    assert views.keys == ()
+
+
+def test_views_are_kept_under_their_budget_the_least_used_going_first(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(3), 1000, [100, 100, 100], None)
+    behind = Counting(version)
+    views = ViewEngine(version, behind, tmp_path / "views", budget=2 * 8 * 100**2)
+    views.tabulate(ask(version, "a,b"))
+    views.tabulate(ask(version, "a,c"))
+    views.tabulate(ask(version, "b"))  # read off (a, b), which is now the last used
+    views.tabulate(ask(version, "b,c"))
+    assert views.keys == (("a", "b"), ("b", "c"))
+    assert sorted(path.name for path in (tmp_path / "views").iterdir()) == ["a.b.u64", "b.c.u64"]
+
+
+def test_views_are_found_again_on_disk_and_a_cut_one_is_not_believed(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(4), 1000, [2, 5], None)
+    folder = tmp_path / "views"
+    first = ViewEngine(version, ScanEngine(version), folder)
+    table = first.tabulate(ask(version, "a,b"))
+    first.tabulate(ask(version, "a"))
+    assert (folder.stat().st_mode & 0o777, (folder / "a.b.u64").stat().st_mode & 0o777) == (
+        0o700,
+        0o600,
+    )
+    behind = Counting(version)
+    again = ViewEngine(version, behind, folder)
+    assert same(again.tabulate(ask(version, "a,b")), table)
+    assert behind.asked == 0
+    (folder / "a.b.u64").write_bytes(b"\0" * 8)
+    cut = ViewEngine(version, behind, folder)
+    assert same(cut.tabulate(ask(version, "a,b")), table)
+    assert behind.asked == 1
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(5), 100, [2, 5], None)
+    (tmp_path / "views").write_text("in the way")
+    views = ViewEngine(version, ScanEngine(version), tmp_path / "views")
+    assert int(views.tabulate(ask(version, "a,b")).counts.sum()) == 100
+
+
+def test_a_stopped_view_can_be_built_later() -> None:
+    version = make_version(np.random.default_rng(6), 100, [2, 5], None)
+    views = ViewEngine(version, ScanEngine(version))
+    stop = Event()
+    stop.set()
+    with pytest.raises(TabulationStopped):
+        views.tabulate(ask(version, "a,b"), stop)
+    assert int(views.tabulate(ask(version, "a,b")).counts.sum()) == 100
+
+
+def test_chosen_views_keep_to_the_budget_and_cover_what_is_small_first() -> None:
+    version = make_version(np.random.default_rng(7), 1, [2, 3, 5, 7, 101], [300, 9, 2])
+    everything = choose(version.schema, 10**9)
+    names = ["a", "b", "c", "d", "e", "g1", "g2"]
+    for one in names:
+        for other in names:
+            if {one, other} != {"g1", "g2"}:
+                assert any({one, other} <= set(view) for view in everything), (one, other)
+    assert not any({"g1", "g2"} <= set(view) for view in everything)
+    sizes = {v.id: len(v.finest) for v in version.schema.columns} | {"g1": 9, "g2": 2}
+    small = choose(version.schema, 4000)
+    total = sum(8 * int(np.prod([sizes[name] for name in view])) for view in small)
+    assert 0 < total <= 4000
+    assert any({"a", "b"} <= set(view) for view in small)
