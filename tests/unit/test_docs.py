@@ -199,7 +199,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert file.exists(), f"{page.name} links to {target}"
         if anchor:
             heads = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            slugs = {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+            slugs = {
+                re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads
+            }
             assert anchor in slugs, f"{page.name} links to {target}"
 
 
