@@ -256,4 +256,5 @@ def test_the_map_of_folders_is_complete() -> None:
     (chart,) = re.findall(r"^```text\nsrc/discreet/\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     listed = set(re.findall(r"^  (\w+)/ ", chart, re.MULTILINE))
     source = ROOT / "src" / "discreet"
-    assert listed == {path.parent.name for path in source.glob("*/__init__.py")}
+    there = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert listed == there, "keep the map of folders in CONTRIBUTING.md"
