@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ast
 import doctest
+import io
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
 from discreet import __version__
+from discreet.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -60,6 +64,17 @@ def _run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+def _run_here(command: str, folder: Path) -> str:
+    """Return what `discreet …` prints, as `_run` does, without the seconds a new process takes."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        patch.setenv("COLUMNS", "80")
+        patch.setattr(sys, "argv", shlex.split(command))
+        with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
+            main()
+    return printed.getvalue()
+
+
 def _steps(session: str) -> Iterator[tuple[str, str]]:
     """Yield each command of a session and the output shown under it."""
     for step in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
@@ -75,7 +90,8 @@ def _play(page: Path, folder: Path) -> int:
     ran = 0
     for session in _SESSION.findall(text):
         for command, shown in _steps(session):
-            assert _comparable(_run(command, folder)) == _comparable(shown), f"$ {command}"
+            run = _run_here if command.startswith("discreet ") else _run
+            assert _comparable(run(command, folder)) == _comparable(shown), f"$ {command}"
             ran += 1
     return ran
 
