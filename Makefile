@@ -40,6 +40,11 @@ test: $(VENV)/.ready tools lint ## lint, types and all tests
 quick: $(VENV)/.ready lint ## lint, types and the fast tests, under 90 seconds
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
+docs: $(VENV)/.ready ## the documents as a site in site/
+	@$(BIN)/python scripts/write_commands.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
 lock: ## write the pinned lock files anew (needs uv)
 	@mkdir -p lock
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
