@@ -8,6 +8,8 @@ STORE/versions/<id>/          written once, never changed
     codes.u8, codes.u16       a row of codes for each variable, records along it
     keys.u32                  record keys (of a hypercube: the key sum of each of its cells)
     counts.u32                of a hypercube: the count of each of its cells
+    views/                    marginal tables that answer many questions without a scan: a
+                              cache, to which running readers add
     areas.i64                 where the records of each smallest area begin; records are
                               sorted by it, so an area of any level is one stretch of them
 """
