@@ -18,7 +18,7 @@ KINDS = (
     "sharers",
     "three generations",
 )
-KIND_SHARES = (16.8, 12.8, 16.6, 10.4, 26.6, 10.6, 3.4, 2.8)
+KIND_SHARES = (16.6, 12.4, 16.4, 10.2, 27.6, 10.6, 3.4, 2.8)
 # How an area's age class (0 young … 6 old) changes the shares, for each step from the middle.
 KIND_PER_AGE_CLASS = (-0.05, 0.24, -0.02, 0.26, -0.04, -0.06, -0.42, -0.06)
 AGE_CLASSES = 7
@@ -29,18 +29,21 @@ FIRST_ADULT_AGE = (
     {64: 0, 65: 21, 70: 23, 76: 27, 82: 28, 87: 21, 92: 8, 96: 2, 99: 0.4, 100: 0.35},
     {18: 0, 20: 2, 24: 14, 28: 24, 32: 16, 38: 9, 44: 9, 50: 19, 56: 34, 62: 38, 64: 36, 65: 0},
     {64: 0, 65: 38, 70: 36, 76: 28, 82: 15, 88: 5, 93: 1, 98: 0.1, 100: 0},
-    {18: 0, 20: 2, 24: 11, 30: 36, 36: 50, 42: 50, 48: 46, 54: 30, 60: 11, 66: 3, 74: 0},
+    {18: 0, 20: 1, 24: 7, 30: 29, 36: 49, 42: 55, 48: 50, 54: 33, 60: 12, 66: 3, 74: 0},
     {17: 0, 18: 2, 22: 9, 28: 16, 36: 22, 44: 24, 50: 20, 56: 11, 64: 5, 74: 3, 85: 1, 95: 0},
     {17: 0, 18: 22, 20: 42, 23: 34, 27: 22, 33: 10, 42: 4, 55: 2, 70: 0.5, 80: 0},
     {24: 0, 28: 12, 36: 34, 44: 36, 52: 20, 60: 4, 66: 0},
 )
 # Share of men among first adults who live alone (kinds 0 and 1), by age.
-MEN_ALONE = by_age({18: 0.54, 30: 0.6, 45: 0.62, 60: 0.52, 70: 0.4, 80: 0.31, 90: 0.24, 100: 0.16})
+MEN_ALONE = by_age(
+    {18: 0.56, 30: 0.64, 45: 0.66, 60: 0.54, 70: 0.41, 80: 0.32, 90: 0.25, 100: 0.17}
+)
 MEN_AMONG_LONE_PARENTS = 0.14
-MEN_AMONG_SHARERS = 0.54
+MEN_AMONG_SHARERS = 0.57
 SAME_SEX_COUPLES = 0.014
 FIRST_ADULT_IS_A_MAN = 0.58  # of a couple of a man and a woman
 BOYS = 0.512
+SONS_AT_HOME = 0.57  # of children of 18 and over who live with a parent
 SECOND_GRANDPARENT = 0.25
 
 # Age of the man less age of the woman in a couple, from -8 to 14 years.
@@ -52,7 +55,7 @@ AGE_GAP = (
 
 # Children at home: how many, the mother's age at birth, years between siblings, and the share of
 # children of an age who have not left.
-CHILDREN = (40, 41, 13.5, 4, 1.1, 0.35, 0.15)
+CHILDREN = (36, 43, 15, 4, 1.1, 0.35, 0.15)
 MOTHER_AT_BIRTH_FIRST = 17
 MOTHER_AT_BIRTH_LAST = 45
 MOTHER_AT_BIRTH = by_age({16: 0, 18: 9, 22: 32, 27: 62, 31: 74, 35: 52, 40: 15, 45: 1, 46: 0})[17:46]

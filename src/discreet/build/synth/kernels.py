@@ -11,22 +11,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.build.synth.tables import Tables
+from discreet.build.synth import tables as t
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_27, _30, _31, _33 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(33)
 
 # Columns of the output, in the order of variables.VARIABLES.
 _SEX, _AGE, _MARITAL, _ACTIVITY, _OCCUPATION, _EDUCATION, _CITIZENSHIP, _BIRTH = range(8)
 _RELIGION, _ETHNIC, _TRAVEL, _HEALTH, _ILLNESS, _TENURE, _SIZE = range(8, 15)
 COLUMNS = 15
 
-# Positions in Tables.chance.
-_SAME_SEX, _MAN_LONE_PARENT, _MAN_SHARER, _BOY, _TWO_GRANDPARENTS, _MAN_FIRST = range(6)
-_GROUP_COUPLE, _GROUP_SHARER, _BIRTH_COUPLE, _BORN_HERE_CHILD, _CITIZEN_CHILD = range(6, 11)
-_RELIGION_COUPLE, _RELIGION_CHILD, _RELIGION_SHARER, _EDUCATION_COUPLE = range(11, 15)
+# Positions in the table CHANCE.
+_SAME_SEX, _MAN_LONE_PARENT, _MAN_SHARER, _BOY, _SON, _TWO_GRANDPARENTS, _MAN_FIRST = range(7)
+_GROUP_COUPLE, _GROUP_SHARER, _BIRTH_COUPLE, _BORN_HERE_CHILD, _CITIZEN_CHILD = range(7, 12)
+_RELIGION_COUPLE, _RELIGION_CHILD, _RELIGION_SHARER, _EDUCATION_COUPLE = range(12, 16)
 
 _AGES = 101
 _OLDEST = 100
@@ -47,45 +47,70 @@ def _mix(z: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _next(state: NDArray[np.uint64]) -> np.uint64:
-    """The next 32 random bits."""
+def _next(state: NDArray[np.uint64]) -> np.uint32:
+    """The next 31 random bits."""
     state[0] += _GOLDEN
-    return _mix(state[0]) >> _32
+    return np.uint32(_mix(state[0]) >> _33)
 
 
 @njit(cache=True, nogil=True)
-def _pick(state: NDArray[np.uint64], table: NDArray[np.uint64], row: int) -> int:
-    """A position drawn from a row of thresholds."""
+def _scan(state: NDArray[np.uint64], bank: NDArray[np.uint32], start: int) -> int:
+    """A position drawn from the thresholds that begin at start; the last one ends the search."""
     u = _next(state)
-    k = 0
-    while u >= table[row, k]:
+    k = start
+    while u >= bank[k]:
         k += 1
-    return k
+    return k - start
 
 
 @njit(cache=True, nogil=True)
-def _happens(state: NDArray[np.uint64], table: NDArray[np.uint64], place: int) -> bool:
-    return _next(state) < table[place]
+def _pick(
+    state: NDArray[np.uint64],
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
+    table: int,
+    row: int,
+) -> int:
+    """A position drawn from a row of a table."""
+    return _scan(state, bank, layout[table, 0] + row * layout[table, 1])
+
+
+@njit(cache=True, nogil=True)
+def _happens(
+    state: NDArray[np.uint64],
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
+    table: int,
+    place: int,
+) -> bool:
+    """Whether the event with the chance at this place of a table happens."""
+    return _next(state) < bank[layout[table, 0] + place]
+
+
+@njit(cache=True, nogil=True)
+def _look(bank: NDArray[np.uint32], layout: NDArray[np.int64], table: int, place: int) -> int:
+    """The number at this place of a table."""
+    return np.int64(bank[layout[table, 0] + place])
 
 
 @njit(cache=True, nogil=True)
 def _child_ages(
-    state: NDArray[np.uint64], t: Tables, mother: int, ages: NDArray[np.int64], start: int
+    state: NDArray[np.uint64], bank: NDArray[np.uint32], layout: NDArray[np.int64], mother: int, ages: NDArray[np.int64], start: int
 ) -> int:
     """Write the ages of the children at home from position start; return how many."""
     oldest = -1
     for _ in range(_TRIES):
-        age = mother - 17 - _pick(state, t.mother_at_birth, 0)
-        if age >= 0 and _happens(state, t.still_at_home, age):
+        age = mother - 17 - _pick(state, bank, layout, t.MOTHER_AT_BIRTH, 0)
+        if age >= 0 and _happens(state, bank, layout, t.STILL_AT_HOME, age):
             oldest = age
             break
     if oldest < 0:  # an old mother: somebody came back home
         oldest = mother - 30 if mother >= 60 else max(0, min(mother - 17, 8))
     ages[start] = oldest
-    wanted = _pick(state, t.children, 0) + 1
+    wanted = _pick(state, bank, layout, t.CHILDREN, 0) + 1
     count = 1
     while count < wanted:
-        age = ages[start + count - 1] - _pick(state, t.sibling_gap, 0)
+        age = ages[start + count - 1] - _pick(state, bank, layout, t.SIBLING_GAP, 0)
         if age < 0 or mother - age > 45:
             break
         ages[start + count] = age
@@ -96,53 +121,57 @@ def _child_ages(
 @njit(cache=True, nogil=True)
 def _compose(
     state: NDArray[np.uint64],
-    t: Tables,
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
     kind: int,
     ages: NDArray[np.int64],
     sexes: NDArray[np.int64],
     roles: NDArray[np.int64],
 ) -> int:
     """Write ages, sexes and roles of the members of a household; return how many."""
-    ages[0] = _pick(state, t.first_age, kind)
+    ages[0] = _pick(state, bank, layout, t.FIRST_AGE, kind)
     roles[0] = _FIRST
     if kind < _COUPLE_YOUNG:
-        sexes[0] = 0 if _happens(state, t.men_alone, ages[0]) else 1
+        sexes[0] = 0 if _happens(state, bank, layout, t.MEN_ALONE, ages[0]) else 1
         return 1
     if kind == _SHARERS:
-        size = 2 + _pick(state, t.sharers, 0)
+        size = 2 + _pick(state, bank, layout, t.SHARERS, 0)
         for i in range(size):
             roles[i] = _SHARER if i else _FIRST
-            sexes[i] = 0 if _happens(state, t.chance, _MAN_SHARER) else 1
+            sexes[i] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_SHARER) else 1
             if i:
                 # Within some years of the first: two age gaps of couples, centred.
-                gap = _pick(state, t.age_gap, 0) - _pick(state, t.age_gap, 0)
+                gap = _pick(state, bank, layout, t.AGE_GAP, 0) - _pick(state, bank, layout, t.AGE_GAP, 0)
                 ages[i] = min(max(ages[0] + gap // 2, 18), _OLDEST)
         return size
     size = 1
     mother = ages[0]
     if kind == _LONE_PARENT:
-        sexes[0] = 0 if _happens(state, t.chance, _MAN_LONE_PARENT) else 1
+        sexes[0] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_LONE_PARENT) else 1
     else:
         size = 2
         roles[1] = _PARTNER
-        sexes[0] = 0 if _happens(state, t.chance, _MAN_FIRST) else 1
-        gap = _pick(state, t.age_gap, 0) - 8
-        ages[1] = min(max(ages[0] - gap if sexes[0] == 0 else ages[0] + gap, 18), _OLDEST)
-        sexes[1] = sexes[0] if _happens(state, t.chance, _SAME_SEX) else 1 - sexes[0]
+        sexes[0] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_FIRST) else 1
+        gap = _pick(state, bank, layout, t.AGE_GAP, 0) - 8
+        ages[1] = max(ages[0] - gap if sexes[0] == 0 else ages[0] + gap, 18)
+        if ages[1] > _OLDEST - 4:  # not a heap of centenarians who are somebody's partner
+            ages[1] = ages[0]
+        sexes[1] = sexes[0] if _happens(state, bank, layout, t.CHANCE, _SAME_SEX) else 1 - sexes[0]
         mother = ages[1] if sexes[1] == 1 and sexes[0] == 0 else ages[0]
     if kind >= _FAMILY:
-        count = _child_ages(state, t, mother, ages, size)
+        count = _child_ages(state, bank, layout, mother, ages, size)
         for i in range(size, size + count):
             roles[i] = _CHILD
-            sexes[i] = 0 if _happens(state, t.chance, _BOY) else 1
+            boy = _BOY if ages[i] < 18 else _SON
+            sexes[i] = 0 if _happens(state, bank, layout, t.CHANCE, boy) else 1
         size += count
     if kind == _THREE_GENERATIONS:
-        ages[size] = min(ages[0] + 20 + _pick(state, t.grandparent_older, 0), _OLDEST)
+        ages[size] = min(ages[0] + 20 + _pick(state, bank, layout, t.GRANDPARENT_OLDER, 0), _OLDEST)
         roles[size] = _GRANDPARENT
         sexes[size] = 1
         size += 1
-        if _happens(state, t.chance, _TWO_GRANDPARENTS):
-            gap = _pick(state, t.age_gap, 0) - 8
+        if _happens(state, bank, layout, t.CHANCE, _TWO_GRANDPARENTS):
+            gap = _pick(state, bank, layout, t.AGE_GAP, 0) - 8
             ages[size] = min(ages[size - 1] + gap, _OLDEST)
             roles[size] = _GRANDPARENT
             sexes[size] = 0
@@ -153,7 +182,8 @@ def _compose(
 @njit(cache=True, nogil=True)
 def _marital(
     state: NDArray[np.uint64],
-    t: Tables,
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
     size: int,
     ages: NDArray[np.int64],
     sexes: NDArray[np.int64],
@@ -165,7 +195,7 @@ def _marital(
     together = 2  # 0 married, 1 civil partners, 2 neither
     if size > 1 and roles[1] == _PARTNER:
         same = 1 if sexes[0] == sexes[1] else 0
-        together = _pick(state, t.couple, same * _AGES + min(ages[0], ages[1]))
+        together = _pick(state, bank, layout, t.COUPLE, same * _AGES + min(ages[0], ages[1]))
     grandparents = 0
     for i in range(size):
         grandparents += roles[i] == _GRANDPARENT
@@ -178,14 +208,15 @@ def _marital(
         else:
             alone = role == _GRANDPARENT or (role == _FIRST and (size == 1 or roles[1] == _CHILD))
             row = ((0 if alone else 1) * 2 + sexes[i]) * _AGES + ages[i]
-            out[_MARITAL, at + i] = _pick(state, t.unpartnered, row) + 1
+            out[_MARITAL, at + i] = _pick(state, bank, layout, t.UNPARTNERED, row) + 1
 
 
 @njit(cache=True, nogil=True)
 def _origins(
     state: NDArray[np.uint64],
-    t: Tables,
-    ethnic: NDArray[np.uint64],
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
+    ethnic: NDArray[np.uint32],
     area: int,
     secular: int,
     size: int,
@@ -198,48 +229,48 @@ def _origins(
     group0 = birth0 = citizen0 = religion0 = other = 0
     for i in range(size):
         role = roles[i]
-        years = t.origin_age[ages[i]]
+        years = _look(bank, layout, t.ORIGIN_AGE, ages[i])
         if role == _FIRST:
-            group = _pick(state, ethnic, area)
+            group = _scan(state, ethnic, area * 19)
             group0 = other = group
         elif role == _CHILD:
-            group = int(t.child_group[group0, other])
+            group = _look(bank, layout, t.CHILD_GROUP, group0 * 19 + other)
         elif role == _GRANDPARENT:
             group = group0
         else:
             place = _GROUP_COUPLE if role == _PARTNER else _GROUP_SHARER
-            group = group0 if _happens(state, t.chance, place) else _pick(state, ethnic, area)
+            group = group0 if _happens(state, bank, layout, t.CHANCE, place) else _scan(state, ethnic, area * 19)
             if role == _PARTNER:
                 other = group
 
-        birth = _pick(state, t.birth, group * 5 + years)
+        birth = _pick(state, bank, layout, t.BIRTH, group * 5 + years)
         if role == _CHILD:
             if birth0 == 0:
-                if _happens(state, t.chance, _BORN_HERE_CHILD):
+                if _happens(state, bank, layout, t.CHANCE, _BORN_HERE_CHILD):
                     birth = 0
             else:
-                birth = 0 if _happens(state, t.child_born_here, years) else birth0
+                birth = 0 if _happens(state, bank, layout, t.CHILD_BORN_HERE, years) else birth0
         elif (
             role == _PARTNER
             and group == group0
             and birth0 > 0
-            and _happens(state, t.chance, _BIRTH_COUPLE)
+            and _happens(state, bank, layout, t.CHANCE, _BIRTH_COUPLE)
         ):
             birth = birth0
 
-        if role == _CHILD and _happens(state, t.chance, _CITIZEN_CHILD):
+        if role == _CHILD and _happens(state, bank, layout, t.CHANCE, _CITIZEN_CHILD):
             citizen = citizen0
         else:
-            citizen = _pick(state, t.citizenship, birth * 5 + years)
+            citizen = _pick(state, bank, layout, t.CITIZENSHIP, birth * 5 + years)
 
-        religion = _pick(state, t.religion, (secular * 19 + group) * 5 + years)
+        religion = _pick(state, bank, layout, t.RELIGION, (secular * 19 + group) * 5 + years)
         if role != _FIRST:
             place = _RELIGION_CHILD
             if role == _SHARER:
                 place = _RELIGION_SHARER
             elif role == _PARTNER:
                 place = _RELIGION_COUPLE
-            if (role == _CHILD or group == group0) and _happens(state, t.chance, place):
+            if (role == _CHILD or group == group0) and _happens(state, bank, layout, t.CHANCE, place):
                 religion = religion0
         else:
             birth0, citizen0, religion0 = birth, citizen, religion
@@ -252,7 +283,8 @@ def _origins(
 @njit(cache=True, nogil=True)
 def _lives(
     state: NDArray[np.uint64],
-    t: Tables,
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
     kind: int,
     urban: int,
     deprived: int,
@@ -271,30 +303,31 @@ def _lives(
     education0 = activity0 = 0
     for i in range(size):
         age, sex, role = ages[i], sexes[i], roles[i]
-        education = _pick(state, t.education, (sex * _DEPRIVATION + deprived) * _AGES + age)
+        education = _pick(state, bank, layout, t.EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age)
         if (
             role == _PARTNER
-            and age >= t.education_from[education0]
-            and _happens(state, t.chance, _EDUCATION_COUPLE)
+            and age >= _look(bank, layout, t.EDUCATION_FROM, education0)
+            and _happens(state, bank, layout, t.CHANCE, _EDUCATION_COUPLE)
         ):
             education = education0
         parent = infant if role <= _PARTNER else 0
         row = ((sex * 9 + education) * 2 + parent) * _DEPRIVATION + deprived
-        activity = _pick(state, t.activity, row * _AGES + age)
+        activity = _pick(state, bank, layout, t.ACTIVITY, row * _AGES + age)
         occupation = _NO_OCCUPATION
-        if _happens(state, t.has_occupation, activity * _AGES + age):
+        if _happens(state, bank, layout, t.HAS_OCCUPATION, activity * _AGES + age):
+            years = _look(bank, layout, t.OCCUPATION_AGE, age)
             occupation = _pick(
-                state, t.occupation, (sex * 9 + education) * 6 + t.occupation_age[age]
+                state, bank, layout, t.OCCUPATION, (sex * 9 + education) * 6 + years
             )
         travel = _NO_TRAVEL
         if activity == _EMPLOYED:
             under_17 = 1 if age < 17 else 0
-            travel = _pick(state, t.travel, (urban * 12 + occupation) * 2 + under_17)
+            travel = _pick(state, bank, layout, t.TRAVEL, (urban * 12 + occupation) * 2 + under_17)
         # Young inactive people are mostly students; older ones are often too ill to work.
         unwell = 1 if activity == _INACTIVE and age >= 25 else 0
-        health = _pick(state, t.health, (unwell * _DEPRIVATION + deprived) * _AGES + age)
+        health = _pick(state, bank, layout, t.HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age)
         old = 1 if age >= 65 else 0
-        limited = _happens(state, t.limited, old * 5 + health)
+        limited = _happens(state, bank, layout, t.LIMITED, old * 5 + health)
         if role == _FIRST:
             education0, activity0 = education, activity
         out[_SEX, at + i] = sex + 1
@@ -316,7 +349,7 @@ def _lives(
     elif activity0 == _RETIRED:
         work = 1
     row = ((group * 3 + work) * _DEPRIVATION + deprived) * _AGES + ages[0]
-    tenure = _pick(state, t.tenure, row)
+    tenure = _pick(state, bank, layout, t.TENURE, row)
     for i in range(size):
         out[_TENURE, at + i] = tenure + 1
         out[_SIZE, at + i] = min(size, 8)
@@ -324,7 +357,8 @@ def _lives(
 
 @njit(cache=True, nogil=True)
 def populate(
-    t: Tables,
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
     seed: np.uint64,
     first: int,
     persons: NDArray[np.int64],
@@ -332,7 +366,7 @@ def populate(
     deprived: NDArray[np.uint8],
     urban: NDArray[np.uint8],
     secular: NDArray[np.uint8],
-    ethnic: NDArray[np.uint64],
+    ethnic: NDArray[np.uint32],
     out: NDArray[np.uint8],
     household: NDArray[np.uint32],
 ) -> int:
@@ -355,19 +389,19 @@ def populate(
             # A household must fit into what is left of the area, which so has the exact size;
             # in the end one person does.
             for _ in range(_TRIES):
-                kind = _pick(state, t.kind, old[area])
-                size = _compose(state, t, kind, ages, sexes, roles)
+                kind = _pick(state, bank, layout, t.KIND, old[area])
+                size = _compose(state, bank, layout, kind, ages, sexes, roles)
                 if size <= end - at:
                     break
             else:
                 kind = 0
-                size = _compose(state, t, kind, ages, sexes, roles)
-            _marital(state, t, size, ages, sexes, roles, out, at)
+                size = _compose(state, bank, layout, kind, ages, sexes, roles)
+            _marital(state, bank, layout, size, ages, sexes, roles, out, at)
             _origins(
-                state, t, ethnic, area, secular[area], size, ages, roles, out, at
+                state, bank, layout, ethnic, area, secular[area], size, ages, roles, out, at
             )
             _lives(
-                state, t, kind, urban[area], deprived[area], size, ages, sexes, roles, out, at
+                state, bank, layout, kind, urban[area], deprived[area], size, ages, sexes, roles, out, at
             )
             for i in range(size):
                 household[at + i] = homes

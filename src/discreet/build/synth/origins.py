@@ -9,11 +9,11 @@ from discreet.build.synth.shares import Floats
 
 # Ethnic groups: share in the whole country, and the cluster whose members live near each other.
 ETHNIC_SHARES = (
-    75.0, 1.0, 0.15, 0.2, 5.6,  # White: British, Irish, Gypsy or Traveller, Roma, other
+    76.5, 1.0, 0.15, 0.2, 5.6,  # White: British, Irish, Gypsy or Traveller, Roma, other
     0.8, 0.4, 0.8, 0.8,  # Mixed: White and Asian, Black African, Black Caribbean, other
-    3.0, 2.6, 1.1, 0.8, 1.6,  # Asian: Indian, Pakistani, Bangladeshi, Chinese, other
+    2.8, 2.2, 0.9, 0.8, 1.4,  # Asian: Indian, Pakistani, Bangladeshi, Chinese, other
     2.5, 1.0, 0.5,  # Black: African, Caribbean, other
-    0.6, 1.55,  # Arab, any other
+    0.5, 1.25,  # Arab, any other
 )  # fmt: skip
 # Clusters: 0 majority, 1 European, 2 travelling, 3 mixed, 4 Indian, 5 Muslim Asia, 6 East Asia,
 # 7 Black, 8 Jewish and other.
@@ -25,13 +25,13 @@ CLUSTER_SPREAD = (
     (0.15, 0.4, 0.4, 0.35),
     (0.2, 0.6, 1.0, 1.2),
     (0.1, 0.25, 0.2, 0.2),
-    (0.3, 0.8, 0.8, 0.6),
-    (0.3, 0.9, 1.0, 0.8),
-    (0.2, 0.5, 0.5, 0.6),
-    (0.3, 0.7, 0.7, 0.5),
-    (0.2, 0.6, 0.7, 0.6),
+    (0.3, 1.0, 1.3, 1.0),
+    (0.3, 1.1, 1.5, 1.2),
+    (0.2, 0.7, 1.0, 1.2),
+    (0.3, 0.8, 1.1, 0.8),
+    (0.2, 0.7, 1.1, 1.2),
 )
-CLUSTER_PER_URBAN = (0.0, 0.5, -0.8, 0.35, 0.7, 0.8, 0.6, 0.9, 0.5)
+CLUSTER_PER_URBAN = (0.0, 0.5, -0.8, 0.4, 0.9, 1.0, 0.8, 1.0, 0.7)
 CLUSTER_PER_DEPRIVATION = (0.0, 0.05, 0.4, 0.1, -0.1, 0.3, 0.0, 0.3, 0.0)
 
 SAME_GROUP_COUPLE = 0.9
@@ -91,63 +91,63 @@ SAME_BIRTH_COUPLE = 0.62
 # Citizenship (United Kingdom, EU, other Europe, rest of the world, stateless or not known) by
 # country of birth. Those who came long ago have mostly become citizens.
 CITIZENSHIP = (
-    (99.2, 0.5, 0.04, 0.25, 0.004),
-    (25, 75, 0, 0.02, 0.01),
-    (9, 91, 0.05, 0.02, 0.02),
-    (6, 93, 0.6, 0.1, 0.05),
-    (62, 36, 0.6, 1.4, 0.03),
-    (22, 75, 0.6, 2.4, 0.03),
-    (24, 74, 0.5, 1.4, 0.06),
-    (48, 9, 42, 0.8, 0.35),
-    (46, 2.2, 0.02, 52, 0.02),
-    (60, 3, 0.02, 37, 0.05),
-    (66, 4.5, 0, 29, 0.06),
-    (32, 0.8, 0.02, 67, 0.03),
-    (54, 3, 0.1, 42, 0.5),
-    (50, 3, 0.02, 47, 0.05),
-    (56, 6.5, 0.05, 37, 0.4),
-    (56, 4, 0.1, 40, 0.02),
-    (50, 3, 0.1, 46, 0.3),
+    (99.2, 0.5, 0.015, 0.25, 0.0002),
+    (25, 75, 0, 0.02, 0.001),
+    (9, 91, 0.05, 0.02, 0.002),
+    (6, 93, 0.6, 0.1, 0.005),
+    (62, 36, 0.6, 1.4, 0.003),
+    (22, 75, 0.6, 2.4, 0.003),
+    (24, 74, 0.5, 1.4, 0.006),
+    (60, 9, 30, 0.8, 0.035),
+    (46, 2.2, 0.02, 52, 0.002),
+    (60, 3, 0.02, 37, 0.005),
+    (66, 4.5, 0, 29, 0.006),
+    (32, 0.8, 0.02, 67, 0.003),
+    (54, 3, 0.1, 42, 0.05),
+    (50, 3, 0.02, 47, 0.005),
+    (56, 6.5, 0.05, 37, 0.04),
+    (56, 4, 0.1, 40, 0.002),
+    (50, 3, 0.1, 46, 0.03),
 )
 NATURALISED_BY_AGE = (0.8, 0.5, 0.6, 1.7, 6.0)  # factor on the first column
 CHILD_SHARES_CITIZENSHIP = 0.72
 
 # Religion (none, Christian, Buddhist, Hindu, Jewish, Muslim, Sikh, other, not stated).
 RELIGION = (
-    (40, 52, 0.18, 0.02, 0.45, 0.12, 0.01, 0.45, 6.6),
-    (18, 74, 0.2, 0, 0.2, 0.1, 0, 0.4, 7),
-    (22, 64, 0.3, 0, 0.2, 0.2, 0, 1.2, 12),
-    (12, 76, 0.1, 0, 0.1, 3, 0, 0.8, 8),
-    (26, 58, 0.5, 0.05, 1.6, 6.5, 0.02, 0.6, 7),
-    (42, 30, 2, 3, 0.6, 12, 1.6, 1, 8),
-    (28, 54, 0.3, 0, 0.5, 10, 0, 0.8, 7),
-    (42, 47, 0.4, 0, 0.2, 1.6, 0, 1, 8),
-    (38, 38, 2, 1, 2, 9, 0.2, 1.6, 8),
-    (4.5, 11.5, 0.3, 45, 0.05, 13, 21, 2, 4),
-    (1, 0.8, 0.02, 0.1, 0, 93.5, 0.2, 0.1, 4.4),
-    (0.8, 0.7, 0.1, 1, 0, 92.5, 0, 0.1, 5),
-    (60, 21, 11.5, 0.1, 0.05, 0.5, 0, 0.5, 6),
-    (13, 18, 13, 24, 0.1, 24, 1.2, 1.6, 5),
-    (3.5, 68, 0.1, 0.1, 0.05, 22, 0, 0.4, 6),
-    (19, 70, 0.2, 0.2, 0.1, 1.2, 0, 0.8, 8),
-    (14, 60, 0.2, 0.2, 0.2, 16, 0, 0.9, 8),
-    (5, 7, 0.05, 0, 0.4, 82, 0, 0.2, 5),
-    (16, 28, 3, 2, 9, 28, 7, 2, 6),
+    (40, 52, 0.02, 0, 0.03, 0.005, 0, 0.06, 7.4),
+    (18, 74, 0.1, 0, 0.05, 0.02, 0, 0.1, 7),
+    (22, 64, 0.1, 0, 0, 0, 0, 0.6, 12),
+    (12, 76, 0, 0, 0, 1.5, 0, 0.2, 8),
+    (27, 64, 0.08, 0, 0.2, 0.3, 0, 0.08, 7),
+    (48, 40, 0.4, 0.5, 0, 2.5, 0.3, 0.2, 8),
+    (30, 58, 0, 0, 0.1, 4, 0, 0.2, 7),
+    (42, 48, 0.1, 0, 0.05, 0.8, 0, 0.4, 8),
+    (42, 43, 0.4, 0.2, 0.6, 3, 0, 0.4, 8),
+    (4.5, 11.5, 0.1, 46, 0, 12, 21, 1.4, 4),
+    (1, 0.8, 0, 0, 0, 93.5, 0, 0, 4.4),
+    (0.8, 0.7, 0, 0.8, 0, 92.5, 0, 0, 5),
+    (60, 22, 11, 0, 0, 0.2, 0, 0.2, 6),
+    (13, 18, 12, 25, 0, 26, 1, 0.8, 5),
+    (3.5, 78, 0, 0, 0, 14, 0, 0.2, 6),
+    (19, 72, 0.1, 0, 0, 0.8, 0, 0.4, 8),
+    (15, 66, 0.1, 0, 0, 10, 0, 0.4, 8),
+    (5, 7, 0, 0, 0.1, 84, 0, 0.1, 5),
+    (16, 30, 2, 2, 26, 12, 6, 2, 6),
 )
-RELIGION_BY_AGE = (1.2, 1.5, 1.4, 0.9, 0.42)  # factor on "no religion"
+RELIGION_BY_AGE = (1.2, 1.5, 1.4, 0.9, 0.47)  # factor on "no religion"
 RELIGION_AREA_CLASSES = 5
 RELIGION_PER_CLASS = 0.28  # exponent on "no religion" for each step from the middle
-SAME_RELIGION_COUPLE = 0.8
-SAME_RELIGION_CHILD = 0.88
+SAME_RELIGION_COUPLE = 0.88
+SAME_RELIGION_CHILD = 0.94
 SAME_RELIGION_SHARER = 0.15
 
 _MIXED_ASIAN, _MIXED_AFRICAN, _MIXED_CARIBBEAN, _MIXED_OTHER = 5, 6, 7, 8
 
 
-def group_of_child() -> NDArray[np.uint8]:
+def group_of_child() -> NDArray[np.uint32]:
     """Return the ethnic group of a child for each pair of parents' groups."""
     groups = len(ETHNIC_SHARES)
-    table = np.full((groups, groups), _MIXED_OTHER, dtype=np.uint8)
+    table = np.full((groups, groups), _MIXED_OTHER, dtype=np.uint32)
     white, asian = range(5), range(9, 14)
     for one in range(groups):
         for other in range(groups):
@@ -169,9 +169,9 @@ def group_of_child() -> NDArray[np.uint8]:
     return table
 
 
-def age_groups(ages: NDArray[np.int64]) -> Floats:
+def age_groups(ages: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Return the age group (0 to 4) that birth, citizenship and religion depend on."""
-    return np.searchsorted(BIRTH_AGE_STARTS, ages, side="right") - 1.0
+    return (np.searchsorted(BIRTH_AGE_STARTS, ages, side="right") - 1).astype(np.uint32)
 
 
 def birth_shares() -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.build.synth.variables import OLDEST
 
 Floats = NDArray[np.float64]
-Thresholds = NDArray[np.uint64]
+Thresholds = NDArray[np.uint32]
 
 AGES = np.arange(OLDEST + 1)
 
@@ -31,12 +31,12 @@ def rows_by_age(knots: Mapping[int, Sequence[float]]) -> Floats:
 
 
 def thresholds(weights: ArrayLike) -> Thresholds:
-    """Return cumulative shares of the last axis, scaled to 2³², one row for each distribution.
+    """Return cumulative shares of the last axis, scaled to 2³¹, one row for each distribution.
 
-    Category i is drawn for a 32-bit integer u if u is below entry i and not below entry i - 1: a
-    weight of 0 is never drawn, and the last positive weight ends at 2³² exactly.
+    Category i is drawn for a 31-bit integer u if u is below entry i and not below entry i - 1: a
+    weight of 0 is never drawn, and the last positive weight ends at 2³¹ exactly.
 
-    >>> thresholds([[1, 0, 3]]) / 2**32
+    >>> thresholds([[1, 0, 3]]) / 2**31
     array([[0.25, 0.25, 1.  ]])
     """
     table = np.asarray(weights, dtype=float)
@@ -45,12 +45,12 @@ def thresholds(weights: ArrayLike) -> Thresholds:
         raise ValueError("a distribution needs weights of at least 0, not all of them 0")
     cumulative = np.cumsum(table, axis=1)
     shares = cumulative / cumulative[:, -1:]
-    return np.ascontiguousarray(np.rint(shares * 2.0**32).astype(np.uint64))
+    return np.ascontiguousarray(np.rint(shares * 2.0**31).astype(np.uint32))
 
 
 def chances(probabilities: ArrayLike) -> Thresholds:
-    """Return probabilities scaled to 2³²: the event happens for a 32-bit integer below."""
+    """Return probabilities scaled to 2³¹: the event happens for a 31-bit integer below."""
     values = np.asarray(probabilities, dtype=float)
     if (values < 0).any() or (values > 1).any():
         raise ValueError("a probability lies between 0 and 1")
-    return np.ascontiguousarray(np.rint(values * 2.0**32).astype(np.uint64))
+    return np.ascontiguousarray(np.rint(values * 2.0**31).astype(np.uint32))

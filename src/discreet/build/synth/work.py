@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.build.synth.shares import AGES, Floats, by_age, rows_by_age
 from discreet.build.synth.variables import ADULT
@@ -40,9 +41,9 @@ SAME_EDUCATION_COUPLE = 0.3  # beyond what age and area bring about
 # Share in employment and, of those with or seeking work, unemployed.
 EMPLOYED = (
     by_age({15: 0, 16: 0.16, 18: 0.42, 20: 0.56, 23: 0.73, 27: 0.85, 35: 0.9, 48: 0.89, 55: 0.83,
-            60: 0.68, 64: 0.45, 66: 0.22, 70: 0.11, 75: 0.045, 80: 0.015, 85: 0.004, 88: 0}),
+            60: 0.68, 64: 0.45, 66: 0.22, 70: 0.09, 75: 0.02, 79: 0.005, 80: 0}),
     by_age({15: 0, 16: 0.19, 18: 0.45, 20: 0.57, 23: 0.72, 27: 0.78, 35: 0.76, 48: 0.8, 55: 0.73,
-            60: 0.54, 64: 0.32, 66: 0.14, 70: 0.06, 75: 0.02, 80: 0.006, 85: 0.001, 87: 0}),
+            60: 0.54, 64: 0.32, 66: 0.14, 70: 0.045, 75: 0.008, 79: 0.002, 80: 0}),
 )  # fmt: skip
 UNEMPLOYED = by_age({16: 0.36, 18: 0.26, 21: 0.16, 25: 0.09, 35: 0.052, 50: 0.042, 64: 0.04,
                      66: 0.02, 70: 0.008, 74: 0})  # fmt: skip
@@ -56,14 +57,14 @@ UNEMPLOYED_PER_DEPRIVATION = 0.25
 # Occupation by education, people aged 35 to 49: managers, professionals, associates, clerical,
 # caring, sales, agriculture, craft, plant, elementary, armed forces, not stated.
 OCCUPATION = (
-    (5, 0, 0.8, 2.5, 10, 9, 1.6, 17, 18, 34, 0, 0.8),
-    (7, 0.15, 6, 11, 13, 12, 1.2, 16, 13, 19, 0.4, 0.7),
-    (8, 1.2, 11, 6, 8, 5, 1.5, 38, 13, 7, 0.5, 0.5),
+    (5, 0, 0, 2.5, 10, 9, 1.6, 17, 18, 36, 0, 0.8),
+    (7, 0, 6, 11, 13, 12, 1.2, 16, 13, 20, 0.4, 0.7),
+    (8, 0, 12, 6, 8, 5, 1.5, 40, 13, 7, 0, 0.5),
     (10, 4, 16, 16, 11, 13, 0.8, 9, 6, 12, 0.9, 0.6),
     (13, 17, 20, 12, 9, 5, 0.7, 9, 5, 6, 0.5, 0.4),
-    (17, 43, 18, 9, 3.5, 4, 0.25, 1.2, 0.6, 1.6, 0.25, 0.3),
-    (18, 62, 13, 3.2, 0.8, 0.7, 0.06, 0.12, 0, 0.15, 0.15, 0.2),
-    (9, 84, 6, 0.3, 0, 0, 0, 0, 0, 0, 0, 0.1),
+    (17, 45, 19, 9, 3.5, 4, 0, 1, 0, 1, 0.25, 0.3),
+    (18, 65, 13, 3, 0.5, 0.1, 0, 0, 0, 0, 0, 0.2),
+    (9, 85, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0),
 )
 OCCUPATION_OF_MEN = (1.25, 0.95, 1.05, 0.4, 0.32, 0.7, 1.7, 1.85, 1.75, 1.05, 1.85, 1)
 OCCUPATION_OF_WOMEN = (0.75, 1.05, 0.95, 1.6, 1.7, 1.3, 0.22, 0.12, 0.16, 0.95, 0.15, 1)
@@ -80,8 +81,8 @@ OCCUPATION_BY_AGE = (
 # Share with a recent last occupation, by age: unemployed, retired, other inactive.
 LAST_OCCUPATION = (
     by_age({16: 0.1, 18: 0.35, 22: 0.7, 30: 0.85, 100: 0.9}),
-    by_age({45: 0.9, 60: 0.75, 65: 0.5, 70: 0.12, 74: 0.02, 76: 0}),
-    by_age({17: 0, 20: 0.06, 30: 0.14, 55: 0.12, 64: 0.05, 66: 0}),
+    by_age({45: 0.9, 60: 0.75, 65: 0.4, 69: 0.06, 71: 0}),
+    by_age({17: 0, 20: 0.03, 30: 0.05, 55: 0.05, 63: 0.02, 65: 0}),
 )
 
 # Travel to work (home, tram, train, bus, motorcycle, driver, passenger, bicycle, foot, other) by
@@ -134,10 +135,10 @@ def education_shares(deprivation_classes: int) -> Floats:
     return rows
 
 
-def youngest_by_education() -> Floats:
+def youngest_by_education() -> NDArray[np.uint32]:
     """Return the lowest age at which each of the nine levels occurs."""
     held = np.column_stack([AGES < ADULT, (EDUCATION > 0) & (AGES >= ADULT)[:, None]])
-    return np.argmax(held, axis=0).astype(float)
+    return np.argmax(held, axis=0).astype(np.uint32)
 
 
 def activity_shares(deprivation_classes: int) -> Floats:
@@ -172,9 +173,10 @@ def occupation_shares() -> Floats:
     return rows
 
 
-def occupation_age_groups() -> Floats:
+def occupation_age_groups() -> NDArray[np.uint32]:
     """Return the age group of `occupation_shares` for each age."""
-    return np.searchsorted(OCCUPATION_AGE_STARTS, AGES, side="right").clip(1) - 1.0
+    groups = np.searchsorted(OCCUPATION_AGE_STARTS, AGES, side="right")
+    return (groups.clip(1) - 1).astype(np.uint32)
 
 
 def last_occupation_chances() -> Floats:
