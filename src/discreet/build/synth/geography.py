@@ -118,7 +118,7 @@ def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> 
     weights = np.exp(spread * rng.standard_normal(parts))
     ends = np.floor(np.cumsum(weights) / weights.sum() * (total - parts) + 0.5).astype(np.int64)
     ends[-1] = total - parts
-    return np.diff(ends, prepend=0) + 1
+    return np.asarray(np.diff(ends, prepend=0) + 1)
 
 
 def _divide_all(totals: Ints, parts: Ints, rng: np.random.Generator) -> Ints:
@@ -141,9 +141,7 @@ def lay_out(persons: int, seed: int) -> Geography:
     first = round(persons * NUTS2_SHARES[0] / sum(NUTS2_SHARES))
     people = np.array([first, persons - first])
     oas = np.maximum(1, np.rint(people / PERSONS_PER_OA).astype(np.int64))
-    sizes = [
-        _divide(int(n), int(k), OA_SIZE_SPREAD, rng) for n, k in zip(people, oas, strict=True)
-    ]
+    sizes = [_divide(int(n), int(k), OA_SIZE_SPREAD, rng) for n, k in zip(people, oas, strict=True)]
 
     regions = np.minimum(REGIONS_IN_NUTS2, oas)
     oas_of_region = _divide_all(oas, regions, rng)
@@ -167,9 +165,7 @@ def lay_out(persons: int, seed: int) -> Geography:
     latent = {name: effect(spread) for name, spread in SPREAD.items()}
     rest = (1 - OLD_PER_URBAN**2) ** 0.5
     latent["old"] = rest * latent["old"] + OLD_PER_URBAN * latent["urban"]
-    classes = {
-        name: np.searchsorted(CUTS[name], latent[name]).astype(np.uint8) for name in latent
-    }
+    classes = {name: np.searchsorted(CUTS[name], latent[name]).astype(np.uint8) for name in latent}
     clusters = np.empty((len(ward_of_oa), origins.CLUSTERS), dtype=np.float32)
     for cluster, spread in enumerate(origins.CLUSTER_SPREAD):
         by_urban = origins.CLUSTER_PER_URBAN[cluster]

@@ -58,7 +58,9 @@ AGE_GAP = (
 CHILDREN = (36, 43, 15, 4, 1.1, 0.35, 0.15)
 MOTHER_AT_BIRTH_FIRST = 17
 MOTHER_AT_BIRTH_LAST = 45
-MOTHER_AT_BIRTH = by_age({16: 0, 18: 9, 22: 32, 27: 62, 31: 74, 35: 52, 40: 15, 45: 1, 46: 0})[17:46]
+MOTHER_AT_BIRTH = by_age({16: 0, 18: 9, 22: 32, 27: 62, 31: 74, 35: 52, 40: 15, 45: 1, 46: 0})[
+    17:46
+]
 SIBLING_GAP = (3, 14, 28, 24, 15, 9, 7)  # 0 (twins), 1, … 6 years
 STILL_AT_HOME = by_age({17: 1, 18: 0.86, 20: 0.6, 23: 0.46, 27: 0.24, 32: 0.1, 40: 0.05, 60: 0.02})
 SHARERS = (52, 26, 12, 6, 2.2, 1, 0.5, 0.3)  # 2, 3, … 9 people
@@ -139,7 +141,7 @@ TENURE_PER_DEPRIVATION = (-0.34, -0.2, 0.62, 0.22)  # exponent for each step fro
 def kind_shares() -> Floats:
     """Return the shares of the kinds of household, a row for each age class of an area."""
     steps = np.arange(AGE_CLASSES) - AGE_CLASSES // 2
-    return np.array(KIND_SHARES) * np.exp(np.outer(steps, KIND_PER_AGE_CLASS))
+    return np.asarray(KIND_SHARES * np.exp(np.outer(steps, KIND_PER_AGE_CLASS)))
 
 
 def first_adult_ages() -> Floats:
@@ -171,6 +173,5 @@ def tenure_shares(deprivation_classes: int) -> Floats:
     """Return tenure by kind (usual, lone parent, sharers) × work × deprivation × age."""
     steps = np.arange(deprivation_classes) - deprivation_classes // 2
     tilt = np.exp(np.outer(steps, TENURE_PER_DEPRIVATION))
-    return np.einsum(
-        "kt,wt,dt,at->kwdat", np.array(TENURE_BY_KIND), np.array(TENURE_BY_WORK), tilt, TENURE
-    )
+    kinds, work = np.array(TENURE_BY_KIND), np.array(TENURE_BY_WORK)
+    return np.asarray(np.einsum("kt,wt,dt,at->kwdat", kinds, work, tilt, TENURE))

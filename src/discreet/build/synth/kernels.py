@@ -39,7 +39,7 @@ _NO_OCCUPATION, _NO_TRAVEL = 12, 10
 _EMPLOYED, _RETIRED, _INACTIVE = 0, 2, 3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _mix(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2
@@ -95,7 +95,12 @@ def _look(bank: NDArray[np.uint32], layout: NDArray[np.int64], table: int, place
 
 @njit(cache=True, nogil=True)
 def _child_ages(
-    state: NDArray[np.uint64], bank: NDArray[np.uint32], layout: NDArray[np.int64], mother: int, ages: NDArray[np.int64], start: int
+    state: NDArray[np.uint64],
+    bank: NDArray[np.uint32],
+    layout: NDArray[np.int64],
+    mother: int,
+    ages: NDArray[np.int64],
+    start: int,
 ) -> int:
     """Write the ages of the children at home from position start; return how many."""
     oldest = -1
@@ -141,7 +146,9 @@ def _compose(
             sexes[i] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_SHARER) else 1
             if i:
                 # Within some years of the first: two age gaps of couples, centred.
-                gap = _pick(state, bank, layout, t.AGE_GAP, 0) - _pick(state, bank, layout, t.AGE_GAP, 0)
+                gap = _pick(state, bank, layout, t.AGE_GAP, 0) - _pick(
+                    state, bank, layout, t.AGE_GAP, 0
+                )
                 ages[i] = min(max(ages[0] + gap // 2, 18), _OLDEST)
         return size
     size = 1
@@ -239,7 +246,11 @@ def _origins(
             group = group0
         else:
             place = _GROUP_COUPLE if role == _PARTNER else _GROUP_SHARER
-            group = group0 if _happens(state, bank, layout, t.CHANCE, place) else _scan(state, ethnic, area * 19)
+            group = (
+                group0
+                if _happens(state, bank, layout, t.CHANCE, place)
+                else _scan(state, ethnic, area * 19)
+            )
             if role == _PARTNER:
                 other = group
 
@@ -270,7 +281,9 @@ def _origins(
                 place = _RELIGION_SHARER
             elif role == _PARTNER:
                 place = _RELIGION_COUPLE
-            if (role == _CHILD or group == group0) and _happens(state, bank, layout, t.CHANCE, place):
+            if (role == _CHILD or group == group0) and _happens(
+                state, bank, layout, t.CHANCE, place
+            ):
                 religion = religion0
         else:
             birth0, citizen0, religion0 = birth, citizen, religion
@@ -303,7 +316,9 @@ def _lives(
     education0 = activity0 = 0
     for i in range(size):
         age, sex, role = ages[i], sexes[i], roles[i]
-        education = _pick(state, bank, layout, t.EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age)
+        education = _pick(
+            state, bank, layout, t.EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age
+        )
         if (
             role == _PARTNER
             and age >= _look(bank, layout, t.EDUCATION_FROM, education0)
@@ -316,16 +331,16 @@ def _lives(
         occupation = _NO_OCCUPATION
         if _happens(state, bank, layout, t.HAS_OCCUPATION, activity * _AGES + age):
             years = _look(bank, layout, t.OCCUPATION_AGE, age)
-            occupation = _pick(
-                state, bank, layout, t.OCCUPATION, (sex * 9 + education) * 6 + years
-            )
+            occupation = _pick(state, bank, layout, t.OCCUPATION, (sex * 9 + education) * 6 + years)
         travel = _NO_TRAVEL
         if activity == _EMPLOYED:
             under_17 = 1 if age < 17 else 0
             travel = _pick(state, bank, layout, t.TRAVEL, (urban * 12 + occupation) * 2 + under_17)
         # Young inactive people are mostly students; older ones are often too ill to work.
         unwell = 1 if activity == _INACTIVE and age >= 25 else 0
-        health = _pick(state, bank, layout, t.HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age)
+        health = _pick(
+            state, bank, layout, t.HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age
+        )
         old = 1 if age >= 65 else 0
         limited = _happens(state, bank, layout, t.LIMITED, old * 5 + health)
         if role == _FIRST:
@@ -397,11 +412,20 @@ def populate(
                 kind = 0
                 size = _compose(state, bank, layout, kind, ages, sexes, roles)
             _marital(state, bank, layout, size, ages, sexes, roles, out, at)
-            _origins(
-                state, bank, layout, ethnic, area, secular[area], size, ages, roles, out, at
-            )
+            _origins(state, bank, layout, ethnic, area, secular[area], size, ages, roles, out, at)
             _lives(
-                state, bank, layout, kind, urban[area], deprived[area], size, ages, sexes, roles, out, at
+                state,
+                bank,
+                layout,
+                kind,
+                urban[area],
+                deprived[area],
+                size,
+                ages,
+                sexes,
+                roles,
+                out,
+                at,
             )
             for i in range(size):
                 household[at + i] = homes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.build.synth.shares import AGES, Floats, by_age, rows_by_age
 from discreet.build.synth.variables import ADULT
@@ -116,10 +116,10 @@ HEALTH_OF_INACTIVE = 0.75
 LIMITED = np.array([[0.012, 0.05, 0.4, 0.82, 0.93], [0.03, 0.12, 0.58, 0.9, 0.97]])
 
 
-def _logit_shift(share: Floats | float, shift: Floats | float) -> Floats:
+def _logit_shift(share: Floats, shift: ArrayLike) -> Floats:
     """Return shares moved by log-odds; 0 and 1 stay."""
-    moved = np.asarray(share) * np.exp(shift)
-    return np.asarray(moved / (moved + 1 - np.asarray(share)))
+    moved = share * np.exp(np.asarray(shift))
+    return np.asarray(moved / (moved + 1 - share))
 
 
 def education_shares(deprivation_classes: int) -> Floats:
@@ -138,7 +138,7 @@ def education_shares(deprivation_classes: int) -> Floats:
 def youngest_by_education() -> NDArray[np.uint32]:
     """Return the lowest age at which each of the nine levels occurs."""
     held = np.column_stack([AGES < ADULT, (EDUCATION > 0) & (AGES >= ADULT)[:, None]])
-    return np.argmax(held, axis=0).astype(np.uint32)
+    return np.asarray(np.argmax(held, axis=0), dtype=np.uint32)
 
 
 def activity_shares(deprivation_classes: int) -> Floats:
