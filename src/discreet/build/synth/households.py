@@ -47,24 +47,20 @@ SONS_AT_HOME = 0.57  # of children of 18 and over who live with a parent
 SECOND_GRANDPARENT = 0.25
 
 # Age of the man less age of the woman in a couple, from -8 to 14 years.
-AGE_GAP_FIRST = -8
 AGE_GAP = (
     0.4, 0.5, 0.8, 1.2, 2, 3, 4.5, 7, 11, 12, 11.5, 10, 8.5, 7, 5.5, 4, 3, 2.2, 1.6, 1.2, 0.9,
     0.7, 0.5,
 )  # fmt: skip
 
-# Children at home: how many, the mother's age at birth, years between siblings, and the share of
-# children of an age who have not left.
+# Children at home: how many, the mother's age at birth from 17 to 45, years between siblings, and
+# the share of children of an age who have not left.
 CHILDREN = (36, 43, 15, 4, 1.1, 0.35, 0.15)
-MOTHER_AT_BIRTH_FIRST = 17
-MOTHER_AT_BIRTH_LAST = 45
 MOTHER_AT_BIRTH = by_age({16: 0, 18: 9, 22: 32, 27: 62, 31: 74, 35: 52, 40: 15, 45: 1, 46: 0})[
     17:46
 ]
 SIBLING_GAP = (3, 14, 28, 24, 15, 9, 7)  # 0 (twins), 1, … 6 years
 STILL_AT_HOME = by_age({17: 1, 18: 0.86, 20: 0.6, 23: 0.46, 27: 0.24, 32: 0.1, 40: 0.05, 60: 0.02})
 SHARERS = (52, 26, 12, 6, 2.2, 1, 0.5, 0.3)  # 2, 3, … 9 people
-GRANDPARENT_OLDER_FIRST = 20
 GRANDPARENT_OLDER = (1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 7, 6, 5, 4, 3, 2, 1)  # 20, 21, … years
 
 # Marital status of couples: shares married, in a civil partnership, living together.

@@ -11,8 +11,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.build.synth import tables as t
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
@@ -23,14 +21,55 @@ _SEX, _AGE, _MARITAL, _ACTIVITY, _OCCUPATION, _EDUCATION, _CITIZENSHIP, _BIRTH =
 _RELIGION, _ETHNIC, _TRAVEL, _HEALTH, _ILLNESS, _TENURE, _SIZE = range(8, 15)
 COLUMNS = 15
 
-# Positions in the table CHANCE.
-_SAME_SEX, _MAN_LONE_PARENT, _MAN_SHARER, _BOY, _SON, _TWO_GRANDPARENTS, _MAN_FIRST = range(7)
-_GROUP_COUPLE, _GROUP_SHARER, _BIRTH_COUPLE, _BORN_HERE_CHILD, _CITIZEN_CHILD = range(7, 12)
-_RELIGION_COUPLE, _RELIGION_CHILD, _RELIGION_SHARER, _EDUCATION_COUPLE = range(12, 16)
+# Numbers of the tables that tables.py fills. They stand here because a compiled kernel is kept on
+# disk as long as this file does not change.
+# Distributions; after each name what its row number counts, the last fastest.
+KIND = 0  # age class of the area
+FIRST_AGE = 1  # kind of household
+AGE_GAP = 2
+CHILDREN = 3
+MOTHER_AT_BIRTH = 4
+SIBLING_GAP = 5
+SHARERS = 6
+GRANDPARENT_OLDER = 7
+COUPLE = 8  # same sex, age
+UNPARTNERED = 9  # company, sex, age
+TENURE = 10  # kind group, work, deprivation, age
+BIRTH = 11  # ethnic group, age group
+CITIZENSHIP = 12  # country of birth, age group
+RELIGION = 13  # class of the area, ethnic group, age group
+EDUCATION = 14  # sex, deprivation, age
+ACTIVITY = 15  # sex, education, young child, deprivation, age
+OCCUPATION = 16  # sex, education, age group
+TRAVEL = 17  # kind of area, occupation, under 17
+HEALTH = 18  # inactive, deprivation, age
+# Chances of single events.
+MEN_ALONE = 19  # age
+STILL_AT_HOME = 20  # age
+CHILD_BORN_HERE = 21  # age group
+HAS_OCCUPATION = 22  # activity, age
+LIMITED = 23  # old, health
+CHANCE = 24  # the positions named in the kernel
+# Numbers to look up.
+CHILD_GROUP = 25  # ethnic groups of the parents
+ORIGIN_AGE = 26  # age
+OCCUPATION_AGE = 27  # age
+EDUCATION_FROM = 28  # education
+# Places in the table CHANCE.
+SAME_SEX, MAN_LONE_PARENT, MAN_SHARER, BOY, SON, TWO_GRANDPARENTS, MAN_FIRST = range(7)
+GROUP_COUPLE, GROUP_SHARER, BIRTH_COUPLE, BORN_HERE_CHILD, CITIZEN_CHILD = range(7, 12)
+RELIGION_COUPLE, RELIGION_CHILD, RELIGION_SHARER, EDUCATION_COUPLE = range(12, 16)
 
 _AGES = 101
 _OLDEST = 100
-_DEPRIVATION = 5
+_DEPRIVATION = 5  # classes of areas
+_ORIGIN_AGES = 5  # age groups of origins
+_WORK_AGES = 6  # age groups of occupations
+_GROUPS, _LEVELS, _OCCUPATIONS, _HEALTHS = 19, 9, 12, 5  # ethnic, of education, in work, of health
+_YOUNGEST_MOTHER, _OLDEST_MOTHER = 17, 45
+_YOUNGEST_PARTNER = 18
+_GAP_BELOW = 8  # the table AGE_GAP begins so many years below 0
+_GRANDPARENT_FROM = 20  # the table GRANDPARENT_OLDER begins at so many years
 _LARGEST = 16  # members a household can have: two parents, seven children, two grandparents
 _FIRST, _PARTNER, _CHILD, _GRANDPARENT, _SHARER = range(5)
 _COUPLE_YOUNG, _COUPLE_OLD, _FAMILY, _LONE_PARENT, _SHARERS, _THREE_GENERATIONS = range(2, 8)
@@ -72,7 +111,7 @@ def _pick(
     row: int,
 ) -> int:
     """A position drawn from a row of a table."""
-    return _scan(state, bank, layout[table, 0] + row * layout[table, 1])
+    return int(_scan(state, bank, layout[table, 0] + row * layout[table, 1]))
 
 
 @njit(cache=True, nogil=True)
@@ -84,13 +123,13 @@ def _happens(
     place: int,
 ) -> bool:
     """Whether the event with the chance at this place of a table happens."""
-    return _next(state) < bank[layout[table, 0] + place]
+    return bool(_next(state) < bank[layout[table, 0] + place])
 
 
 @njit(cache=True, nogil=True)
 def _look(bank: NDArray[np.uint32], layout: NDArray[np.int64], table: int, place: int) -> int:
     """The number at this place of a table."""
-    return np.int64(bank[layout[table, 0] + place])
+    return int(bank[layout[table, 0] + place])
 
 
 @njit(cache=True, nogil=True)
@@ -105,18 +144,18 @@ def _child_ages(
     """Write the ages of the children at home from position start; return how many."""
     oldest = -1
     for _ in range(_TRIES):
-        age = mother - 17 - _pick(state, bank, layout, t.MOTHER_AT_BIRTH, 0)
-        if age >= 0 and _happens(state, bank, layout, t.STILL_AT_HOME, age):
+        age = mother - _YOUNGEST_MOTHER - _pick(state, bank, layout, MOTHER_AT_BIRTH, 0)
+        if age >= 0 and _happens(state, bank, layout, STILL_AT_HOME, age):
             oldest = age
             break
     if oldest < 0:  # an old mother: somebody came back home
-        oldest = mother - 30 if mother >= 60 else max(0, min(mother - 17, 8))
+        oldest = mother - 30 if mother >= 60 else max(0, min(mother - _YOUNGEST_MOTHER, 8))
     ages[start] = oldest
-    wanted = _pick(state, bank, layout, t.CHILDREN, 0) + 1
+    wanted = _pick(state, bank, layout, CHILDREN, 0) + 1
     count = 1
     while count < wanted:
-        age = ages[start + count - 1] - _pick(state, bank, layout, t.SIBLING_GAP, 0)
-        if age < 0 or mother - age > 45:
+        age = ages[start + count - 1] - _pick(state, bank, layout, SIBLING_GAP, 0)
+        if age < 0 or mother - age > _OLDEST_MOTHER:
             break
         ages[start + count] = age
         count += 1
@@ -134,51 +173,52 @@ def _compose(
     roles: NDArray[np.int64],
 ) -> int:
     """Write ages, sexes and roles of the members of a household; return how many."""
-    ages[0] = _pick(state, bank, layout, t.FIRST_AGE, kind)
+    ages[0] = _pick(state, bank, layout, FIRST_AGE, kind)
     roles[0] = _FIRST
     if kind < _COUPLE_YOUNG:
-        sexes[0] = 0 if _happens(state, bank, layout, t.MEN_ALONE, ages[0]) else 1
+        sexes[0] = 0 if _happens(state, bank, layout, MEN_ALONE, ages[0]) else 1
         return 1
     if kind == _SHARERS:
-        size = 2 + _pick(state, bank, layout, t.SHARERS, 0)
+        size: int = 2 + _pick(state, bank, layout, SHARERS, 0)
         for i in range(size):
             roles[i] = _SHARER if i else _FIRST
-            sexes[i] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_SHARER) else 1
+            sexes[i] = 0 if _happens(state, bank, layout, CHANCE, MAN_SHARER) else 1
             if i:
-                # Within some years of the first: two age gaps of couples, centred.
-                gap = _pick(state, bank, layout, t.AGE_GAP, 0) - _pick(
-                    state, bank, layout, t.AGE_GAP, 0
-                )
-                ages[i] = min(max(ages[0] + gap // 2, 18), _OLDEST)
+                # Within some years of the first: half the difference of two age gaps of couples.
+                gap = _pick(state, bank, layout, AGE_GAP, 0)
+                gap -= _pick(state, bank, layout, AGE_GAP, 0)
+                ages[i] = min(max(ages[0] + gap // 2, _YOUNGEST_PARTNER), _OLDEST)
         return size
     size = 1
     mother = ages[0]
     if kind == _LONE_PARENT:
-        sexes[0] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_LONE_PARENT) else 1
+        sexes[0] = 0 if _happens(state, bank, layout, CHANCE, MAN_LONE_PARENT) else 1
     else:
         size = 2
         roles[1] = _PARTNER
-        sexes[0] = 0 if _happens(state, bank, layout, t.CHANCE, _MAN_FIRST) else 1
-        gap = _pick(state, bank, layout, t.AGE_GAP, 0) - 8
-        ages[1] = max(ages[0] - gap if sexes[0] == 0 else ages[0] + gap, 18)
+        sexes[0] = 0 if _happens(state, bank, layout, CHANCE, MAN_FIRST) else 1
+        gap = _pick(state, bank, layout, AGE_GAP, 0) - _GAP_BELOW
+        ages[1] = max(ages[0] - gap if sexes[0] == 0 else ages[0] + gap, _YOUNGEST_PARTNER)
         if ages[1] > _OLDEST - 4:  # not a heap of centenarians who are somebody's partner
             ages[1] = ages[0]
-        sexes[1] = sexes[0] if _happens(state, bank, layout, t.CHANCE, _SAME_SEX) else 1 - sexes[0]
+        sexes[1] = sexes[0] if _happens(state, bank, layout, CHANCE, SAME_SEX) else 1 - sexes[0]
         mother = ages[1] if sexes[1] == 1 and sexes[0] == 0 else ages[0]
     if kind >= _FAMILY:
         count = _child_ages(state, bank, layout, mother, ages, size)
         for i in range(size, size + count):
             roles[i] = _CHILD
-            boy = _BOY if ages[i] < 18 else _SON
-            sexes[i] = 0 if _happens(state, bank, layout, t.CHANCE, boy) else 1
+            boy = BOY if ages[i] < 18 else SON
+            sexes[i] = 0 if _happens(state, bank, layout, CHANCE, boy) else 1
         size += count
     if kind == _THREE_GENERATIONS:
-        ages[size] = min(ages[0] + 20 + _pick(state, bank, layout, t.GRANDPARENT_OLDER, 0), _OLDEST)
+        ages[size] = min(
+            ages[0] + _GRANDPARENT_FROM + _pick(state, bank, layout, GRANDPARENT_OLDER, 0), _OLDEST
+        )
         roles[size] = _GRANDPARENT
         sexes[size] = 1
         size += 1
-        if _happens(state, bank, layout, t.CHANCE, _TWO_GRANDPARENTS):
-            gap = _pick(state, bank, layout, t.AGE_GAP, 0) - 8
+        if _happens(state, bank, layout, CHANCE, TWO_GRANDPARENTS):
+            gap = _pick(state, bank, layout, AGE_GAP, 0) - _GAP_BELOW
             ages[size] = min(ages[size - 1] + gap, _OLDEST)
             roles[size] = _GRANDPARENT
             sexes[size] = 0
@@ -202,7 +242,7 @@ def _marital(
     together = 2  # 0 married, 1 civil partners, 2 neither
     if size > 1 and roles[1] == _PARTNER:
         same = 1 if sexes[0] == sexes[1] else 0
-        together = _pick(state, bank, layout, t.COUPLE, same * _AGES + min(ages[0], ages[1]))
+        together = _pick(state, bank, layout, COUPLE, same * _AGES + min(ages[0], ages[1]))
     grandparents = 0
     for i in range(size):
         grandparents += roles[i] == _GRANDPARENT
@@ -215,7 +255,7 @@ def _marital(
         else:
             alone = role == _GRANDPARENT or (role == _FIRST and (size == 1 or roles[1] == _CHILD))
             row = ((0 if alone else 1) * 2 + sexes[i]) * _AGES + ages[i]
-            out[_MARITAL, at + i] = _pick(state, bank, layout, t.UNPARTNERED, row) + 1
+            out[_MARITAL, at + i] = _pick(state, bank, layout, UNPARTNERED, row) + 1
 
 
 @njit(cache=True, nogil=True)
@@ -236,54 +276,54 @@ def _origins(
     group0 = birth0 = citizen0 = religion0 = other = 0
     for i in range(size):
         role = roles[i]
-        years = _look(bank, layout, t.ORIGIN_AGE, ages[i])
+        years = _look(bank, layout, ORIGIN_AGE, ages[i])
         if role == _FIRST:
-            group = _scan(state, ethnic, area * 19)
+            group = _scan(state, ethnic, area * _GROUPS)
             group0 = other = group
         elif role == _CHILD:
-            group = _look(bank, layout, t.CHILD_GROUP, group0 * 19 + other)
+            group = _look(bank, layout, CHILD_GROUP, group0 * _GROUPS + other)
         elif role == _GRANDPARENT:
             group = group0
         else:
-            place = _GROUP_COUPLE if role == _PARTNER else _GROUP_SHARER
+            place = GROUP_COUPLE if role == _PARTNER else GROUP_SHARER
             group = (
                 group0
-                if _happens(state, bank, layout, t.CHANCE, place)
-                else _scan(state, ethnic, area * 19)
+                if _happens(state, bank, layout, CHANCE, place)
+                else _scan(state, ethnic, area * _GROUPS)
             )
             if role == _PARTNER:
                 other = group
 
-        birth = _pick(state, bank, layout, t.BIRTH, group * 5 + years)
+        birth = _pick(state, bank, layout, BIRTH, group * _ORIGIN_AGES + years)
         if role == _CHILD:
             if birth0 == 0:
-                if _happens(state, bank, layout, t.CHANCE, _BORN_HERE_CHILD):
+                if _happens(state, bank, layout, CHANCE, BORN_HERE_CHILD):
                     birth = 0
             else:
-                birth = 0 if _happens(state, bank, layout, t.CHILD_BORN_HERE, years) else birth0
+                birth = 0 if _happens(state, bank, layout, CHILD_BORN_HERE, years) else birth0
         elif (
             role == _PARTNER
             and group == group0
             and birth0 > 0
-            and _happens(state, bank, layout, t.CHANCE, _BIRTH_COUPLE)
+            and _happens(state, bank, layout, CHANCE, BIRTH_COUPLE)
         ):
             birth = birth0
 
-        if role == _CHILD and _happens(state, bank, layout, t.CHANCE, _CITIZEN_CHILD):
+        if role == _CHILD and _happens(state, bank, layout, CHANCE, CITIZEN_CHILD):
             citizen = citizen0
         else:
-            citizen = _pick(state, bank, layout, t.CITIZENSHIP, birth * 5 + years)
+            citizen = _pick(state, bank, layout, CITIZENSHIP, birth * _ORIGIN_AGES + years)
 
-        religion = _pick(state, bank, layout, t.RELIGION, (secular * 19 + group) * 5 + years)
+        religion = _pick(
+            state, bank, layout, RELIGION, (secular * _GROUPS + group) * _ORIGIN_AGES + years
+        )
         if role != _FIRST:
-            place = _RELIGION_CHILD
+            place = RELIGION_CHILD
             if role == _SHARER:
-                place = _RELIGION_SHARER
+                place = RELIGION_SHARER
             elif role == _PARTNER:
-                place = _RELIGION_COUPLE
-            if (role == _CHILD or group == group0) and _happens(
-                state, bank, layout, t.CHANCE, place
-            ):
+                place = RELIGION_COUPLE
+            if (role == _CHILD or group == group0) and _happens(state, bank, layout, CHANCE, place):
                 religion = religion0
         else:
             birth0, citizen0, religion0 = birth, citizen, religion
@@ -317,32 +357,36 @@ def _lives(
     for i in range(size):
         age, sex, role = ages[i], sexes[i], roles[i]
         education = _pick(
-            state, bank, layout, t.EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age
+            state, bank, layout, EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age
         )
         if (
             role == _PARTNER
-            and age >= _look(bank, layout, t.EDUCATION_FROM, education0)
-            and _happens(state, bank, layout, t.CHANCE, _EDUCATION_COUPLE)
+            and age >= _look(bank, layout, EDUCATION_FROM, education0)
+            and _happens(state, bank, layout, CHANCE, EDUCATION_COUPLE)
         ):
             education = education0
         parent = infant if role <= _PARTNER else 0
-        row = ((sex * 9 + education) * 2 + parent) * _DEPRIVATION + deprived
-        activity = _pick(state, bank, layout, t.ACTIVITY, row * _AGES + age)
+        row = ((sex * _LEVELS + education) * 2 + parent) * _DEPRIVATION + deprived
+        activity = _pick(state, bank, layout, ACTIVITY, row * _AGES + age)
         occupation = _NO_OCCUPATION
-        if _happens(state, bank, layout, t.HAS_OCCUPATION, activity * _AGES + age):
-            years = _look(bank, layout, t.OCCUPATION_AGE, age)
-            occupation = _pick(state, bank, layout, t.OCCUPATION, (sex * 9 + education) * 6 + years)
+        if _happens(state, bank, layout, HAS_OCCUPATION, activity * _AGES + age):
+            years = _look(bank, layout, OCCUPATION_AGE, age)
+            occupation = _pick(
+                state, bank, layout, OCCUPATION, (sex * _LEVELS + education) * _WORK_AGES + years
+            )
         travel = _NO_TRAVEL
         if activity == _EMPLOYED:
             under_17 = 1 if age < 17 else 0
-            travel = _pick(state, bank, layout, t.TRAVEL, (urban * 12 + occupation) * 2 + under_17)
+            travel = _pick(
+                state, bank, layout, TRAVEL, (urban * _OCCUPATIONS + occupation) * 2 + under_17
+            )
         # Young inactive people are mostly students; older ones are often too ill to work.
         unwell = 1 if activity == _INACTIVE and age >= 25 else 0
         health = _pick(
-            state, bank, layout, t.HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age
+            state, bank, layout, HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age
         )
         old = 1 if age >= 65 else 0
-        limited = _happens(state, bank, layout, t.LIMITED, old * 5 + health)
+        limited = _happens(state, bank, layout, LIMITED, old * _HEALTHS + health)
         if role == _FIRST:
             education0, activity0 = education, activity
         out[_SEX, at + i] = sex + 1
@@ -364,7 +408,7 @@ def _lives(
     elif activity0 == _RETIRED:
         work = 1
     row = ((group * 3 + work) * _DEPRIVATION + deprived) * _AGES + ages[0]
-    tenure = _pick(state, bank, layout, t.TENURE, row)
+    tenure = _pick(state, bank, layout, TENURE, row)
     for i in range(size):
         out[_TENURE, at + i] = tenure + 1
         out[_SIZE, at + i] = min(size, 8)
@@ -404,7 +448,7 @@ def populate(
             # A household must fit into what is left of the area, which so has the exact size;
             # in the end one person does.
             for _ in range(_TRIES):
-                kind = _pick(state, bank, layout, t.KIND, old[area])
+                kind = _pick(state, bank, layout, KIND, old[area])
                 size = _compose(state, bank, layout, kind, ages, sexes, roles)
                 if size <= end - at:
                     break

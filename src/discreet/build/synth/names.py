@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-NUTS2 = ("Ostermark", "Westerreach")
+NUTS2 = ("Ostervale", "Westerreach")
 REGIONS = (
     "Upper Velmoor",
     "Carrowdale",
-    "Thessaly Coast",
-    "Mid Ostermark",
+    "Thessarn Coast",
+    "Mid Ostervale",
     "Harrowfen",
     "Sundrey Isles",
     "Greywater",
     "Lower Velmoor",
-    "Pellarin",
+    "Pellowmere",
     "West Marrow",
 )
 _ROOTS = (
-    "Averl", "Brask", "Corv", "Dolm", "Ermin", "Fenl", "Garr", "Hest", "Ivel", "Jarl", "Kelv",
-    "Lorn", "Marl", "Nethr", "Ormel", "Pell", "Quarl", "Rusk", "Selv", "Tarv", "Ulver", "Varn",
-    "Wendl", "Yarl", "Zell", "Ambr", "Birsk", "Cald", "Drav", "Elsk", "Fask", "Gryll", "Havr",
-    "Ingl", "Korl", "Lisk", "Mosk", "Norl", "Oskel", "Perr", "Rindl", "Skarr", "Thurl", "Urml",
-    "Velm", "Wisk", "Yedr", "Asgl", "Bromv", "Crell", "Dunsk", "Evr", "Forl", "Gomer", "Hulv",
-    "Irml", "Kessl", "Lamm", "Murl", "Nask",
+    "Avel", "Brasko", "Corva", "Dolmer", "Ermin", "Fenla", "Garro", "Hesper", "Ivel", "Jarro",
+    "Kelva", "Lornel", "Marven", "Nethel", "Ormel", "Pello", "Quaren", "Ruska", "Selva", "Tarven",
+    "Ulver", "Varnel", "Wender", "Yarro", "Zellen", "Ambrel", "Birska", "Caldren", "Draven",
+    "Elska", "Faskel", "Gryllen", "Havrel", "Inglan", "Korlen", "Liska", "Moskel", "Norlen",
+    "Oskel", "Perrel", "Rindel", "Skarra", "Thurva", "Urmel", "Velmer", "Wisken", "Yedra", "Asgel",
+    "Bromva", "Crellen", "Dunska", "Evren", "Forlan", "Gomer", "Hulven", "Irmel", "Kessel",
+    "Lammel", "Murlen", "Naskel",
 )  # fmt: skip
 _ENDINGS = (
-    "ingham", "stead", "haven", "wick", "moor", "combe", "minster", "borough", "holt", "ness",
+    "ham", "stead", "haven", "wick", "moor", "combe", "minster", "borough", "holt", "ness",
     "field", "thorpe", "mouth", "gate", "dale", "hurst", "bridge", "leigh", "market", "cross",
 )  # fmt: skip
 _QUARTERS = (

@@ -95,7 +95,7 @@ def draw(geography: Geography, seed: int, first: int, last: int) -> Block:
     return Block(start, households, household, oa, columns)
 
 
-def blocks(geography: Geography, seed: int, threads: int, size: int = BLOCK) -> Iterator[Block]:
+def blocks(geography: Geography, seed: int, threads: int, size: int) -> Iterator[Block]:
     """Return the blocks in order, drawn ahead by so many threads; never more than those held."""
     spans = list(pairwise(_cuts(geography, size)))
     if threads == 1:
@@ -142,7 +142,7 @@ def _write_persons(
         use_dictionary=list(IDS),
         column_encoding=dict.fromkeys(_NUMBERS, "DELTA_BINARY_PACKED"),
     ) as file:
-        for block in blocks(geography, seed, threads):
+        for block in blocks(geography, seed, threads, BLOCK):
             file.write_table(_table(block, households), row_group_size=len(block.oa))
             households += block.households
             progress(len(block.oa))
