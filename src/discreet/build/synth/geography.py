@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 # 437,744 people in 1,487 output areas [Longhurst2007, Table 4]: some 125 households each.
 PERSONS_PER_OA = 437_744 / 1_487
 OAS_PER_WARD = 15.4  # 317,064 people in 70 wards, the other table of that paper
-NUTS2_SHARES = (854_539, 645_461)  # [Shlomo2015, Table 1], of 1,500,000
+NUTS2_SHARES = (854_539, 645_461)  # [Shlomo2015, Table 2], of 1,500,000
 REGIONS_IN_NUTS2 = (6, 4)
 SMALLEST_AUTHORITY, LARGEST_AUTHORITY = 40_000, 150_000  # mean persons; 400 of them in between
 OA_SIZE_SPREAD = 0.12

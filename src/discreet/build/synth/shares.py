@@ -40,8 +40,8 @@ def thresholds(weights: ArrayLike) -> Thresholds:
     array([[0.25, 0.25, 1.  ]])
     """
     table = np.asarray(weights, dtype=float)
-    table = table.reshape(-1, table.shape[-1])
-    if (table < 0).any() or not (table.sum(axis=1) > 0).all():
+    table = table.reshape(-1, max(1, table.shape[-1]))
+    if table.size == 0 or (table < 0).any() or not (table.sum(axis=1) > 0).all():
         raise ValueError("a distribution needs weights of at least 0, not all of them 0")
     cumulative = np.cumsum(table, axis=1)
     shares = cumulative / cumulative[:, -1:]
