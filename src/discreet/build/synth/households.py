@@ -9,10 +9,10 @@ from discreet.build.synth.variables import ADULT
 
 # Kinds of household. The kernel knows them by position.
 KINDS = (
-    "one person under 65",
-    "one person 65 and over",
-    "couple under 65",
-    "couple 65 and over",
+    "one person of working age",
+    "one older person",
+    "couple of working age",
+    "older couple",
     "couple with children",
     "lone parent",
     "sharers",
@@ -25,10 +25,10 @@ AGE_CLASSES = 7
 
 # Age of the first adult by kind of household: relative frequency at some ages.
 FIRST_ADULT_AGE = (
-    {17: 0, 18: 1, 21: 6, 26: 18, 32: 18, 40: 16, 50: 20, 58: 22, 64: 22, 65: 0},
-    {64: 0, 65: 21, 70: 23, 76: 27, 82: 28, 87: 21, 92: 8, 96: 2, 99: 0.4, 100: 0.35},
-    {18: 0, 20: 2, 24: 14, 28: 24, 32: 16, 38: 9, 44: 9, 50: 19, 56: 34, 62: 38, 64: 36, 65: 0},
-    {64: 0, 65: 38, 70: 36, 76: 28, 82: 15, 88: 5, 93: 1, 98: 0.1, 100: 0},
+    {17: 0, 18: 1, 21: 6, 26: 18, 32: 18, 40: 16, 50: 20, 58: 21, 63: 17, 68: 8, 74: 0},
+    {56: 0, 62: 8, 67: 17, 72: 24, 77: 28, 82: 28, 87: 21, 92: 8, 96: 2, 99: 0.4, 100: 0.35},
+    {18: 0, 20: 2, 24: 14, 28: 24, 32: 16, 38: 9, 44: 9, 50: 19, 56: 34, 61: 32, 67: 14, 73: 0},
+    {56: 0, 62: 16, 67: 32, 72: 36, 77: 27, 82: 15, 88: 5, 93: 1, 98: 0.1, 100: 0},
     {18: 0, 20: 1, 24: 7, 30: 29, 36: 49, 42: 55, 48: 50, 54: 33, 60: 12, 66: 3, 74: 0},
     {17: 0, 18: 2, 22: 9, 28: 16, 36: 22, 44: 24, 50: 20, 56: 11, 64: 5, 74: 3, 85: 1, 95: 0},
     {17: 0, 18: 22, 20: 42, 23: 34, 27: 22, 33: 10, 42: 4, 55: 2, 70: 0.5, 80: 0},
@@ -52,10 +52,10 @@ AGE_GAP = (
     0.7, 0.5,
 )  # fmt: skip
 
-# Children at home: how many, the mother's age at birth from 17 to 45, years between siblings, and
-# the share of children of an age who have not left.
+# Children at home: how many, the mother's age (17 to 45) at the birth of the oldest, years between
+# siblings, and the share of children of an age who have not left.
 CHILDREN = (36, 43, 15, 4, 1.1, 0.35, 0.15)
-MOTHER_AT_BIRTH = by_age({16: 0, 18: 9, 22: 32, 27: 62, 31: 74, 35: 52, 40: 15, 45: 1, 46: 0})[
+MOTHER_AT_BIRTH = by_age({16: 0, 18: 11, 22: 40, 26: 66, 29: 71, 33: 48, 38: 15, 43: 2, 46: 0})[
     17:46
 ]
 SIBLING_GAP = (3, 14, 28, 24, 15, 9, 7)  # 0 (twins), 1, … 6 years
@@ -144,9 +144,6 @@ def first_adult_ages() -> Floats:
     """Return the frequency of each age of the first adult, a row for each kind of household."""
     rows = np.stack([by_age(knots) for knots in FIRST_ADULT_AGE])
     rows[:, AGES < ADULT + 2] = 0
-    # A straight line to the next knot must not make a pensioner of 64.
-    rows[[0, 2], 65:] = 0
-    rows[[1, 3], :65] = 0
     return rows
 
 

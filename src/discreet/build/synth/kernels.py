@@ -163,6 +163,16 @@ def _child_ages(
 
 
 @njit(cache=True, nogil=True)
+def _mirror(age: int) -> int:
+    """An age from 18 to 100: what lies outside is folded back, so that no age is a heap."""
+    if age < _YOUNGEST_PARTNER:
+        return 2 * _YOUNGEST_PARTNER - age
+    if age > _OLDEST - 4:
+        return 2 * (_OLDEST - 4) - age
+    return age
+
+
+@njit(cache=True, nogil=True)
 def _compose(
     state: NDArray[np.uint64],
     bank: NDArray[np.uint32],
@@ -187,7 +197,7 @@ def _compose(
                 # Within some years of the first: half the difference of two age gaps of couples.
                 gap = _pick(state, bank, layout, AGE_GAP, 0)
                 gap -= _pick(state, bank, layout, AGE_GAP, 0)
-                ages[i] = min(max(ages[0] + gap // 2, _YOUNGEST_PARTNER), _OLDEST)
+                ages[i] = _mirror(ages[0] + gap // 2)
         return size
     size = 1
     mother = ages[0]
@@ -198,9 +208,7 @@ def _compose(
         roles[1] = _PARTNER
         sexes[0] = 0 if _happens(state, bank, layout, CHANCE, MAN_FIRST) else 1
         gap = _pick(state, bank, layout, AGE_GAP, 0) - _GAP_BELOW
-        ages[1] = max(ages[0] - gap if sexes[0] == 0 else ages[0] + gap, _YOUNGEST_PARTNER)
-        if ages[1] > _OLDEST - 4:  # not a heap of centenarians who are somebody's partner
-            ages[1] = ages[0]
+        ages[1] = _mirror(ages[0] - gap if sexes[0] == 0 else ages[0] + gap)
         sexes[1] = sexes[0] if _happens(state, bank, layout, CHANCE, SAME_SEX) else 1 - sexes[0]
         mother = ages[1] if sexes[1] == 1 and sexes[0] == 0 else ages[0]
     if kind >= _FAMILY:
