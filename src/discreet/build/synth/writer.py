@@ -195,9 +195,13 @@ def write(
     out = Path(out).absolute()
     check(persons, out, seed, threads)
     threads = threads if threads is not None else os.cpu_count() or 1
-    out.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, so that moving it into place is one step on one file system.
-    scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the target, so that moving it into place is one step on one file system.
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ParameterError(f"out must be a place to write to. Got {out}: {reason}.") from error
     try:
         fresh = scratch / "new"
         fresh.mkdir()

@@ -167,6 +167,12 @@ def test_a_file_is_no_folder(tmp_path):
         write(1_000, tmp_path / "out")
 
 
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ParameterError, match="out must be a place to write to"):
+        write(1_000, tmp_path / "file" / "out")
+
+
 def test_a_census_is_replaced_unless_somebody_put_a_file_beside_it(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
