@@ -24,7 +24,7 @@ $(VENV)/.ready: lock/dev.txt pyproject.toml
 env: $(VENV)/.ready ## the environment in .venv/
 
 demo: $(VENV)/.ready ## a census to play with
-	@$(BIN)/discreet demo --port $(PORT)
+	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
 tools: ## system packages the tests need (none so far)
 	@true
