@@ -73,9 +73,11 @@ class CodeEncoder:
         array = batch.columns[self.column]
         absent = missing(batch, self.column, findings)
         if pa.types.is_integer(array.type) and self._lookup is not None:
-            values = array.fill_null(self._lowest).to_numpy().astype(np.int64, copy=False)
-            place = values - self._lowest
+            values = array.fill_null(0).to_numpy()
+            place = values.astype(np.int64, copy=False) - self._lowest
             outside = (place < 0) | (place >= len(self._lookup))
+            if values.dtype == np.uint64:
+                outside |= values > np.uint64(2**63 - 1)  # negative in eight signed bytes
             if outside.any():
                 place = np.where(outside, 0, place)
             index = self._lookup[place]
