@@ -128,8 +128,9 @@ class NumberReader:
             array = pc.if_else(whole, array, "0").cast(pa.uint64())
         else:
             array = array.fill_null(0)
-            bad = pc.less(array, 0).to_numpy(zero_copy_only=False)
-            array = pc.if_else(pa.array(bad), pa.scalar(0, array.type), array).cast(pa.uint64())
+            nothing = pa.scalar(0, array.type)
+            bad = pc.less(array, nothing).to_numpy(zero_copy_only=False)
+            array = pc.if_else(pa.array(bad), nothing, array).cast(pa.uint64())
         numbers: NDArray[np.uint64] = array.to_numpy(zero_copy_only=False)
         bad = (bad | (numbers > np.uint64(self.below - 1))) & ~absent
         if bad.any():

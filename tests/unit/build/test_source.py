@@ -158,7 +158,7 @@ def test_utf_16_beyond_latin(csv: Make) -> None:
         (b"id,a\n", "", "column 'a' has no value to read categories from in p.csv."),
         (b"id,a\n1,\n", "", "column 'a' has no value to read categories from in p.csv."),
     ],
-)  # fmt: skip
+)
 def test_bad_csv_is_told_by_file_and_line(
     csv: Make, content: bytes, settings: str, told: str
 ) -> None:
