@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from discreet.build.categories import Areas, Categories
 from discreet.build.geography import Nesting
-from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from conftest import Folder
@@ -191,14 +190,3 @@ def test_every_area_of_every_level_is_one_stretch(data: st.DataObject) -> None:
                 above = levels[1].parents[codes[1].index(above)]  # type: ignore[index]
     for level in variable.levels:
         assert (np.diff(level.of.astype(np.int64)) >= 0).all()
-
-
-def test_no_areas_no_nesting() -> None:
-    with pytest.raises(ParameterError, match="which is not an area of 'b'"):
-        Nesting(
-            (
-                Areas("a", "A", "a", Categories(("1",), ("1",)), ("x",)),
-                Areas("b", "B", None, Categories(("y",), ("y",)), None),
-            ),
-            (Categories(("1",), ("1",)), Categories(("y",), ("y",))),
-        )
