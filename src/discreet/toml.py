@@ -21,9 +21,11 @@ _KINDS: dict[type, str] = {
 def load(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or one sentence on why it cannot be read."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ParameterError(f"{path} is not UTF-8: byte {error.start}") from None
     except tomllib.TOMLDecodeError as error:

@@ -13,10 +13,11 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from discreet import __version__
 from discreet.build.columns import write_columns
@@ -64,11 +65,10 @@ def build(
     dataset = Dataset.read(description)
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
-    with _locked(store), _nothing_left(store) as scratch:
-        _check_same(store, dataset)
-        secret = Secret.read(store.secret) if store.secret.exists() else Secret.fresh()
-        if new_secret:
-            secret = Secret.fresh()
+    with _told(store), _locked(store), _nothing_left(store) as scratch:
+        held = _held(store, dataset)
+        _settle_secret(store, held)
+        secret = Secret.fresh() if new_secret else _kept_secret(store, held)
         ingest = Ingest(dataset, secret, scratch)
         try:
             ingest.read(tell)
@@ -78,85 +78,171 @@ def build(
         version = scratch / "version"
         version.mkdir(mode=0o700)
         write_columns(ingest, version, tell)
-        _write_manifest(dataset, ingest, version, tell)
+        _write_manifest(dataset, ingest, secret, version, tell)
         _build_views(version, views, tell)
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
-        if new_secret or not store.secret.exists():
-            secret.write(store.secret)
-        os.replace(version, store.versions / name)
-        sync_folder(store.versions)
-        store.switch(name)
-        for old in store.list()[:-keep]:
-            if old != name:
-                shutil.rmtree(store.versions / old, ignore_errors=True)
-    return Built(name, ingest.rows, ingest.notes())
+        tell("switching", 0, None)
+        _switch(store, version, secret, keep)
+    return Built(store.current() or "", ingest.rows, ingest.notes())
+
+
+def _switch(store: Store, version: Path, secret: Secret, keep: int) -> None:
+    """Make a finished version the current one and remove the oldest.
+
+    A new secret waits beside the old one until the switch: whichever version is current after a
+    kill, its secret is there, and the next build puts it in its place.
+    """
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
+    if not store.secret.exists():
+        secret.write(store.secret)
+    elif Secret.read(store.secret) != secret:
+        secret.write(store.next_secret)
+    os.replace(version, store.versions / name)
+    sync_folder(store.versions)
+    store.switch(name)
+    if store.next_secret.exists():
+        os.replace(store.next_secret, store.secret)
+        sync_folder(store.path)
+    for old in store.list()[:-keep]:
+        if old != name:
+            _remove(store, old)
+
+
+def _remove(store: Store, name: str) -> None:
+    """Remove a version; killed halfway, what is left is not taken for a version."""
+    doomed = store.versions / f".scratch-{name}"
+    os.replace(store.versions / name, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+@contextmanager
+def _told(store: Store) -> Iterator[None]:
+    """Turn what the system refuses into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        if error.errno in _DISK:
+            text = f"the disk of {store.path} is full ({why}). Nothing was changed."
+        else:
+            text = f"{error.filename or store.path} cannot be used: {why}. Nothing was changed."
+        raise ParameterError(text) from error
 
 
 @contextmanager
 def _locked(store: Store) -> Iterator[None]:
-    """Hold the store for one builder at a time; the lock dies with the process."""
-    created = not store.path.exists()
+    """Hold the store for one builder at a time; the lock dies with the process.
+
+    Where nothing was built, now or before, the folder is left as it was found.
+    """
+    lock_file = store.path / ".lock"
     if store.path.exists() and not store.path.is_dir():
         raise ParameterError(f"{store.path} must be a folder. It is a file.")
-    if not created and store.current() is None and any(store.path.iterdir()):
-        known = {"secret", "secret.new", "versions", ".lock", "CURRENT.new"}
-        others = sorted(path.name for path in store.path.iterdir() if path.name not in known)
-        if others:
-            raise ParameterError(
-                f"{store.path} is not a store and not empty (it holds {others[0]}). "
-                "Give a new folder."
-            )
+    made = [path for path in (store.path, *store.path.parents) if not path.exists()]
+    found = {path.name for path in store.path.iterdir()} if not made else set()
+    others = sorted(found - {"secret", "secret.new", "secret.next", "versions", ".lock"})
+    others = [name for name in others if not name.startswith("CURRENT")]
+    if others and store.current() is None:
+        raise ParameterError(
+            f"{store.path} is not a store and not empty (it holds {others[0]}). Give a new folder."
+        )
     store.versions.mkdir(mode=0o700, parents=True, exist_ok=True)
     store.path.chmod(0o700)
-    with (store.path / ".lock").open("w") as lock:
+    with lock_file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A build that failed meanwhile has taken the folder, and this lock, away.
+            if os.fstat(lock.fileno()).st_nlink == 0:
+                raise BlockingIOError
         except BlockingIOError:
             raise ParameterError(f"another build into {store.path} is running.") from None
         try:
             yield
         finally:
             if store.current() is None:
-                # Nothing was built here, now or before: leave nothing.
-                shutil.rmtree(store.path, ignore_errors=True)
+                _leave(store, found, made)
+
+
+def _leave(store: Store, found: set[str], made: list[Path]) -> None:
+    """Take away what builders put into a folder in which none ever finished."""
+    for name in {"secret", "secret.new", "secret.next", "CURRENT.new"} - found:
+        (store.path / name).unlink(missing_ok=True)
+    (store.path / ".lock").unlink(missing_ok=True)
+    # Only if empty: versions and a secret that were here before are not this build's to remove.
+    emptied = [store.versions, *made]
+    if ".lock" in found:
+        emptied.append(store.path)  # made by a build that was killed
+    for path in emptied:
+        with suppress(OSError):
+            path.rmdir()
 
 
 @contextmanager
 def _nothing_left(store: Store) -> Iterator[Path]:
     """Give a scratch folder on the store's disk, and remove it whatever happens."""
-    for stale in store.versions.glob(".scratch-*"):  # of a build that was killed
+    current = store.current()
+    for name in store.list():
+        if current is not None and name > current:
+            _remove(store, name)  # finished, but its build was killed before it was current
+    for stale in store.versions.glob(".scratch-*"):
         shutil.rmtree(stale, ignore_errors=True)
     scratch = store.versions / f".scratch-{secrets.token_hex(4)}"
     scratch.mkdir(mode=0o700)
     try:
         yield scratch
-    except OSError as error:
-        if error.errno in _DISK:
-            raise ParameterError(
-                f"the disk of {store.path} is full ({os.strerror(error.errno)}). "
-                "Nothing was changed."
-            ) from error
-        raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _check_same(store: Store, dataset: Dataset) -> None:
-    """Refuse to build one data set over another."""
+def _held(store: Store, dataset: Dataset) -> dict[str, Any]:
+    """Return the manifest of the current version, which must be of the same data set."""
     if store.current() is None:
-        return
+        return {}
     path = store.versions / str(store.current()) / "manifest.json"
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))["dataset"]
-    except (OSError, ValueError, KeyError):
-        return
-    if held != dataset.id:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(held, dict):
+        return {}
+    if held.get("dataset") not in (None, dataset.id):
         raise ParameterError(
-            f"{store.path} holds the data set '{held}', not '{dataset.id}'. Give a new folder."
+            f"{store.path} holds the data set '{held['dataset']}', not '{dataset.id}'. "
+            "Give a new folder."
         )
+    return held
 
 
-def _write_manifest(dataset: Dataset, ingest: Ingest, version: Path, tell: Progress) -> None:
+def _settle_secret(store: Store, held: dict[str, Any]) -> None:
+    """Finish what a build left that was killed while it switched to a new secret."""
+    if not store.next_secret.exists():
+        return
+    if Secret.read(store.next_secret).fingerprint() == held.get("secret"):
+        os.replace(store.next_secret, store.secret)
+    else:
+        store.next_secret.unlink()
+
+
+def _kept_secret(store: Store, held: dict[str, Any]) -> Secret:
+    """Return the secret of the current version, or a fresh one where nothing was built yet."""
+    remedy = (
+        "New keys would be new noise on the same data, which can be averaged with the old. Put "
+        "the secret back, or give every record a new key with --new-secret."
+    )
+    if not store.secret.exists():
+        if store.current() is not None:
+            raise ParameterError(f"{store.secret} is missing. {remedy}")
+        return Secret.fresh()
+    secret = Secret.read(store.secret)
+    if held.get("secret") not in (None, secret.fingerprint()):
+        raise ParameterError(
+            f"{store.secret} is not the secret that the current version was built with. {remedy}"
+        )
+    return secret
+
+
+def _write_manifest(
+    dataset: Dataset, ingest: Ingest, secret: Secret, version: Path, tell: Progress
+) -> None:
     files = sorted(path for path in version.iterdir())
     facts = {}
     for i, path in enumerate(files):
@@ -172,6 +258,7 @@ def _write_manifest(dataset: Dataset, ingest: Ingest, version: Path, tell: Progr
         "hypercube": dataset.source.count is not None,
         "modulus": DEFAULT_MODULUS if dataset.source.key is None else dataset.source.key[1],
         "keys": "blake2b" if dataset.source.key is None else "given",
+        "secret": secret.fingerprint(),
         "households": dataset.source.household_id is not None,
         "minimum_population": dataset.policy.minimum_population,
         "accepted_differencing": ingest.accepted,

@@ -12,10 +12,13 @@ from discreet.errors import ParameterError, unknown
 from discreet.population.schema import MAX_CATEGORIES, identifier
 from discreet.toml import Section
 
+TOTAL = "_T"
+"""The code by which a total is asked for and released; no category may have it."""
+
 FROM_DATA = "from data"
 """The word by which a custodian asks for the categories to be whatever the data hold."""
 
-_SPAN = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_SPAN = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def read_rows(path: Path, wanted: tuple[str, ...], optional: tuple[str, ...]) ->
             places = [head.index(name) if name in head else None for name in wanted + optional]
             rows = []
             for row in reader:
+                if not row:
+                    continue  # an empty line, as editors leave at the end
                 if len(row) != len(head):
                     raise ParameterError(
                         f"{path}, line {reader.line_num}: {len(row)} fields where the head has "
@@ -70,8 +75,19 @@ def read_rows(path: Path, wanted: tuple[str, ...], optional: tuple[str, ...]) ->
             return rows
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise ParameterError(f"{path} is not a CSV file in UTF-8: {error}") from None
+
+
+def why_no_code(code: str) -> str | None:
+    """Return why a text cannot be the code of a category, or None if it can."""
+    if code == TOTAL:
+        return f"a category must not have the code of totals, {TOTAL}"
+    if not code or "\0" in code:
+        return "a code must be a text without NUL, not empty"
+    return None
 
 
 def _distinct(codes: list[str], where: str) -> None:
@@ -82,14 +98,21 @@ def _distinct(codes: list[str], where: str) -> None:
         seen.add(code)
 
 
+def _too_many(count: int, where: str, most: int) -> ParameterError:
+    return ParameterError(
+        f"{where} must have at most {most:,} categories, the most a column can hold. Got {count:,}."
+    )
+
+
 def _checked(codes: list[str], labels: list[str], where: str, most: int | None) -> Categories:
     if not codes:
         raise ParameterError(f"{where} must list at least one category.")
     if most is not None and len(codes) > most:
-        raise ParameterError(
-            f"{where} must have at most {most:,} categories, the most a column can hold. "
-            f"Got {len(codes):,}."
-        )
+        raise _too_many(len(codes), where, most)
+    for code in codes:
+        reason = why_no_code(code)
+        if reason is not None:
+            raise ParameterError(f"{where}: {reason}. Got {code!r}.")
     _distinct(codes, where)
     return Categories(
         tuple(codes), tuple(label or code for code, label in zip(codes, labels, strict=True))
@@ -112,7 +135,9 @@ def read_categories(
     if span is not None:
         if len(span) != 2 or not all(type(end) is int for end in span) or span[0] > span[1]:
             raise ParameterError(f"'range' in {where} must be two integers in order. Got {span}.")
-        codes = [str(code) for code in range(span[0], min(span[1], span[0] + 10**6) + 1)]
+        if most is not None and span[1] - span[0] >= most:
+            raise _too_many(span[1] - span[0] + 1, where, most)
+        codes = [str(code) for code in range(span[0], span[1] + 1)]
         return _checked(codes, codes, where, most)
     if listed == FROM_DATA:
         return None
@@ -120,8 +145,8 @@ def read_categories(
         rows = read_rows(folder / listed, ("code",), ("label",))
         return _checked([r[0] for r in rows], [r[1] for r in rows], where, most)
     assert listed is not None
-    for code, label in listed.items():
-        if not isinstance(label, str) or not code:
+    for label in listed.values():
+        if not isinstance(label, str):
             raise ParameterError(f"'categories' in {where} must give a label to each code.")
     return _checked(list(listed), list(listed.values()), where, most)
 

@@ -73,11 +73,9 @@ class Dataset:
         top = Section(load(path), path.name)
         folder = path.parent
 
-        def basics() -> tuple[str, str, str]:
-            name = identifier(top.take("id", str), "the id of a data set")
-            return name, top.take("title", str), top.take("unit", str, default="records")
-
-        named = mistakes.gather(basics)
+        name = mistakes.gather(lambda: identifier(top.take("id", str), "the id of a data set"))
+        title = mistakes.gather(lambda: top.take("title", str))
+        unit = mistakes.gather(lambda: top.take("unit", str, default="records"))
         source = mistakes.gather(lambda: _source(top.take("source", str, dict), folder))
         variables = mistakes.gather(lambda: top.take("variables", dict)) or {}
         columns = [
@@ -93,7 +91,6 @@ class Dataset:
         mistakes.end()
         if not columns and not areas:
             raise ParameterError(f"{path}: a data set must have at least one variable.")
-        name, title, unit = named
         dataset = cls(path, name, title, unit, source, tuple(columns), areas, policy, accepted)
         mistakes.gather(dataset._check_names)
         mistakes.end()
@@ -103,6 +100,8 @@ class Dataset:
         names = [column.id for column in self.columns] + [area.id for area in self.areas]
         names += [grouping.id for column in self.columns for grouping in column.groupings]
         for name in names:
+            if name == GEOGRAPHY:
+                raise ParameterError("no level may have the id 'geography', which is all of them.")
             if names.count(name) > 1:
                 raise ParameterError(f"ids must be unique in a data set. Given twice: {name}.")
         for name in self.accept_differencing:
@@ -157,7 +156,7 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
 
 def _files(patterns: list[str], folder: Path) -> tuple[Path, ...]:
     """Return the files that the patterns name, each once, in order; only files on this machine."""
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for pattern in patterns:
         if "://" in pattern:
             raise ParameterError(f"sources must be files on this machine. Got '{pattern}'.")
@@ -173,8 +172,8 @@ def _files(patterns: list[str], folder: Path) -> tuple[Path, ...]:
                 raise ParameterError(f"there is no file {path}")
             if any(c in str(path.resolve()) for c in "*?["):
                 raise ParameterError(f"the path of a source must not contain * ? or [. Got {path}.")
-            found[path] = None
-    return tuple(found)
+            found.setdefault(path.resolve(), path)
+    return tuple(found.values())
 
 
 def _names(values: list[Any]) -> tuple[str, ...]:

@@ -38,12 +38,12 @@ def differences(
     found = []
     for first, second in combinations(column.groupings, 2):
         a, b = np.array(first.of), np.array(second.of)
-        shape = (len(first.categories.codes), len(second.categories.codes))
-        cells = np.ravel_multi_index((a, b), shape)
-        people = np.bincount(cells, population, np.prod(shape)).reshape(shape)
-        there = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) > 0
+        # Only the cells that exist: of two groupings into thousands the others are millions.
+        cells, of_cell = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
+        people = np.bincount(of_cell.ravel(), population, cells.shape[1])
+        in_row, in_column = np.bincount(cells[0]), np.bincount(cells[1])
         # A cell that is all of its row or all of its column is a category somebody may ask for.
-        apart = there & (there.sum(1) > 1)[:, None] & (there.sum(0) > 1)[None, :]
+        apart = (in_row[cells[0]] > 1) & (in_column[cells[1]] > 1)
         found += [
             Difference(
                 column.id,
@@ -52,7 +52,7 @@ def differences(
                 first.categories.codes[i],
                 second.categories.codes[j],
             )
-            for i, j in np.argwhere(apart & (people < minimum)).tolist()
+            for i, j in cells[:, apart & (people < minimum)].T.tolist()
         ]
     return tuple(found)
 

@@ -73,9 +73,11 @@ class CodeEncoder:
         array = batch.columns[self.column]
         absent = missing(batch, self.column, findings)
         if pa.types.is_integer(array.type) and self._lookup is not None:
-            values = array.fill_null(self._lowest).to_numpy().astype(np.int64, copy=False)
-            place = values - self._lowest
+            values = array.fill_null(0).to_numpy()
+            place = values.astype(np.int64, copy=False) - self._lowest
             outside = (place < 0) | (place >= len(self._lookup))
+            if values.dtype == np.uint64:
+                outside |= values > np.uint64(2**63 - 1)  # negative in eight signed bytes
             if outside.any():
                 place = np.where(outside, 0, place)
             index = self._lookup[place]
@@ -126,8 +128,9 @@ class NumberReader:
             array = pc.if_else(whole, array, "0").cast(pa.uint64())
         else:
             array = array.fill_null(0)
-            bad = pc.less(array, 0).to_numpy(zero_copy_only=False)
-            array = pc.if_else(pa.array(bad), pa.scalar(0, array.type), array).cast(pa.uint64())
+            nothing = pa.scalar(0, array.type)
+            bad = pc.less(array, nothing).to_numpy(zero_copy_only=False)
+            array = pc.if_else(pa.array(bad), nothing, array).cast(pa.uint64())
         numbers: NDArray[np.uint64] = array.to_numpy(zero_copy_only=False)
         bad = (bad | (numbers > np.uint64(self.below - 1))) & ~absent
         if bad.any():

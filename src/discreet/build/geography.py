@@ -49,8 +49,8 @@ class Nesting:
                 continue
             larger = encoder.encode(batch, findings)
             new = parents[index] < 0
-            # With several parents for one area in one batch, one is taken and the others differ.
-            parents[index[new]] = larger[new]
+            # Backwards, so that of several parents for one area in a batch the first row's stays.
+            parents[index[new][::-1]] = larger[new][::-1]
             bad = parents[index] != larger
             if bad.any() and not findings:  # a row with an unknown area says nothing about nesting
                 small, large = self.areas[i].id, self.areas[i + 1].id

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build import differencing
-from discreet.build.categories import Categories
+from discreet.build.categories import Categories, why_no_code
 from discreet.build.dataset import Column, Dataset
 from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes
 from discreet.build.geography import Nesting
@@ -21,6 +21,10 @@ from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
 
 MAX_COUNT = 2**32 - 1
 """The largest total that a 32-bit count of a cell can take."""
+
+MAX_AREAS = 2**24
+"""The most areas of a level that are looked for in the data; the largest censuses have 11 million
+blocks."""
 
 
 class Ingest:
@@ -125,7 +129,8 @@ class Ingest:
         if not self.rows:
             raise ParameterError("the data are empty: no file has a row.")
         if self._total > MAX_COUNT:
-            raise ParameterError(f"the counts must add up to at most {MAX_COUNT:,}. They do not.")
+            what = "rows must be" if self._count is None else "counts must add up to"
+            raise ParameterError(f"the {what} at most {MAX_COUNT:,}. They are more.")
         if self.has("digest"):
             self._check_duplicates()
         self.accepted = differencing.check(self.dataset, self.populations)
@@ -177,10 +182,14 @@ class Ingest:
         del hashed
         if not len(twice):
             return
-        again = np.flatnonzero(np.isin(self.raw("digest", np.uint64), twice))
+        hashed = self.raw("digest", np.uint64)
+        nearest = np.minimum(np.searchsorted(twice, hashed), len(twice) - 1)
+        again = np.flatnonzero(twice[nearest] == hashed)
+        del hashed, nearest
         column = self.dataset.source.record_id
         shown, values = [], set()
-        for place in again[: 4 * SHOWN].tolist():
+        # Digests of different ids meet in a handful of rows at most: more are surely duplicates.
+        for place in again[: SHOWN if len(again) > 4 * SHOWN else None].tolist():
             file, row = self._place(place)
             value = self._reader.value(column, file, row) if column else ""
             shown.append(f"{file}, row {row} {value!r}" if column else f"{file}, row {row}")
@@ -211,7 +220,7 @@ class Ingest:
                 f"column '{column.column}' must have at most {MAX_CATEGORIES:,} categories, the "
                 "most a column can hold. It has more; is it a variable?"
             )
-        return _as_listed(codes, column.column)
+        return self._as_listed(codes, column.column)
 
     def _area_categories(self, i: int) -> Categories:
         level = self.dataset.areas[i]
@@ -219,8 +228,14 @@ class Ingest:
             return level.categories
         if level.column is None:
             below = self.dataset.areas[i - 1].parents if i else None
-            return _as_listed(list(dict.fromkeys(below or ())), level.id)
-        return _as_listed(self._reader.distinct(level.column, 10_000_000), level.column)
+            return self._as_listed(list(dict.fromkeys(below or ())), level.id)
+        codes = self._reader.distinct(level.column, MAX_AREAS)
+        if len(codes) > MAX_AREAS:
+            raise ParameterError(
+                f"column '{level.column}' must have at most {MAX_AREAS:,} areas. It has more; is "
+                "it a geography?"
+            )
+        return self._as_listed(codes, level.column)
 
     def _variable(self, column: Column) -> Variable:
         found = self.categories[column.id]
@@ -232,8 +247,13 @@ class Ingest:
         ]
         return Variable(column.id, column.label, tuple(levels), column.definition)
 
-
-def _as_listed(codes: list[str], column: str) -> Categories:
-    if not codes:
-        raise ParameterError(f"column '{column}' has no value to read categories from.")
-    return Categories(tuple(codes), tuple(codes))
+    def _as_listed(self, found: list[str], column: str) -> Categories:
+        """Return the codes found as categories; what cannot be a code is noted when it is read."""
+        codes = tuple(code for code in found if why_no_code(code) is None)
+        if not codes:
+            files = self.dataset.source.files
+            more = f" and {len(files) - 1:,} more files" if len(files) > 1 else ""
+            raise ParameterError(
+                f"column '{column}' has no value to read categories from in {files[0]}{more}."
+            )
+        return Categories(codes, codes)

@@ -15,6 +15,7 @@ from discreet.build.dataset import Source
 from discreet.errors import ParameterError
 
 BATCH = 2**18
+_LONGEST_INTEGER = 1000  # digits; Python refuses to read 4,300
 SHOWN = 5
 """How many bad values an error lists before it only counts them."""
 
@@ -65,6 +66,7 @@ class Reader:
         self._connection.execute(f"SET allowed_directories = [{allowed}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
+        self._heads: dict[Path, list[str]] = {}
         self._kinds = {path: self._columns_of(path) for path in source.files}
 
     def close(self) -> None:
@@ -79,11 +81,12 @@ class Reader:
         """Return the distinct values of a column over all files, as texts, up to one too many."""
         found: set[str] = set()
         for path in self.source.files:
+            name = self._sql_name(path, column)
             query = (
-                f"SELECT DISTINCT {quoted(column)}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
-                f"WHERE {quoted(column)} IS NOT NULL LIMIT {most + 1}"
+                f"SELECT DISTINCT {name}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
+                f"WHERE {name} IS NOT NULL LIMIT {most + 1}"
             )
-            found |= {str(row[0]) for row in self._execute(path, query).fetchall()}
+            found |= {str(row[0]) for row in self._fetch(path, query)}
         self._check_rejected()
         if all(_is_integer(value) for value in found):
             return sorted(found, key=int)
@@ -93,7 +96,8 @@ class Reader:
         """Yield every row of every file in order; integers stay integers, all else is text."""
         for path in self.source.files:
             wanted = ", ".join(
-                quoted(c) if _is_integer_type(self._kinds[path][c]) else f"{quoted(c)}::VARCHAR"
+                self._sql_name(path, c)
+                + ("" if _is_integer_type(self._kinds[path][c]) else "::VARCHAR")
                 for c in self.columns
             )
             query = f"SELECT {wanted} FROM {self._scan(path)}"  # noqa: S608
@@ -103,34 +107,37 @@ class Reader:
                     columns = dict(zip(self.columns, batch.columns, strict=True))
                     yield Batch(path, first, columns, batch.num_rows)
                     first += batch.num_rows
-            except duckdb.Error as error:
-                raise _unreadable(path, error) from error
-            except OSError as error:
-                if not isinstance(error, pa.ArrowException):
-                    raise
+            except (duckdb.Error, pa.ArrowException) as error:
                 raise _unreadable(path, error) from error
         self._check_rejected()
 
     def value(self, column: str, path: Path, row: int) -> str:
         """Return the value of a column in one row, for an error message."""
         query = (
-            f"SELECT {quoted(column)}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
+            f"SELECT {self._sql_name(path, column)}::VARCHAR FROM {self._scan(path)} "  # noqa: S608
             f"LIMIT 1 OFFSET {row - 1}"
         )
-        found = self._connection.execute(query).fetchone()
-        return "" if found is None else str(found[0])
+        found = self._fetch(path, query)
+        return str(found[0][0]) if found else ""
 
-    def _execute(self, path: Path, query: str) -> Any:
+    def _fetch(self, path: Path, query: str) -> list[Any]:
         try:
-            return self._connection.execute(query)
+            found: list[Any] = self._connection.execute(query).fetchall()
         except duckdb.Error as error:
             raise _unreadable(path, error) from error
+        return found
+
+    def _sql_name(self, path: Path, column: str) -> str:
+        """Return what a column is called in SQL, where upper and lower case are one."""
+        if self.source.format == "parquet":
+            return quoted(column)
+        return f"c{self._heads[path].index(column)}"
 
     def _scan(self, path: Path) -> str:
         name = _text(str(path.resolve()))
         if self.source.format == "parquet":
             return f"read_parquet({name})"
-        kinds = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in self._csv_head(path))
+        kinds = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(self._heads[path])))
         return (
             f"read_csv({name}, auto_detect = false, header = true, strict_mode = true, "
             f"delim = {_text(self.source.delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
@@ -141,9 +148,10 @@ class Reader:
     def _columns_of(self, path: Path) -> dict[str, str]:
         """Return the columns of a file with their types; all that are wanted must be there."""
         if self.source.format == "csv":
-            kinds = dict.fromkeys(self._csv_head(path), "VARCHAR")
+            self._heads[path] = self._csv_head(path)
+            kinds = dict.fromkeys(self._heads[path], "VARCHAR")
         else:
-            described = self._execute(path, f"DESCRIBE SELECT * FROM {self._scan(path)}").fetchall()  # noqa: S608
+            described = self._fetch(path, f"DESCRIBE SELECT * FROM {self._scan(path)}")  # noqa: S608
             kinds = {str(row[0]): str(row[1]) for row in described}
         for column in self.columns:
             if column not in kinds:
@@ -154,14 +162,23 @@ class Reader:
 
     def _csv_head(self, path: Path) -> list[str]:
         encoding = "utf-8-sig" if self.source.encoding == "utf-8" else self.source.encoding
-        try:
-            with path.open(encoding=encoding, newline="") as file:
-                head = next(csv.reader(file, delimiter=self.source.delimiter, strict=True), [])
-        except (UnicodeError, csv.Error) as error:
+        with path.open("rb") as raw:
+            mark = raw.read(2)
+        if encoding == "utf-16" and mark != b"\xff\xfe":
             raise ParameterError(
-                f"{path}, line 1: not a CSV file in {self.source.encoding}: {error}"
-            ) from None
-        twice = [column for column in head if head.count(column) > 1]
+                f"{path}, line 1: not {encoding}; it must be little-endian and begin with the "
+                "byte order mark FF FE."
+            )
+        try:
+            # What cannot be decoded further down is for DuckDB to find: it counts the lines.
+            with path.open(encoding=encoding, newline="", errors="replace") as file:
+                head = next(csv.reader(file, delimiter=self.source.delimiter, strict=True), [])
+        except csv.Error as error:
+            raise ParameterError(f"{path}, line 1: not a CSV file: {error}") from None
+        if any("\ufffd" in column for column in head):
+            why = _what("INVALID ENCODING", self.source.encoding)
+            raise ParameterError(f"{path}, line 1: {why}")
+        twice = [column for column in self.columns if head.count(column) > 1]
         if not head or twice:
             what = f"has the column '{twice[0]}' twice" if twice else "is empty"
             raise ParameterError(f"{path} must begin with the names of its columns. It {what}.")
@@ -170,7 +187,7 @@ class Reader:
     def _rows_of(self, path: Path) -> int:
         if self.source.format == "parquet":
             query = f"SELECT num_rows FROM parquet_file_metadata({_text(str(path.resolve()))})"  # noqa: S608
-            return int(self._execute(path, query).fetchone()[0])
+            return int(self._fetch(path, query)[0][0])
         with path.open("rb") as file:
             sample = file.read(2**20)
         lines = max(1, sample.count(b"\n"))
@@ -197,18 +214,25 @@ def _what(kind: str, encoding: str) -> str:
         "MISSING COLUMNS": "too few fields",
         "TOO MANY COLUMNS": "too many fields",
         "INVALID ENCODING": f"not {encoding}; say which 'encoding' it is in the source",
-        "UNQUOTED VALUE": "text after or before a quoted field",
+        "UNQUOTED VALUE": "a quote not closed, or text before or after a quoted field",
         "LINE SIZE OVER MAXIMUM": "the line is too long; is a quote not closed?",
     }.get(kind, kind.lower())
 
 
 def _unreadable(path: Path, error: Exception) -> ParameterError:
+    if isinstance(error, duckdb.InterruptException):
+        raise KeyboardInterrupt
     first = str(error).strip().splitlines()[0]
+    if "state machine" in first:
+        first = "its lines must all end alike, in LF or in CR LF."
     return ParameterError(f"{path} cannot be read: {first}")
 
 
 def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdigit() and text.isascii() and str(int(text)) == text
+    digits = text.removeprefix("-")
+    if not (digits.isdigit() and digits.isascii() and len(digits) <= _LONGEST_INTEGER):
+        return False
+    return str(int(text)) == text
 
 
 def _is_integer_type(kind: str) -> bool:

@@ -19,6 +19,7 @@ from discreet.errors import ParameterError
 
 DEFAULT_MODULUS = 2**32
 _PERSON = b"discreet record\0"
+_FINGERPRINT = b"discreet secret\0"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Secret:
     def read(cls, path: Path) -> Secret:
         """Return the secret in a file, which nobody but its owner may read."""
         mode = path.stat().st_mode & 0o777
+        if not path.is_file():
+            raise ParameterError(f"{path} must be a file of 64 hexadecimal digits.")
         if mode & 0o077:
             raise ParameterError(
                 f"{path} must be readable by its owner only (mode 600). It has mode {mode:o}: "
@@ -49,6 +52,10 @@ class Secret:
             return cls(bytes.fromhex(path.read_text(encoding="ascii").strip()))
         except ValueError:
             raise ParameterError(f"{path} must hold 64 hexadecimal digits.") from None
+
+    def fingerprint(self) -> str:
+        """Return by what a version remembers the secret of its keys; it tells nothing of it."""
+        return hashlib.blake2b(digest_size=16, key=self.value, person=_FINGERPRINT).hexdigest()
 
     def write(self, path: Path) -> None:
         """Write the secret to a file of mode 600, at once or not at all."""

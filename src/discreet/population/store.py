@@ -2,6 +2,7 @@
 
 STORE/CURRENT                 the id of the current version, switched by one rename
 STORE/secret                  mode 600, kept over rebuilds
+STORE/secret.next             while a build switches to a new secret
 STORE/versions/<id>/          written once, never changed
     manifest.json             format, rows, modulus, the size and checksum of every file
     schema.json               variables, levels, categories
@@ -66,14 +67,23 @@ class Store:
         """The file of the secret."""
         return self.path / "secret"
 
+    @property
+    def next_secret(self) -> Path:
+        """The file of the secret of a version that is about to be current."""
+        return self.path / "secret.next"
+
     def current(self) -> str | None:
         """Return the id of the current version, or None where nothing was built yet."""
         try:
-            name = (self.path / "CURRENT").read_text(encoding="ascii").strip()
-        except FileNotFoundError:
+            name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
+        except (FileNotFoundError, NotADirectoryError):
             return None
         if not _VERSION_ID.fullmatch(name):
-            raise ParameterError(f"{self.path / 'CURRENT'} must name a version. Build again.")
+            held = ", ".join(self.list()) or "none"
+            raise ParameterError(
+                f"{self.path / 'CURRENT'} must hold the id of a version. Got {name[:80]!r}. "
+                f"Write one of these into it: {held}"
+            )
         return name
 
     def switch(self, name: str) -> None:
@@ -100,7 +110,12 @@ class Store:
                 f"{self.path} is not a store. Make one with: "
                 f"discreet build DATASET.toml --out {self.path}"
             )
-        return Version.open(self.versions / name)
+        try:
+            return Version.open(self.versions / name)
+        except ParameterError:
+            if self.current() == name:
+                raise
+            return self.open()  # a build has switched and tidied up in between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,8 +136,10 @@ class Version:
         """Return the version in a folder, refusing unknown formats and missing or cut files."""
         try:
             manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise ParameterError(f"{path} holds no readable version. Build again.") from error
+        if not isinstance(manifest, dict):
+            raise ParameterError(f"{path} holds no readable version. Build again.")
         if manifest.get("format") != FORMAT:
             raise ParameterError(
                 f"{path} has store format {manifest.get('format')!r}; this program reads format "
@@ -131,7 +148,11 @@ class Version:
         for name, facts in manifest["files"].items():
             if not (path / name).is_file() or (path / name).stat().st_size != facts["bytes"]:
                 raise ParameterError(f"{path / name} is missing or cut short. Build again.")
-        schema = Schema.from_json(json.loads((path / "schema.json").read_text(encoding="utf-8")))
+        try:
+            described = json.loads((path / "schema.json").read_text(encoding="utf-8"))
+            schema = Schema.from_json(described)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ParameterError(f"{path / 'schema.json'} is damaged. Build again.") from error
         rows = int(manifest["rows"])
 
         def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -1,0 +1,119 @@
+"""Digests equal those of the standard library; keys, moduli and the file of the secret."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.population.keys import (
+    Secret,
+    check_modulus,
+    digest,
+    digests,
+    record_keys,
+)
+
+SECRET = Secret(bytes(range(32)))
+
+
+def many(messages: list[bytes], secret: Secret = SECRET) -> list[int]:
+    sizes = [0, *(len(message) for message in messages)]
+    data = np.frombuffer(b"".join(messages) or b"\0", np.uint8)
+    found: list[int] = digests(secret, data, np.cumsum(sizes, dtype=np.int64)).tolist()
+    return found
+
+
+def by_hashlib(message: bytes, secret: Secret = SECRET) -> int:
+    hashed = hashlib.blake2b(message, digest_size=8, key=secret.value, person=b"discreet record\0")
+    return int.from_bytes(hashed.digest(), "little")
+
+
+def test_every_length_to_400_equals_hashlib() -> None:
+    # Blocks are 128 bytes: the lengths pass three block boundaries.
+    rng = np.random.default_rng(7)
+    messages = [rng.bytes(length) for length in range(401)]
+    assert many(messages) == [by_hashlib(message) for message in messages]
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.binary(min_size=32, max_size=32))
+def test_any_messages_equal_hashlib(messages: list[bytes], value: bytes) -> None:
+    secret = Secret(value)
+    expected = [by_hashlib(message, secret) for message in messages]
+    assert many(messages, secret) == expected
+    assert [digest(secret, message) for message in messages] == expected
+
+
+def test_one_message_does_not_touch_the_next() -> None:
+    assert many([b"a" * 200, b"", b"b"]) == [by_hashlib(m) for m in (b"a" * 200, b"", b"b")]
+
+
+@pytest.mark.parametrize("modulus", [2, 3, 256, 10**8, 2**32 - 1, 2**32])
+def test_keys_are_the_digest_modulo(modulus: int) -> None:
+    hashed = np.array([0, 1, modulus - 1, modulus, 2**32, 2**63, 2**64 - 1], np.uint64)
+    keys = record_keys(hashed, modulus)
+    assert keys.dtype == np.uint32
+    assert keys.tolist() == [value % modulus for value in hashed.tolist()]
+
+
+def test_keys_are_spread_evenly() -> None:
+    """Chi-square over 256 classes of 65,536 keys: mean 255, standard deviation √510 ≈ 22.6."""
+    keys = record_keys(np.array(many([str(i).encode() for i in range(2**16)]), np.uint64), 256)
+    observed = np.bincount(keys, minlength=256)
+    chi_square = float(((observed - 256.0) ** 2 / 256.0).sum())
+    assert abs(chi_square - 255) < 5 * 22.6
+
+
+@pytest.mark.parametrize("modulus", [2, 256, 10**8, 2**32])
+def test_moduli(modulus: int) -> None:
+    assert check_modulus(modulus) == modulus
+
+
+@pytest.mark.parametrize("modulus", [1, 0, -1, 2**32 + 1, True, 256.0, "256", None])
+def test_bad_moduli(modulus: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        check_modulus(modulus)
+    assert str(caught.value) == (
+        f"the modulus of record keys must be an integer between 2 and 4294967296. Got {modulus!r}."
+    )
+
+
+def test_a_secret_is_never_printed() -> None:
+    assert repr(SECRET) == "Secret()"
+    assert SECRET.value.hex() not in f"{SECRET} {SECRET!r}"
+
+
+def test_a_fingerprint_tells_secrets_apart_and_nothing_else() -> None:
+    other = Secret.fresh()
+    assert other.fingerprint() == other.fingerprint() != SECRET.fingerprint()
+    assert other.value.hex() not in other.fingerprint()
+    # Not the digest of any record: a personalisation of its own.
+    assert f"{digest(SECRET, b''):016x}" not in SECRET.fingerprint()
+
+
+def test_fresh_secrets_differ() -> None:
+    assert Secret.fresh() != Secret.fresh()
+
+
+def test_a_secret_is_32_bytes() -> None:
+    with pytest.raises(ParameterError, match="must be 32 bytes"):
+        Secret(b"short")
+
+
+def test_a_secret_is_written_and_read(tmp_path: Path) -> None:
+    SECRET.write(tmp_path / "secret")
+    SECRET.write(tmp_path / "secret")
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+    assert Secret.read(tmp_path / "secret") == SECRET
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_a_folder_is_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir(mode=0o700)
+    with pytest.raises(ParameterError, match=r"must be a file of 64 hexadecimal digits\.$"):
+        Secret.read(tmp_path / "secret")
