@@ -67,7 +67,7 @@ class Posterior:
 
     @property
     def correct_claims(self) -> float:
-        """The expected share of cells whose true count the best guess names: Σ_j max_i π_i·P[i, j]."""
+        """The expected share of cells that the best guess names right, Σ_j max_i π_i·P[i, j]."""
         released = (self.values[:, None] + self._changes).ravel()
         joint = (self.prior[:, None] * self._chances).ravel()
         order = np.argsort(released, kind="stable")
@@ -84,7 +84,7 @@ class Posterior:
 
     def _joint(self, released: int) -> Floats:
         hits = self.values[:, None] + self._changes == released
-        return self.prior * np.where(hits, self._chances, 0).sum(axis=1)
+        return np.asarray(self.prior * np.where(hits, self._chances, 0).sum(axis=1))
 
 
 def posterior(transition: Transition, F: ArrayLike) -> Posterior:
