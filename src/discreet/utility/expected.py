@@ -16,6 +16,8 @@ from discreet.table.transition import Transition
 Floats = NDArray[np.float64]
 # Nodes of the quadrature: enumeration is met to 1e-10 with half as many.
 NODES = 256
+# Nodes taken at once, so that memory does not grow with the number of distinct counts.
+CHUNK = 32
 
 
 def expected_hellinger(F: ArrayLike, transition: Transition) -> float:
@@ -35,8 +37,11 @@ def expected_hellinger(F: ArrayLike, transition: Transition) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     angle = pi / 4 * (nodes + 1)
     u = np.tan(angle) / sqrt(mean)
-    laplace = (chances * np.exp(-(u[:, None, None] ** 2) * squares)).sum(axis=2)
-    none = 1 - np.prod(laplace**number, axis=1)
+    none = np.empty(NODES)
+    for start in range(0, NODES, CHUNK):
+        t = u[start : start + CHUNK, None, None] ** 2
+        laplace = (chances * np.exp(-t * squares)).sum(axis=2)
+        none[start : start + CHUNK] = 1 - np.prod(laplace**number, axis=1)
     return float(sqrt(mean / pi) * (pi / 4) * (weights * none / np.sin(angle) ** 2).sum())
 
 
