@@ -31,6 +31,10 @@ SEED = 20150619  # any number; the same for everyone, so that equal tables get e
 WIDEST_SCORE = 0.04
 WIDEST_SHARE = 0.10
 SMALLEST_MEAN = 5.0
+# What the smoothness assumption itself leaves open, however large the table: the relative error of
+# the distance and the absolute error of a share, as standard deviations seen in the study.
+MODEL_DISTANCE = 0.04
+MODEL_SHARE = 0.012
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,9 @@ class Estimate:
         """The width of the interval."""
         return self.high - self.low
 
-    def text(self, digits: int = 2) -> str:
-        """Return the estimate in words: "0.95 (0.94–0.96)"."""
+    def text(self) -> str:
+        """Return the estimate in words, "0.95 (0.94–0.96)", with a third digit where it tells."""
+        digits = 2 if self.width >= 0.01 else 3
         return f"{self.value:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
 
 
@@ -106,10 +111,11 @@ def public_quality(
     A smooth prior over true counts is fitted to the released values (`prior.fit_prior`); the
     posterior of each released value then gives E[HD²], the total and the share unchanged.
     Closeness is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
-    draws with a fixed seed of the prior's parameters and of the cells given them. Counts above 40
-    take a locally flat prior. Zeros: a released zero is estimated like any value, from all true
-    counts that may become zero. Withheld: the score where its interval is wider than 0.04 or the
-    mean released cell is below 5; shares where theirs is wider than 0.10.
+    draws with a fixed seed of the prior's parameters, of the cells given them, and of what the
+    smoothness assumption leaves open. Counts above 40 take a locally flat prior. Zeros: a
+    released zero is estimated like any value, from all true counts that may become zero.
+    Withheld: the score where its interval is wider than 0.04 or the mean released cell is below
+    5; shares where theirs is wider than 0.10.
     """
     counts = checked_counts(G, "the released table")
     values, number = np.unique(counts, return_counts=True)
@@ -121,7 +127,7 @@ def public_quality(
         return PublicQuality(
             counts.size, False, one, one, one, one, shown, ("Figures are not altered.",)
         )
-    drawn = _drawn(values, number, transition)
+    drawn = draws_of(values, number, transition)
     mean = float((values * number).sum() / counts.size)
     score = _kept(drawn["score"], WIDEST_SCORE) if mean >= SMALLEST_MEAN else None
     unchanged = _kept(drawn["unchanged"], WIDEST_SHARE)
@@ -175,14 +181,14 @@ def public_gate(G: ArrayLike, multiplier: float, weights: Sequence[float] = WEIG
 
 @lru_cache(maxsize=1)
 def _normals() -> Floats:
-    """The fixed draws: four for the prior's parameters and three for the cells given them."""
-    return np.random.default_rng(SEED).standard_normal((DRAWS, 7))
+    """The fixed draws: four for the prior's parameters, three for the cells, two for the model."""
+    return np.random.default_rng(SEED).standard_normal((DRAWS, 9))
 
 
-def _drawn(
+def draws_of(
     values: Integers, number: NDArray[np.integer], transition: Transition
 ) -> dict[str, Floats]:
-    """Return the estimates, first, and the draws of every figure."""
+    """Return the estimate, first, and then the draws of each figure that may be shown."""
     prior = fit_prior(values, number, transition)
     normals = _normals()
     root = np.linalg.cholesky(prior.covariance)
@@ -193,18 +199,24 @@ def _drawn(
     small = _small_moments(prior, parameters, values[is_small], number[is_small])
     large = _large_moments(values[~is_small], number[~is_small], transition)
     square = small["square"] + large["square"]
-    noise = np.concatenate([np.zeros((1, 3)), normals[:, 4:]])
+    noise = np.concatenate([np.zeros((1, 5)), normals[:, 4:]])
     square = square + noise[:, 0] * np.sqrt(small["square_spread"] + large["square_spread"])
     total = np.maximum(small["total"] + large["total"], 1)
     same = small["same"] + large["same"]
     same = same + noise[:, 1] * np.sqrt(small["same_spread"] + large["same_spread"])
-    cells = number.sum()
+    distance = np.sqrt(np.maximum(square, 0)) * np.exp(MODEL_DISTANCE * noise[:, 3])
     return {
-        "score": np.clip(1 - np.sqrt(np.maximum(square, 0) / total), 0, 1),
-        "unchanged": np.clip(same / cells, 0, 1),
-        "zeros": np.clip(small["zeros"] + noise[:, 2] * small["zeros_spread"], 0, 1),
-        "small": np.clip(small["small"] + noise[:, 2] * small["small_spread"], 0, 1),
+        "score": np.clip(1 - distance / np.sqrt(total), 0, 1),
+        "unchanged": _doubted(same / number.sum(), noise[:, 4]),
+        "zeros": _doubted(small["zeros"] + noise[:, 2] * small["zeros_spread"], noise[:, 4]),
+        "small": _doubted(small["small"] + noise[:, 2] * small["small_spread"], noise[:, 4]),
     }
+
+
+def _doubted(shares: Floats, noise: Floats) -> Floats:
+    """Return shares with the model's own error; one that is certain, 0 or 1, stays."""
+    inside = np.clip(shares, 0, 1)
+    return np.clip(inside + MODEL_SHARE * 2 * np.sqrt(inside * (1 - inside)) * noise, 0, 1)
 
 
 def _small_moments(
