@@ -282,6 +282,9 @@ def test_a_channel_is_made_of_distributions(table: Integers, seed: int) -> None:
         channel = risk.averaged_channel(table, released[held])
         np.testing.assert_allclose(channel.sum(axis=1), table.ravel() > 0, atol=1e-9)
         entropy = risk.channel_entropy(table, channel)
+        # Conditional entropy is concave in the channel, so that the average has no less of it.
+        alone = [risk.conditional_entropy(table, g) for g in released[held]]
+        assert np.mean(alone) <= entropy + 1e-9
         share = table.ravel()[table.ravel() > 0] / table.sum()
         assert -1e-9 <= entropy <= -(share * np.log(share)).sum() + 1e-9
 
