@@ -1,0 +1,112 @@
+"""The chances of a cellwise method: Pr(released j | true i), the one thing risk measures read.
+
+It stands beside the tables, not beside the methods, because the risk measures need it and come
+before the methods in the order of the house.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+
+Counts = NDArray[np.integer[Any]]
+"""Counts as they come: any integer type, any shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """Pr(released j | true i) for every count i, as changes j − i with their probabilities.
+
+    Row i of `changes` and `probabilities` (one width, padded with change 0 at probability 0)
+    describes count i. Counts at or beyond the last row reuse the last `period` rows in turn, so
+    that rounding (period = base), look-up tables (period 1) and residue-class matrices (period 5)
+    all have small descriptions whatever the largest count. Changes are in increasing order, and
+    no released value is negative.
+    """
+
+    changes: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    period: int = 1
+
+    def __post_init__(self) -> None:
+        if self.changes.ndim != 2 or self.changes.shape != self.probabilities.shape:
+            raise ParameterError("changes and probabilities must be two arrays of one shape.")
+        if not 1 <= self.period <= len(self.changes):
+            raise ParameterError(
+                f"period must be between 1 and the number of rows, {len(self.changes)}. "
+                f"Got {self.period}."
+            )
+        if (self.probabilities < 0).any() or not np.allclose(
+            self.probabilities.sum(axis=1), 1, rtol=0, atol=1e-9
+        ):
+            raise ParameterError("every row of probabilities must be non-negative and sum to 1.")
+        released = np.arange(len(self.changes))[:, None] + self.changes
+        if (released[self.probabilities > 0] < 0).any():
+            raise ParameterError("no released value may be negative.")
+        self.changes.setflags(write=False)
+        self.probabilities.setflags(write=False)
+
+    @classmethod
+    def identity(cls) -> Transition:
+        """Return the transition that changes nothing."""
+        return cls(np.zeros((1, 1), np.int64), np.ones((1, 1)))
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike, period: int = 1) -> Transition:
+        """Return the transition whose row i has the probabilities of released 0, 1, 2, …"""
+        dense = np.array(matrix, np.float64, ndmin=2)
+        rows = [np.flatnonzero(row) for row in dense]
+        width = max(1, max(len(row) for row in rows))
+        changes = np.zeros((len(dense), width), np.int64)
+        probabilities = np.zeros((len(dense), width))
+        for i, values in enumerate(rows):
+            changes[i, : len(values)] = values - i
+            probabilities[i, : len(values)] = dense[i, values]
+        return cls(changes, probabilities, period)
+
+    def index(self, counts: ArrayLike) -> NDArray[np.intp]:
+        """Return the row that describes each count."""
+        true = np.asarray(counts)
+        rows, period = len(self.changes), self.period
+        first = rows - period
+        return np.where(true < rows, true, first + (true - first) % period).astype(np.intp)
+
+    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the possible released values of a true count, increasing, with probabilities."""
+        i = int(self.index(np.int64(count)))
+        possible = self.probabilities[i] > 0
+        return count + self.changes[i, possible], self.probabilities[i, possible]
+
+    def matrix(self, max_count: int) -> NDArray[np.float64]:
+        """Return P with a row for each true count 0…max_count and a column a released value."""
+        rows = [self.row(count) for count in range(max_count + 1)]
+        dense = np.zeros((max_count + 1, 1 + max(int(values[-1]) for values, _ in rows)))
+        for i, (values, probabilities) in enumerate(rows):
+            dense[i, values] = probabilities
+        return dense
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.float64]:
+        """The distribution function of each row; its last possible value is exactly 1."""
+        sums = np.cumsum(self.probabilities, axis=1)
+        sums[np.cumsum(self.probabilities[:, ::-1], axis=1)[:, ::-1] - self.probabilities <= 0] = 1
+        return sums
+
+    def draw(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
+        """Return the released value of each count at its uniform number in [0, 1).
+
+        Inverse distribution function: the smallest change whose cumulative probability exceeds
+        the uniform. Shape and type are those of the counts.
+        """
+        rows = self.index(counts)
+        cumulative = self.cumulative
+        chosen = np.zeros(np.shape(counts), np.intp)
+        for column in range(cumulative.shape[1] - 1):
+            chosen += uniforms >= cumulative[rows, column]
+        return (counts + self.changes[rows, chosen]).astype(counts.dtype)
