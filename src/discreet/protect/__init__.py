@@ -1,1 +1,28 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
+
+from discreet.protect import lookup
+from discreet.protect.additivity import fit_to_margins
+from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
+from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.keys import KeyMix, plain_uniforms
+from discreet.protect.margins import SameMargins
+from discreet.protect.sampling import Sampling
+from discreet.protect.semicontrolled import SemiControlledRounding
+from discreet.protect.smallcell import SmallCellAdjustment
+from discreet.protect.stochastic import StochasticPerturbation
+
+__all__ = [
+    "CellKeyPerturbation",
+    "CellwiseMethod",
+    "KeyMix",
+    "Promise",
+    "SameMargins",
+    "Sampling",
+    "SemiControlledRounding",
+    "SmallCellAdjustment",
+    "StochasticPerturbation",
+    "TablewiseMethod",
+    "fit_to_margins",
+    "lookup",
+    "plain_uniforms",
+]

@@ -114,3 +114,24 @@ def check_room(counts: Counts, largest_change: int) -> None:
             f"counts of type {counts.dtype} leave no room for changes of up to {largest_change}. "
             "Give them a wider type."
         )
+
+
+def checked_structural(
+    structural: NDArray[np.bool_] | None, counts: Counts, needed: bool
+) -> NDArray[np.bool_] | None:
+    """Return the mask of cells that must stay zero, or raise where it is missing or wrong."""
+    if structural is None:
+        if needed:
+            raise ParameterError(
+                "this method changes zeros: structural must say which zeros are impossible cells "
+                "(an array of False where none is)."
+            )
+        return None
+    mask = np.asarray(structural, bool)
+    if mask.shape != counts.shape:
+        raise ParameterError(
+            f"structural must have the shape of the counts, {counts.shape}. Got {mask.shape}."
+        )
+    if counts[mask].any():
+        raise ParameterError("a structural zero must have a count of zero.")
+    return mask

@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect import kernels
-from discreet.protect.base import (
-    Counts,
-    Promise,
-    Transition,
-    check_room,
-    checked_counts,
-    checked_uniforms,
-)
+from discreet.protect.base import Counts, Promise, Transition
 from discreet.protect.lookup import LookupTable
 
 
@@ -52,9 +44,7 @@ class CellKeyPerturbation:
         `structural` marks the cells that nobody can be in; it must be given where the look-up
         changes zeros, and those cells stay zero.
         """
-        true = checked_counts(counts)
-        chances = checked_uniforms(uniforms, true.shape)
-        return draw(self.lookup, true, chances, structural)
+        return self.lookup.draw(counts, uniforms, structural)
 
     def transition(self) -> Transition:
         """Return Pr(released j | true i)."""
@@ -63,39 +53,3 @@ class CellKeyPerturbation:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: every total in expectation where the look-up has no bias."""
         return Promise(unbiased=bool(np.abs(self.lookup.bias).max() < 1e-6))
-
-
-def draw(
-    lookup: LookupTable,
-    counts: Counts,
-    uniforms: NDArray[np.float64],
-    structural: NDArray[np.bool_] | None,
-) -> Counts:
-    """Return count + change for checked counts and uniforms; structural zeros stay."""
-    if structural is not None and np.shape(structural) != counts.shape:
-        raise ParameterError(
-            f"structural must have the shape of the counts, {counts.shape}. "
-            f"Got {np.shape(structural)}."
-        )
-    zero_bounds = np.diff(lookup.bounds[0], prepend=0.0)
-    if structural is None and lookup.changes[0][zero_bounds > 0].any():
-        raise ParameterError(
-            "this method changes zeros: structural must say which zeros are impossible cells "
-            "(an array of False where none is)."
-        )
-    check_room(counts, int(lookup.changes.max()))
-    released = np.empty(counts.size, counts.dtype)
-    kernels.look_up(
-        np.ascontiguousarray(counts).reshape(-1),
-        np.ascontiguousarray(uniforms).reshape(-1),
-        lookup.changes,
-        lookup.bounds,
-        lookup.period,
-        released,
-    )
-    released = released.reshape(counts.shape)
-    if structural is not None:
-        if counts[structural].any():
-            raise ParameterError("a structural zero must have a count of zero.")
-        released[structural] = 0
-    return released

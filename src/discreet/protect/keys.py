@@ -51,7 +51,7 @@ class KeyMix:
         )
         mixed = np.empty(words.size, np.uint64)
         kernels.siphash(words.reshape(-1), halves[0], halves[1], mixed)
-        return ((mixed >> np.uint64(11)) * 2.0**-53).reshape(words.shape)
+        return np.ldexp((mixed >> np.uint64(11)).astype(np.float64), -53).reshape(words.shape)
 
 
 def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Transition
+from discreet.protect import kernels
+from discreet.protect.base import (
+    Counts,
+    Transition,
+    check_room,
+    checked_counts,
+    checked_structural,
+    checked_uniforms,
+)
 
 DIGITS = 8
 """Decimals of an interval bound in a file, as the R package ptable writes them."""
@@ -114,6 +122,39 @@ class LookupTable:
             np.take_along_axis(sums, order, axis=1),
             self.period,
         )
+
+    @cached_property
+    def moves_zeros(self) -> bool:
+        """Whether a true zero may be released as something else."""
+        return bool(self.changes[0][np.diff(self.bounds[0], prepend=0.0) > 0].any())
+
+    def draw(
+        self,
+        counts: Counts,
+        uniforms: NDArray[np.float64],
+        structural: NDArray[np.bool_] | None = None,
+    ) -> Counts:
+        """Return count + change of the interval that each uniform falls in.
+
+        `structural` marks the cells that nobody can be in; it must be given where zeros may
+        change, and those cells stay zero.
+        """
+        true = checked_counts(counts)
+        chances = checked_uniforms(uniforms, true.shape)
+        stuck = checked_structural(structural, true, self.moves_zeros)
+        check_room(true, int(self.changes.max()))
+        released: Counts = np.empty(true.shape, true.dtype)
+        kernels.look_up(
+            np.ascontiguousarray(true).reshape(-1),
+            np.ascontiguousarray(chances).reshape(-1),
+            self.changes,
+            self.bounds,
+            self.period,
+            released.reshape(-1),
+        )
+        if stuck is not None:
+            released[stuck] = 0
+        return released
 
     def write_csv(self, path: str | Path) -> None:
         """Write the look-up in the layout of the R package ptable, bounds to 8 decimals."""
