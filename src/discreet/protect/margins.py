@@ -15,9 +15,9 @@ from discreet.solve import kernels
 MOST_RECORDS = 10**9
 """The largest total that the hypergeometric draws of numpy take."""
 
-SLACK = 0.3
-"""Weight of a cell of −1 on the way from table to table: enough to pass, seldom enough to waste
-few steps."""
+SLACK = 0.5
+"""Weight of a cell of −1 on the way from table to table, over the number of cells and the largest
+count: the walk then spends most of its steps in tables that count, and still passes the others."""
 
 CHUNK = 100_000
 
@@ -88,7 +88,8 @@ class SameMargins:
             [int(np.prod(true.shape[axis + 1 :])) for axis in range(true.ndim)], np.int64
         )
         wanted = self.steps * true.size
-        for _ in range(1000 + 100 * wanted // CHUNK):
+        slack = SLACK / (true.size * float(true.max()))
+        for _ in range(1000 + 1000 * wanted // CHUNK):
             pairs = np.empty((min(CHUNK, 2 * wanted + 10), 2 * true.ndim), np.int64)
             for axis, length in enumerate(true.shape):
                 first = rng.integers(0, length, len(pairs))
@@ -96,7 +97,7 @@ class SameMargins:
                 pairs[:, 2 * axis] = first
                 pairs[:, 2 * axis + 1] = second + (second >= first)
             wanted -= kernels.walk_moves(
-                cells, strides, pairs, rng.random(len(pairs)), SLACK, wanted
+                cells, strides, pairs, rng.random(len(pairs)), slack, wanted
             )
             if wanted == 0:
                 return cells.reshape(true.shape).astype(true.dtype)
