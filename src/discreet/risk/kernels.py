@@ -1,0 +1,248 @@
+"""Kernels over the populated cells of a table: the sums of every slice along every axis at once.
+
+A slot is a slice: axis 0's slices come first, then axis 1's, …; the last slot is the whole table.
+`slots[a, c]` is the slot of cell c along axis a. f is a true count, g a released one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def populated(
+    true: Integers, released: Integers, shape: Integers
+) -> tuple[Integers, Integers, NDArray[np.int32]]:
+    """Return the cells that are populated in either table, and the slots of each."""
+    number = 0
+    for cell in range(true.size):
+        if true[cell] > 0 or released[cell] > 0:
+            number += 1
+    axes = shape.size
+    starts = np.zeros(axes + 1, np.int32)
+    for axis in range(axes):
+        starts[axis + 1] = starts[axis] + shape[axis]
+    f = np.empty(number, np.int64)
+    g = np.empty(number, np.int64)
+    slots = np.empty((axes + 1, number), np.int32)
+    place = np.zeros(axes, np.int32)
+    at = 0
+    for cell in range(true.size):
+        if true[cell] > 0 or released[cell] > 0:
+            f[at] = true[cell]
+            g[at] = released[cell]
+            for axis in range(axes):
+                slots[axis, at] = starts[axis] + place[axis]
+            slots[axes, at] = starts[axes]
+            at += 1
+        axis = axes - 1
+        while axis >= 0:
+            place[axis] += 1
+            if place[axis] < shape[axis]:
+                break
+            place[axis] = 0
+            axis -= 1
+    return f, g, slots
+
+
+@njit(cache=True, nogil=True)
+def before_sums(f: Integers, slots: NDArray[np.int32], size: int) -> Floats:
+    """Return, for each slot, the number of populated cells, N and Σ F·log F."""
+    sums = np.zeros((3, size))
+    for cell in range(f.size):
+        x = float(f[cell])
+        if x == 0:
+            continue
+        log = x * np.log(x)
+        for axis in range(slots.shape[0]):
+            slot = slots[axis, cell]
+            sums[0, slot] += 1
+            sums[1, slot] += x
+            sums[2, slot] += log
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def after_sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
+    """Return, for each slot, what R2 by conditional entropy needs.
+
+    Rows: populated cells of F; cells populated in either; in both; N; M; Σ F·log F; H(X|Y).
+    """
+    sums = np.zeros((7, size))
+    lost = np.zeros(size)
+    for cell in range(f.size):
+        x, y = float(f[cell]), float(g[cell])
+        log = x * np.log(x) if x > 0 else 0.0
+        for axis in range(slots.shape[0]):
+            slot = slots[axis, cell]
+            sums[0, slot] += x > 0
+            sums[1, slot] += 1
+            sums[2, slot] += x > 0 and y > 0
+            sums[3, slot] += x
+            sums[4, slot] += y
+            sums[5, slot] += log
+    log_n, log_m = np.zeros(size), np.zeros(size)
+    for slot in range(size):
+        if sums[3, slot] > 0 and sums[4, slot] > 0:
+            log_n[slot] = np.log(sums[3, slot])
+            log_m[slot] = np.log(sums[4, slot])
+    for cell in range(f.size):
+        x, y = float(f[cell]), float(g[cell])
+        log_x = np.log(x) if x > 0 else 0.0
+        log_y = np.log(y) if y > 0 else 0.0
+        for axis in range(slots.shape[0]):
+            slot = slots[axis, cell]
+            n, m = sums[3, slot], sums[4, slot]
+            if n == 0 or m == 0:
+                continue
+            a, b = x / n, y / m
+            if a > b:
+                sums[6, slot] -= (a - b) * np.log(a - b)
+                lost[slot] += a - b
+            elif a < b:
+                sums[6, slot] += b * (log_y - log_m[slot]) - (b - a) * np.log(b - a)
+                if a > 0:
+                    sums[6, slot] -= a * (log_x - log_n[slot])
+    for slot in range(size):
+        if lost[slot] > 0:
+            sums[6, slot] += lost[slot] * np.log(lost[slot])
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def contents_sums(
+    f_id: NDArray[np.int32],
+    g_id: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    cells: Integers,
+    values: Integers,
+    targets: NDArray[np.int32],
+    chances: Floats,
+    observed: bool,
+) -> Floats:
+    """Return, for each slot, Σ content, Σ content·log content, and 1 where a value is impossible.
+
+    `values[f_id]` is the true count; true counts of id k become the released id `targets[k, w]`
+    (−1: not in the released table) with probability `chances[k, w]`; id 0 is the count 0 in both.
+    `cells` is the number of cells of each slot.
+    """
+    size = cells.size
+    released = g_id.max() + 1 if g_id.size else 1
+    for row in range(targets.shape[0]):
+        for w in range(targets.shape[1]):
+            released = max(released, targets[row, w] + 1)
+    sums = np.zeros((3, size))
+    mu = np.zeros(released)
+    held = np.zeros(released)
+    number = np.zeros(released)
+    order = np.empty(f_id.size, np.int64)
+    for axis in range(slots.shape[0]):
+        first = size
+        last = 0
+        for cell in range(f_id.size):
+            first = min(first, slots[axis, cell])
+            last = max(last, slots[axis, cell] + 1)
+        if last <= first:
+            continue
+        # A counting sort puts the cells of a slice together, so that one slice's accumulators do.
+        starts = np.zeros(last - first + 1, np.int64)
+        for cell in range(f_id.size):
+            starts[slots[axis, cell] - first + 1] += 1
+        for slot in range(last - first):
+            starts[slot + 1] += starts[slot]
+        fill = starts.copy()
+        for cell in range(f_id.size):
+            slot = slots[axis, cell] - first
+            order[fill[slot]] = cell
+            fill[slot] += 1
+        for slot in range(last - first):
+            _slice_contents(
+                order[starts[slot] : starts[slot + 1]], f_id, g_id, cells[first + slot], values,
+                targets, chances, observed, mu, held, number, sums[:, first + slot],
+            )  # fmt: skip
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _slice_contents(
+    order: Integers,
+    f_id: NDArray[np.int32],
+    g_id: NDArray[np.int32],
+    cells: int,
+    values: Integers,
+    targets: NDArray[np.int32],
+    chances: Floats,
+    observed: bool,
+    mu: Floats,
+    held: Floats,
+    number: Floats,
+    sums: Floats,
+) -> None:
+    true_zeros = cells
+    released_zeros = cells
+    for cell in order:
+        k = f_id[cell]
+        if k > 0:
+            true_zeros -= 1
+            for w in range(targets.shape[1]):
+                j = targets[k, w]
+                if j >= 0:
+                    mu[j] += chances[k, w]
+                    held[j] += values[k] * chances[k, w]
+        if g_id[cell] > 0:
+            released_zeros -= 1
+            number[g_id[cell]] += 1
+    for w in range(targets.shape[1]):
+        if targets[0, w] >= 0:
+            mu[targets[0, w]] += true_zeros * chances[0, w]
+    number[0] = released_zeros
+    for cell in order:
+        _add_content(g_id[cell], mu, held, number, observed, sums)
+    _add_content(0, mu, held, number, observed, sums)
+    for cell in order:
+        k = f_id[cell]
+        for w in range(targets.shape[1]):
+            if targets[k, w] >= 0:
+                mu[targets[k, w]] = 0
+                held[targets[k, w]] = 0
+    for w in range(targets.shape[1]):
+        if targets[0, w] >= 0:
+            mu[targets[0, w]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_content(
+    j: int, mu: Floats, held: Floats, number: Floats, observed: bool, sums: Any
+) -> None:
+    """Add the contents of all cells of released id j, once: the number is cleared."""
+    if number[j] == 0:
+        return
+    if observed:
+        content = held[j] / number[j]
+    elif mu[j] > 0:
+        content = held[j] / mu[j]
+    else:
+        content = 0.0
+        sums[2] = 1
+    if content > 0:
+        sums[0] += number[j] * content
+        sums[1] += number[j] * content * np.log(content)
+    number[j] = 0
+
+
+@njit(cache=True, nogil=True)
+def cell_sums(values: Floats, slots: NDArray[np.int32], size: int) -> Floats:
+    """Return the sum of one value a cell in each slot."""
+    sums = np.zeros(size)
+    for cell in range(values.size):
+        if values[cell] != 0:
+            for axis in range(slots.shape[0]):
+                sums[slots[axis, cell]] += values[cell]
+    return sums

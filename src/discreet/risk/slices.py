@@ -1,0 +1,173 @@
+"""The risk of every slice of a table along every axis at once, before and after protection.
+
+All functions here are for the custodian. A slice that holds nobody has no risk: its value is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError, unknown
+from discreet.risk import kernels
+from discreet.risk.before import WEIGHTS
+from discreet.risk.slots import SliceValues, Slots
+from discreet.risk.terms import (
+    changed_zero_share,
+    concentration,
+    smallness,
+    weighted,
+    zero_share,
+)
+from discreet.risk.transition import CONTENTS, Contents, checked_multiplier, mean_diagonal
+from discreet.table.checks import (
+    checked_axis,
+    checked_counts,
+    checked_pair,
+    checked_total,
+    checked_weights,
+)
+from discreet.table.transition import Transition
+
+Floats = NDArray[np.float64]
+
+
+def slices(F: ArrayLike, axis: int, weights: Sequence[float] = WEIGHTS) -> Floats:
+    """Return R1 of every slice of a table along one axis.
+
+    Notes
+    -----
+    [Antal2014, §3.2], [Shlomo2015, eq. 3] with each slice as a table of its own: its own zeros,
+    total and number of cells. A slice of nobody is NaN; a slice of one cell has the entropy term 1.
+    """
+    return all_slices(F, weights).axes[checked_axis(checked_counts(F), axis)]
+
+
+def all_slices(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
+    """Return R1 of every slice along every axis, and of the whole table; see `slices`."""
+    counts = checked_counts(F)
+    w = checked_weights(weights, 3)
+    checked_total(counts)
+    slots = Slots.of(counts, counts)
+    return slots.split(weighted(w, *_before_terms(slots)))
+
+
+def slice_terms(F: ArrayLike, axis: int) -> tuple[Floats, Floats, Floats]:
+    """Return the three terms of R1, zeros, entropy and size, of every slice along one axis."""
+    counts = checked_counts(F)
+    checked_total(counts)
+    slots = Slots.of(counts, counts)
+    place = checked_axis(counts, axis)
+    zeros, entropy, size = (slots.split(term).axes[place] for term in _before_terms(slots))
+    return zeros, entropy, size
+
+
+def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
+    """Return R2 by conditional entropy of every slice along every axis, and of the whole table.
+
+    Notes
+    -----
+    [Antal2014, §3.3] as in `after`: for reproduction and study. A slice that holds nobody in the
+    true or in the released table is NaN.
+    """
+    true, released = checked_pair(F, G)
+    w = checked_weights(weights, 3)
+    checked_total(true)
+    slots = Slots.of(true, released)
+    held, either, both, n, m, logs, conditional = kernels.after_sums(
+        slots.true, slots.released, slots.index, slots.size
+    )
+    k = slots.cells
+    zeros = changed_zero_share(k - held, k - both, k - either, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = np.log(n) - logs / n
+        # A slice with all its people in one cell has H(X) = 0 up to rounding: no second term.
+        ratio = np.where(held > 1, np.maximum(conditional, 0) / entropy, 0.0)
+    ratio = np.where((n > 0) & (m > 0), ratio, np.nan)
+    return slots.split(weighted(w, zeros, concentration(n, logs, k) * ratio, smallness(n)))
+
+
+def all_transition_slices(
+    F: ArrayLike,
+    G: ArrayLike,
+    transition: Transition,
+    weights: Sequence[float] = WEIGHTS,
+    multiplier: float | None = None,
+    contents: Contents = "expected",
+) -> SliceValues:
+    """Return the risk by the transition of every slice along every axis, and of the whole table.
+
+    Notes
+    -----
+    [Shlomo2015, §4.2] as in `after_transition`, each slice with its own frequencies n_i, never
+    above the slice's risk before. A slice that holds nobody in the true table is NaN.
+    """
+    true, released = checked_pair(F, G)
+    w = checked_weights(weights, 3)
+    checked_total(true)
+    if contents not in CONTENTS:
+        raise unknown("kind of contents", contents, CONTENTS)
+    psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
+    slots = Slots.of(true, released)
+    held, logs, impossible = kernels.contents_sums(
+        *_identified(slots, transition), contents == "observed"
+    )
+    if impossible.any():
+        raise ParameterError(
+            "the released table must be one that the transition can make of the true table. "
+            "It holds a value that no true count leads to."
+        )
+    start = weighted(w, *_before_terms(slots))
+    zeros = changed_zero_share(*_zero_sets(slots), slots.cells)
+    entropy = psi * concentration(held, logs, slots.cells)
+    value = weighted(w, zeros, entropy, _before_terms(slots)[2])
+    return slots.split(np.where(np.isnan(value), value, np.minimum(value, start)))
+
+
+def _before_terms(slots: Slots) -> tuple[Floats, Floats, Floats]:
+    held, total, logs = kernels.before_sums(slots.true, slots.index, slots.size)
+    return (
+        zero_share(slots.cells - held, slots.cells),
+        concentration(total, logs, slots.cells),
+        smallness(total),
+    )
+
+
+def _zero_sets(slots: Slots) -> tuple[Floats, Floats, Floats]:
+    """|D|, |D∪E| and |D∩E| of every slot."""
+    true, both = slots.true > 0, (slots.true > 0) & (slots.released > 0)
+    held = kernels.cell_sums(true.astype(np.float64), slots.index, slots.size)
+    either = kernels.cell_sums(np.ones(len(true)), slots.index, slots.size)
+    common = kernels.cell_sums(both.astype(np.float64), slots.index, slots.size)
+    return slots.cells - held, slots.cells - common, slots.cells - either
+
+
+def _identified(
+    slots: Slots, transition: Transition
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    Floats,
+]:
+    """Number the distinct true and released counts, 0 first, and say which becomes which."""
+    values, f_id = _numbered(slots.true)
+    known, g_id = _numbered(slots.released)
+    rows = transition.index(values)
+    wanted = values[:, None] + transition.changes[rows]
+    chances = transition.probabilities[rows]
+    place = np.searchsorted(known, wanted)
+    place[place == len(known)] = 0
+    targets = np.where((known[place] == wanted) & (chances > 0), place, -1).astype(np.int32)
+    return f_id, g_id, slots.index, slots.cells, values, targets, chances
+
+
+def _numbered(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct counts with 0 in front, and the place of each count among them."""
+    values, place = np.unique(np.append(counts, 0), return_inverse=True)
+    return values, place[:-1].astype(np.int32)

@@ -1,0 +1,75 @@
+"""The three terms of the risk of a table, from its sums: the one place where they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def x_log_x(values: ArrayLike) -> Floats:
+    """Return x·log x of each value, 0 at 0."""
+    x = np.asarray(values, np.float64)
+    return x * np.log(np.where(x > 0, x, 1.0))
+
+
+def zero_share(zeros: ArrayLike, cells: ArrayLike) -> Floats:
+    """Return T1 = |D|/K, the share of cells that are zero [Shlomo2015, eq. 3]."""
+    return np.asarray(zeros) / np.asarray(cells, np.float64)
+
+
+def concentration(total: ArrayLike, sum_x_log_x: ArrayLike, cells: ArrayLike) -> Floats:
+    """Return T2 = 1 − (N·log N − Σ F·log F)/(N·log K) from N, Σ F·log F and K.
+
+    Notes
+    -----
+    [Shlomo2015, eq. 2]. Zero cells add nothing to the sum and count in K. K = 1 gives 1, the
+    degenerate table; N = 0 gives NaN: there is no distribution.
+    """
+    n, k = np.asarray(total, np.float64), np.asarray(cells, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = np.log(n) - np.asarray(sum_x_log_x) / n
+        term = 1 - entropy / np.where(k > 1, np.log(k), 1.0)
+    return np.where(n > 0, np.where(k > 1, np.clip(term, 0.0, 1.0), 1.0), np.nan)
+
+
+def smallness(total: ArrayLike) -> Floats:
+    """Return T3 = (1 + ½·log N)/√N, 1 for one person and falling; N = 0 gives NaN.
+
+    Notes
+    -----
+    −(1/√N)·log(1/(e·√N)) of [Antal2014, §3.2] and [Shlomo2015, eq. 3], written without the
+    reciprocal.
+    """
+    n = np.asarray(total, np.float64)
+    safe = np.where(n > 0, n, 1.0)
+    return np.where(n > 0, (1 + 0.5 * np.log(safe)) / np.sqrt(safe), np.nan)
+
+
+def changed_zero_share(
+    zeros: ArrayLike, either: ArrayLike, both: ArrayLike, cells: ArrayLike
+) -> Floats:
+    """Return the first term after protection, (|D|/K)^(|D∪E|/|D∩E|).
+
+    Notes
+    -----
+    [Shlomo2015, §4.2], [Antal2014, §3.3]; D the zeros of the true table, E of the released one.
+    |D| = 0 gives 0. |D∩E| = 0 with |D| > 0 gives 0, the limit, unless every cell is zero in the
+    true table, which no table that is scored has.
+    """
+    d, union, common = (np.asarray(a, np.float64) for a in (zeros, either, both))
+    share = d / np.asarray(cells, np.float64)
+    power = union / np.where(common > 0, common, 1.0)
+    return np.where(common > 0, np.where(share > 0, share, 1.0) ** power * (share > 0), 0.0)
+
+
+def weighted(weights: tuple[float, ...], *terms: Any) -> Floats:
+    """Return Σ w·T over the terms; a weight of 0 leaves its term out even where it is NaN."""
+    total: Floats = np.zeros(np.broadcast_shapes(*(np.shape(term) for term in terms)))
+    for weight, term in zip(weights, terms, strict=True):
+        if weight:
+            total = total + weight * np.asarray(term)
+    return total

@@ -1,0 +1,71 @@
+"""Checks that every measure makes of the arrays it is given, once and in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+
+
+def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:
+    """Return the counts as a contiguous array of int64: whole numbers of 0 or more, any shape."""
+    given = np.asarray(counts)
+    if given.size == 0:
+        raise ParameterError(f"{name} must have at least one cell.")
+    if given.dtype.kind == "f":
+        _require(bool(np.isfinite(given).all()), name, "got a missing or infinite value")
+        _require(bool((given == np.floor(given)).all()), name, "got a fractional one")
+    else:
+        _require(given.dtype.kind in "iu", name, f"got the type {given.dtype}")
+    if given.dtype.kind != "u":
+        _require(int(given.min()) >= 0, name, "got a negative one")
+    return np.ascontiguousarray(given, np.int64)
+
+
+def checked_pair(true: ArrayLike, released: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the true and the released counts, which must have one shape."""
+    first = checked_counts(true, "the true table")
+    second = checked_counts(released, "the released table")
+    if first.shape != second.shape:
+        raise ParameterError(
+            f"the true and the released table must have one shape. "
+            f"Got {first.shape} and {second.shape}."
+        )
+    return first, second
+
+
+def checked_total(counts: NDArray[np.int64]) -> int:
+    """Return the total of a table, which must not be empty: a table of nobody has no risk."""
+    total = int(counts.sum())
+    if total == 0:
+        raise ParameterError("a table must hold at least one person. All of its cells are zero.")
+    return total
+
+
+def checked_axis(counts: NDArray[np.int64], axis: int) -> int:
+    """Return the axis counted from 0."""
+    if not -counts.ndim <= axis < counts.ndim:
+        raise ParameterError(
+            f"axis must be between 0 and {counts.ndim - 1}, the axes of the table. Got {axis}."
+        )
+    return axis % counts.ndim
+
+
+def checked_weights(weights: Sequence[float], number: int) -> tuple[float, ...]:
+    """Return the weights of a risk measure: so many, none negative, summing to 1."""
+    given = tuple(float(weight) for weight in weights)
+    if len(given) != number or min(given) < 0 or abs(sum(given) - 1) > 1e-9:
+        raise ParameterError(
+            f"weights must be {number} numbers of 0 or more that sum to 1. "
+            f"Got {', '.join(f'{weight:g}' for weight in given)}."
+        )
+    return given
+
+
+def _require(holds: bool, name: str, problem: str) -> None:
+    if not holds:
+        raise ParameterError(f"{name} must hold whole numbers of 0 or more; {problem}.")

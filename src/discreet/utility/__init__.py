@@ -1,0 +1,48 @@
+"""How much truth is left in a released table: one measure a file. All for the custodian."""
+
+from discreet.risk.attribute import median_entropy, subgroup_entropy
+from discreet.utility.association import Association, chi_square, cramers_v
+from discreet.utility.average_absolute import average_absolute, average_absolute_rows
+from discreet.utility.expected import (
+    expected_average_absolute,
+    expected_hellinger,
+    expected_hellinger_square,
+    expected_relative_absolute,
+    expected_score,
+    expected_unchanged,
+)
+from discreet.utility.hellinger import hellinger, hellinger_rows, score
+from discreet.utility.margins import additivity_gap, margin_differences
+from discreet.utility.rank_change import rank_change
+from discreet.utility.relative_absolute import relative_absolute, relative_absolute_rows
+from discreet.utility.rows import Rows
+from discreet.utility.slices import DistanceSlices, all_slices
+from discreet.utility.variance_ratio import variance_ratio
+
+__all__ = [
+    "Association",
+    "DistanceSlices",
+    "Rows",
+    "additivity_gap",
+    "all_slices",
+    "average_absolute",
+    "average_absolute_rows",
+    "chi_square",
+    "cramers_v",
+    "expected_average_absolute",
+    "expected_hellinger",
+    "expected_hellinger_square",
+    "expected_relative_absolute",
+    "expected_score",
+    "expected_unchanged",
+    "hellinger",
+    "hellinger_rows",
+    "margin_differences",
+    "median_entropy",
+    "rank_change",
+    "relative_absolute",
+    "relative_absolute_rows",
+    "score",
+    "subgroup_entropy",
+    "variance_ratio",
+]
