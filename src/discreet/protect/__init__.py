@@ -5,7 +5,9 @@ from discreet.protect.additivity import fit_to_margins
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms
+from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
+from discreet.protect.rounding import RandomRounding
 from discreet.protect.sampling import Sampling
 from discreet.protect.semicontrolled import SemiControlledRounding
 from discreet.protect.smallcell import SmallCellAdjustment
@@ -15,7 +17,9 @@ __all__ = [
     "CellKeyPerturbation",
     "CellwiseMethod",
     "KeyMix",
+    "LookupTable",
     "Promise",
+    "RandomRounding",
     "SameMargins",
     "Sampling",
     "SemiControlledRounding",

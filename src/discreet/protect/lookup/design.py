@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import ceil, floor
 
 import numpy as np
@@ -62,7 +63,7 @@ def max_entropy(
         matrix[i, i + np.array(problem.changes)] = p / p.sum()
     reached = float(matrix[-1] @ (np.arange(matrix.shape[1]) - len(matrix) + 1) ** 2.0)
     if reached < variance - 1e-6:
-        raise _infeasible(problems, size, float(variance), barred, least, most=reached)
+        raise _infeasible(problems, size, float(variance), barred, least)
     return LookupTable.from_matrix(matrix)
 
 
@@ -91,7 +92,6 @@ def _infeasible(
     variance: float,
     forbid: tuple[int, ...],
     stay: float,
-    most: float = np.inf,
 ) -> DiscreetError:
     """Return the error that names the condition in the way and the nearest feasible variance."""
     barred = ", ".join(map(str, forbid))
@@ -116,29 +116,40 @@ def _infeasible(
             )
         if span[0] > least:
             least, at = span[0], count
-    nearest = ceil(least * 1e6 - 1e-3) / 1e6
+    nearest = ceil(least * 1e4 - 1e-5) / 1e4
+    most = _variance_without_ceiling(problems[-1])
     if most < nearest:
+        stays = f" and a probability to stay of {stay:g}" if stay else ""
         return ParameterError(
-            f"stay must be smaller: a probability to stay of {stay:g} with a bound of {bound} "
-            f"gives a variance of at most {most:g}, while a count of {at}{with_forbid} needs at "
-            f"least {nearest:g}. No variance is feasible."
+            f"{'stay must be smaller' if stay else 'bound must be larger'}: a bound of {bound}"
+            f"{stays} gives large counts a variance of at most {most:g}, while a count of {at} "
+            f"with {barred or 'nothing'} forbidden needs at least {nearest:.10g}. "
+            "No variance is feasible."
         )
     if most < variance:
         why = f"a probability to stay of {stay:g}" if stay else "every change as likely"
-        highest = floor(most * 1e6) / 1e6
+        highest = floor(most * 1e4 + 1e-5) / 1e4
         return ParameterError(
-            f"variance must be at most {highest:g} with a bound of {bound}: {why} gives no more. "
-            f"Got {variance:g}. The nearest feasible variance is {highest:g}."
+            f"variance must be at most {highest:.10g} with a bound of {bound}: {why} gives no "
+            f"more. Got {variance:g}. The nearest feasible variance is {highest:.10g}."
         )
     if variance >= nearest:
         return InternalError(
             f"no look-up was found for a variance of {variance:g}, though one exists."
         )
     return ParameterError(
-        f"variance must be at least {nearest:g} with a bound of {bound}{with_forbid}: noise of "
+        f"variance must be at least {nearest:.10g} with a bound of {bound}{with_forbid}: noise of "
         f"mean zero on a count of {at} has no smaller one. Got {variance:g}. The nearest feasible "
-        f"variance is {nearest:g}."
+        f"variance is {nearest:.10g}."
     )
+
+
+def _variance_without_ceiling(problem: RowProblem) -> float:
+    """Return the variance of the largest entropy of all, which no ceiling can raise."""
+    p = solve_row(replace(problem, variance=np.inf))
+    if p is None:
+        raise InternalError("noise without a ceiling on its variance was not found.")
+    return float(p @ np.array(problem.changes, float) ** 2)
 
 
 def normal(variance: float = 2.0, bound: int = 5) -> LookupTable:

@@ -61,7 +61,7 @@ def solve_row(problem: RowProblem) -> Floats | None:
     v = np.array(problem.changes, float)
     best: Floats | None = None
     stays = [None] if problem.zero < 0 or problem.stay <= 0 else [None, problem.stay]
-    for bind_variance in (False, True):
+    for bind_variance in (False, True) if np.isfinite(problem.variance) else (False,):
         for fixed in stays:
             p = _newton(problem, bind_variance, fixed)
             if (
@@ -115,7 +115,7 @@ def _newton(problem: RowProblem, bind_variance: bool, fixed: float | None) -> Fl
     v = np.array(problem.changes, float)
     scale = max(1.0, float(np.abs(v).max()))
     features = np.column_stack([np.ones(len(v)), v / scale, (v / scale) ** 2])
-    target = np.array([1.0, 0.0, problem.variance / scale**2])
+    target = np.array([1.0, 0.0, problem.variance / scale**2 if bind_variance else 0.0])
     free = np.ones(len(v), bool)
     if fixed is not None:
         free[problem.zero] = False

@@ -85,7 +85,8 @@ class LookupTable:
                 raise ParameterError(f"row {i} of a look-up must have at least one interval.")
             table[i, : len(values)] = values
             table[i, len(values) :] = values[-1]
-            bounds[i, : len(values) - 1] = np.asarray(upper, np.float64)[:-1]
+            # Sums of probabilities may pass 1 in their last digit.
+            bounds[i, : len(values) - 1] = np.minimum(np.asarray(upper, np.float64)[:-1], 1)
         return cls(table, bounds, period)
 
     @cached_property
