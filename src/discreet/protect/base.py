@@ -19,6 +19,7 @@ from discreet.table.transition import Counts, Transition
 
 __all__ = [
     "CellwiseMethod",
+    "Chances",
     "Counts",
     "Promise",
     "TablewiseMethod",
@@ -44,6 +45,19 @@ class Promise:
 
 
 @runtime_checkable
+class Chances(Protocol):
+    """Pr(released j | true i): a `Transition`, or a closed form where rows grow with the count."""
+
+    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the possible released values of a true count, increasing, with probabilities."""
+        ...
+
+    def matrix(self, max_count: int) -> NDArray[np.float64]:
+        """Return P with a row for each true count 0…max_count and a column a released value."""
+        ...
+
+
+@runtime_checkable
 class CellwiseMethod(Protocol):
     """A method that changes each cell by itself; the same uniform gives the same change."""
 
@@ -51,8 +65,12 @@ class CellwiseMethod(Protocol):
         """Return the released counts; uniforms in [0, 1), one a cell."""
         ...
 
-    def transition(self) -> Transition:
+    def transition(self) -> Chances:
         """Return Pr(released j | true i)."""
+        ...
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept of a table with so many dimensions."""
         ...
 
 
