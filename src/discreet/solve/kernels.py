@@ -52,54 +52,54 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
     seen_row = np.full(rows, -1, np.int32)
     seen_column = np.full(columns, -1, np.int32)
     used = 0
+    length = 0
     start = 0
     while start < rows:
-        if row_size[start] == 0:
-            start += 1
-            continue
-        if row_size[start] == 1:  # a sum that was no integer
+        if length == 0:
+            if row_size[start] == 0:
+                start += 1
+                continue
+            path_rows[0] = start
+            seen_row[start] = 0
+        row = path_rows[length]
+        came = path_columns[length - 1] if length > 0 else -1
+        if row_size[row] < 2:  # a sum that was no integer
             return False
-        length = 0
-        row = start
-        came = -1
-        seen_row[row] = 0
-        path_rows[0] = row
-        cycle_from = -1
-        while cycle_from < 0:
-            column = in_row[row, 0]
-            if column == came:
-                column = in_row[row, 1]
-            if column_size[column] < 2:
-                return False
-            if seen_column[column] >= 0:
-                next_row = path_rows[seen_column[column] + 1]
-            else:
-                next_row = in_column[column, 0]
-                if next_row == row:
-                    next_row = in_column[column, 1]
+        column = in_row[row, 0]
+        if column == came:
+            column = in_row[row, 1]
+        if column_size[column] < 2:
+            return False
+        # Where the path meets a line again: the first row of the cycle, and what stays of the path.
+        if seen_column[column] >= 0:
+            cycle_from = seen_column[column] + 1
+            keep = seen_column[column]
+        else:
+            next_row = in_column[column, 0]
+            if next_row == row:
+                next_row = in_column[column, 1]
+            if seen_row[next_row] < 0:
                 seen_column[column] = length
-            path_columns[length] = column
-            length += 1
-            if seen_row[next_row] >= 0:
-                cycle_from = seen_row[next_row]
-            else:
+                path_columns[length] = column
+                length += 1
                 seen_row[next_row] = length
                 path_rows[length] = next_row
-                if row_size[next_row] < 2:
-                    return False
-                row, came = next_row, column
+                continue
+            cycle_from = seen_row[next_row]
+            keep = cycle_from
+        path_columns[length] = column
         up, down = 2.0, 2.0
-        for k in range(cycle_from, length):
-            following = path_rows[k + 1] if k + 1 < length else path_rows[cycle_from]
+        for k in range(cycle_from, length + 1):
+            following = path_rows[k + 1] if k < length else path_rows[cycle_from]
             p = part[path_rows[k], path_columns[k]]
             q = part[following, path_columns[k]]
             up = min(up, 1 - p, q)
             down = min(down, p, 1 - q)
         step = up if uniforms[used] * (up + down) < down else -down
         used += 1
-        for k in range(cycle_from, length):
+        for k in range(cycle_from, length + 1):
             column = path_columns[k]
-            following = path_rows[k + 1] if k + 1 < length else path_rows[cycle_from]
+            following = path_rows[k + 1] if k < length else path_rows[cycle_from]
             for side in range(2):
                 i = path_rows[k] if side == 0 else following
                 moved = part[i, column] + (step if side == 0 else -step)
@@ -109,9 +109,10 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
                     _drop(in_column, column_place, column_size, column, i)
                 else:
                     part[i, column] = moved
-        for k in range(length):
-            seen_row[path_rows[k]] = -1
+        for k in range(keep, length):
+            seen_row[path_rows[k + 1]] = -1
             seen_column[path_columns[k]] = -1
+        length = keep
     return True
 
 
