@@ -13,7 +13,7 @@ from discreet import __version__
 from discreet.errors import ParameterError, QueryRefused
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
-COMMANDS: tuple[str, ...] = ("protect", "lookup")
+COMMANDS: tuple[str, ...] = ("risk", "protect", "lookup")
 
 app = typer.Typer(
     name="discreet",

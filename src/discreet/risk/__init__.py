@@ -1,5 +1,103 @@
 """Disclosure risk of a table of counts, before and after protection.
 
-Everything here is for the custodian except `public_quality` and `public_gate`, which take the
-released table and the description of the method alone.
+Everything here is for the custodian except `public_quality`, `public_gate` and `possible_range`,
+which take the released table and the description of the method alone.
 """
+
+from discreet.risk.after import after, conditional_entropy
+from discreet.risk.attribute import (
+    attribute_disclosure,
+    median_entropy,
+    small_share,
+    subgroup_entropy,
+    unchanged_small_records,
+    unchanged_small_records_swapped,
+)
+from discreet.risk.before import SPLIT_WEIGHTS, WEIGHTS, Risk, SplitRisk, before, before_split
+from discreet.risk.channel import after_channel, averaged_channel, channel_entropy
+from discreet.risk.expected import (
+    expected_after_transition,
+    expected_unchanged_small,
+    expected_zeros_after,
+)
+from discreet.risk.posterior import Posterior, posterior
+from discreet.risk.public import (
+    Estimate,
+    PublicQuality,
+    possible_range,
+    public_gate,
+    public_quality,
+)
+from discreet.risk.sensitivity import (
+    closest_estimate,
+    dominance,
+    p_percent,
+    prior_posterior,
+    threshold,
+)
+from discreet.risk.simulate import Simulated, simulated
+from discreet.risk.slices import (
+    all_after_slices,
+    all_slices,
+    all_transition_slices,
+    slice_terms,
+    slices,
+)
+from discreet.risk.slots import SliceValues
+from discreet.risk.transition import (
+    RiskAfter,
+    SplitRiskAfter,
+    after_swapping,
+    after_transition,
+    after_transition_split,
+    mean_diagonal,
+)
+
+__all__ = [
+    "SPLIT_WEIGHTS",
+    "WEIGHTS",
+    "Estimate",
+    "Posterior",
+    "PublicQuality",
+    "Risk",
+    "RiskAfter",
+    "Simulated",
+    "SliceValues",
+    "SplitRisk",
+    "SplitRiskAfter",
+    "after",
+    "after_channel",
+    "after_swapping",
+    "after_transition",
+    "after_transition_split",
+    "all_after_slices",
+    "all_slices",
+    "all_transition_slices",
+    "attribute_disclosure",
+    "averaged_channel",
+    "before",
+    "before_split",
+    "channel_entropy",
+    "closest_estimate",
+    "conditional_entropy",
+    "dominance",
+    "expected_after_transition",
+    "expected_unchanged_small",
+    "expected_zeros_after",
+    "mean_diagonal",
+    "median_entropy",
+    "p_percent",
+    "possible_range",
+    "posterior",
+    "prior_posterior",
+    "public_gate",
+    "public_quality",
+    "simulated",
+    "slice_terms",
+    "slices",
+    "small_share",
+    "subgroup_entropy",
+    "threshold",
+    "unchanged_small_records",
+    "unchanged_small_records_swapped",
+]

@@ -53,19 +53,24 @@ def populated(
 
 
 @njit(cache=True, nogil=True)
-def before_sums(f: Integers, slots: NDArray[np.int32], size: int) -> Floats:
-    """Return, for each slot, the number of populated cells, N and Σ F·log F."""
-    sums = np.zeros((3, size))
+def before_sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
+    """Return, for each slot, what R1 and the first term after protection need.
+
+    Rows: populated cells of F; N; Σ F·log F; cells populated in either table; in both.
+    """
+    sums = np.zeros((5, size))
     for cell in range(f.size):
         x = float(f[cell])
-        if x == 0:
-            continue
-        log = x * np.log(x)
+        log = x * np.log(x) if x > 0 else 0.0
+        held = 1.0 if x > 0 else 0.0
+        both = 1.0 if x > 0 and g[cell] > 0 else 0.0
         for axis in range(slots.shape[0]):
             slot = slots[axis, cell]
-            sums[0, slot] += 1
+            sums[0, slot] += held
             sums[1, slot] += x
             sums[2, slot] += log
+            sums[3, slot] += 1
+            sums[4, slot] += both
     return sums
 
 
@@ -235,14 +240,3 @@ def _add_content(
         sums[0] += number[j] * content
         sums[1] += number[j] * content * np.log(content)
     number[j] = 0
-
-
-@njit(cache=True, nogil=True)
-def cell_sums(values: Floats, slots: NDArray[np.int32], size: int) -> Floats:
-    """Return the sum of one value a cell in each slot."""
-    sums = np.zeros(size)
-    for cell in range(values.size):
-        if values[cell] != 0:
-            for axis in range(slots.shape[0]):
-                sums[slots[axis, cell]] += values[cell]
-    return sums

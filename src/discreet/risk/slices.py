@@ -51,7 +51,7 @@ def all_slices(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
     w = checked_weights(weights, 3)
     checked_total(counts)
     slots = Slots.of(counts, counts)
-    return slots.split(weighted(w, *_before_terms(slots)))
+    return slots.split(weighted(w, *_before_terms(slots, _sums(slots))))
 
 
 def slice_terms(F: ArrayLike, axis: int) -> tuple[Floats, Floats, Floats]:
@@ -60,7 +60,9 @@ def slice_terms(F: ArrayLike, axis: int) -> tuple[Floats, Floats, Floats]:
     checked_total(counts)
     slots = Slots.of(counts, counts)
     place = checked_axis(counts, axis)
-    zeros, entropy, size = (slots.split(term).axes[place] for term in _before_terms(slots))
+    zeros, entropy, size = (
+        slots.split(term).axes[place] for term in _before_terms(slots, _sums(slots))
+    )
     return zeros, entropy, size
 
 
@@ -119,29 +121,26 @@ def all_transition_slices(
             "the released table must be one that the transition can make of the true table. "
             "It holds a value that no true count leads to."
         )
-    start = weighted(w, *_before_terms(slots))
-    zeros = changed_zero_share(*_zero_sets(slots), slots.cells)
-    entropy = psi * concentration(held, logs, slots.cells)
-    value = weighted(w, zeros, entropy, _before_terms(slots)[2])
+    sums, k = _sums(slots), slots.cells
+    terms = _before_terms(slots, sums)
+    start = weighted(w, *terms)
+    zeros = changed_zero_share(k - sums[0], k - sums[4], k - sums[3], k)
+    entropy = psi * concentration(held, logs, k)
+    value = weighted(w, zeros, entropy, terms[2])
     return slots.split(np.where(np.isnan(value), value, np.minimum(value, start)))
 
 
-def _before_terms(slots: Slots) -> tuple[Floats, Floats, Floats]:
-    held, total, logs = kernels.before_sums(slots.true, slots.index, slots.size)
+def _sums(slots: Slots) -> Floats:
+    return np.asarray(kernels.before_sums(slots.true, slots.released, slots.index, slots.size))
+
+
+def _before_terms(slots: Slots, sums: Floats) -> tuple[Floats, Floats, Floats]:
+    held, total, logs = sums[:3]
     return (
         zero_share(slots.cells - held, slots.cells),
         concentration(total, logs, slots.cells),
         smallness(total),
     )
-
-
-def _zero_sets(slots: Slots) -> tuple[Floats, Floats, Floats]:
-    """|D|, |D∪E| and |D∩E| of every slot."""
-    true, both = slots.true > 0, (slots.true > 0) & (slots.released > 0)
-    held = kernels.cell_sums(true.astype(np.float64), slots.index, slots.size)
-    either = kernels.cell_sums(np.ones(len(true)), slots.index, slots.size)
-    common = kernels.cell_sums(both.astype(np.float64), slots.index, slots.size)
-    return slots.cells - held, slots.cells - common, slots.cells - either
 
 
 def _identified(

@@ -47,5 +47,8 @@ class Slots:
 
     def split(self, values: Floats) -> SliceValues:
         """Return one value a slot as slices by axis and the whole."""
-        ends = np.cumsum(self.shape)
-        return SliceValues(tuple(np.split(values[:-1], ends[:-1])), float(values[-1]))
+        axes, start = [], 0
+        for length in self.shape:
+            axes.append(values[start : start + length])
+            start += length
+        return SliceValues(tuple(axes), float(values[-1]))

@@ -16,13 +16,15 @@ def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64
     given = np.asarray(counts)
     if given.size == 0:
         raise ParameterError(f"{name} must have at least one cell.")
-    if given.dtype.kind == "f":
-        _require(bool(np.isfinite(given).all()), name, "got a missing or infinite value")
-        _require(bool((given == np.floor(given)).all()), name, "got a fractional one")
-    else:
-        _require(given.dtype.kind in "iu", name, f"got the type {given.dtype}")
-    if given.dtype.kind != "u":
-        _require(int(given.min()) >= 0, name, "got a negative one")
+    kind = given.dtype.kind
+    if kind not in "iuf":
+        raise _bad(name, f"got the type {given.dtype}")
+    if kind == "f" and not np.isfinite(given).all():
+        raise _bad(name, "got a missing or infinite value")
+    if kind == "f" and (given != np.floor(given)).any():
+        raise _bad(name, "got a fractional one")
+    if kind != "u" and given.min() < 0:
+        raise _bad(name, "got a negative one")
     return np.ascontiguousarray(given, np.int64)
 
 
@@ -66,6 +68,5 @@ def checked_weights(weights: Sequence[float], number: int) -> tuple[float, ...]:
     return given
 
 
-def _require(holds: bool, name: str, problem: str) -> None:
-    if not holds:
-        raise ParameterError(f"{name} must hold whole numbers of 0 or more; {problem}.")
+def _bad(name: str, problem: str) -> ParameterError:
+    return ParameterError(f"{name} must hold whole numbers of 0 or more; {problem}.")

@@ -1,0 +1,297 @@
+"""What a reader may see of a released table's quality, and what a public refusal may rest on.
+
+Everything here is a function of the released table and the method's description. The true table
+is not an argument, so that nothing shown, refused or timed here can tell about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.risk.before import WEIGHTS, Risk, entropy_term
+from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
+from discreet.risk.terms import smallness, weighted
+from discreet.risk.transition import checked_multiplier
+from discreet.table.checks import checked_counts, checked_weights
+from discreet.table.transition import Transition
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DRAWS = 60
+SEED = 20150619  # any number; the same for everyone, so that equal tables get equal figures
+# Wider than this a score tells less than knowing nothing of the table; so does a mean cell below
+# 5, where the error of the estimate was two to three times as large (docs/public-quality.md).
+WIDEST_SCORE = 0.04
+WIDEST_SHARE = 0.10
+SMALLEST_MEAN = 5.0
+# What the smoothness assumption itself leaves open, however large the table: the relative error of
+# the distance and the absolute error of a share, as standard deviations seen in the study.
+MODEL_DISTANCE = 0.04
+MODEL_SHARE = 0.012
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """The width of the interval."""
+        return self.high - self.low
+
+    def text(self) -> str:
+        """Return the estimate in words, "0.95 (0.94–0.96)", with a third digit where it tells."""
+        digits = 2 if self.width >= 0.01 else 3
+        return f"{self.value:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
+
+
+@dataclass(frozen=True)
+class PublicQuality:
+    """What may be said of a released table; None where saying it would be a guess.
+
+    `score` is the expected closeness 1 − HD/√N, `unchanged` the share of cells released as they
+    are, `zeros_true` and `small_true` the shares of released zeros, and of released ones and twos,
+    that are true. `largest_change` is set only where the policy publishes the method.
+    """
+
+    cells: int
+    altered: bool
+    score: Estimate | None
+    unchanged: Estimate | None
+    zeros_true: Estimate | None
+    small_true: Estimate | None
+    largest_change: int | None
+    sentences: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for a file or an answer, rounded to what they are worth."""
+
+        def plain(estimate: Estimate | None) -> dict[str, float] | None:
+            if estimate is None:
+                return None
+            return {
+                "value": round(estimate.value, 3),
+                "low": round(estimate.low, 3),
+                "high": round(estimate.high, 3),
+            }
+
+        return {
+            "cells": self.cells,
+            "altered": self.altered,
+            "score": plain(self.score),
+            "unchanged": plain(self.unchanged),
+            "zeros_true": plain(self.zeros_true),
+            "small_true": plain(self.small_true),
+            "largest_change": self.largest_change,
+            "sentences": list(self.sentences),
+        }
+
+
+def public_quality(
+    G: ArrayLike, transition: Transition, method_published: bool = False
+) -> PublicQuality:
+    """Return what a reader may see: the expected closeness, the share of cells unchanged, in words.
+
+    For the public: the released table and the method alone. Equal tables give equal bytes, and
+    the order of the cells does not matter.
+
+    Notes
+    -----
+    A smooth prior over true counts is fitted to the released values (`prior.fit_prior`); the
+    posterior of each released value then gives E[HD²], the total and the share unchanged.
+    Closeness is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
+    draws with a fixed seed of the prior's parameters, of the cells given them, and of what the
+    smoothness assumption leaves open. Counts above 40 take a locally flat prior. Zeros: a
+    released zero is estimated like any value, from all true counts that may become zero.
+    Withheld: the score where its interval is wider than 0.04 or the mean released cell is below
+    5; shares where theirs is wider than 0.10.
+    """
+    counts = checked_counts(G, "the released table")
+    values, number = np.unique(counts, return_counts=True)
+    deltas, _ = change_chances(transition)
+    bound = int(np.abs(deltas).max())
+    shown = bound if method_published else None
+    if bound == 0:
+        one = Estimate(1.0, 1.0, 1.0)
+        return PublicQuality(
+            counts.size, False, one, one, one, one, shown, ("Figures are not altered.",)
+        )
+    drawn = draws_of(values, number, transition)
+    mean = float((values * number).sum() / counts.size)
+    score = _kept(drawn["score"], WIDEST_SCORE) if mean >= SMALLEST_MEAN else None
+    unchanged = _kept(drawn["unchanged"], WIDEST_SHARE)
+    zeros = _kept(drawn["zeros"], WIDEST_SHARE) if values[0] == 0 else None
+    small = _kept(drawn["small"], WIDEST_SHARE) if np.isin(values, (1, 2)).any() else None
+    return PublicQuality(
+        counts.size, True, score, unchanged, zeros, small, shown,
+        _sentences(score, unchanged, shown),
+    )  # fmt: skip
+
+
+def possible_range(transition: Transition, released: int) -> tuple[int, int]:
+    """Return the smallest and the largest true count that a released figure may stand for.
+
+    For the public where the policy publishes the method. A released zero has its full range too,
+    however likely it is to be true.
+    """
+    deltas, table = change_chances(transition)
+    true = released - deltas
+    rows = transition.index(np.maximum(true, 0))
+    possible = true[(true >= 0) & (table[rows, np.arange(len(deltas))] > 0)]
+    if not len(possible):
+        return released, released
+    return int(possible.min()), int(possible.max())
+
+
+def public_gate(G: ArrayLike, multiplier: float, weights: Sequence[float] = WEIGHTS) -> Risk:
+    """Return an upper bound of the risk after protection from the released table alone.
+
+    For the gate of a public tier: the table is refused where this exceeds the policy's limit. The
+    multiplier is the one that the policy fixes for the method.
+
+    Notes
+    -----
+    R_up = w1·n'0/K + w2·ψ·T2(G) + w3·T3(M), the terms of [Shlomo2015, eq. 3] of the released
+    table with ψ the multiplier of §4.2. Where zeros stay zero the first term is proven not to be
+    below the true one; the rest is empirical (docs/public-quality.md). Zeros: released zeros raise
+    the first term. A released table of nobody has the bound 1: it never passes.
+    """
+    counts = checked_counts(G, "the released table")
+    w = checked_weights(weights, 3)
+    psi = checked_multiplier(multiplier)
+    total = int(counts.sum())
+    if total == 0:
+        return Risk(1.0, 1.0, 1.0, 1.0, w)
+    zeros = float((counts == 0).mean())
+    entropy = psi * entropy_term(counts)
+    size = float(smallness(total))
+    return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+
+
+@lru_cache(maxsize=1)
+def _normals() -> Floats:
+    """The fixed draws: four for the prior's parameters, three for the cells, two for the model."""
+    return np.random.default_rng(SEED).standard_normal((DRAWS, 9))
+
+
+def draws_of(
+    values: Integers, number: NDArray[np.integer], transition: Transition
+) -> dict[str, Floats]:
+    """Return the estimate, first, and then the draws of each figure that may be shown."""
+    prior = fit_prior(values, number, transition)
+    normals = _normals()
+    root = np.linalg.cholesky(prior.covariance)
+    parameters = np.concatenate(
+        [prior.parameters[None], prior.parameters + normals[:, :4] @ root.T]
+    )
+    is_small = values <= LARGEST
+    small = _small_moments(prior, parameters, values[is_small], number[is_small])
+    large = _large_moments(values[~is_small], number[~is_small], transition)
+    square = small["square"] + large["square"]
+    noise = np.concatenate([np.zeros((1, 5)), normals[:, 4:]])
+    square = square + noise[:, 0] * np.sqrt(small["square_spread"] + large["square_spread"])
+    total = np.maximum(small["total"] + large["total"], 1)
+    same = small["same"] + large["same"]
+    same = same + noise[:, 1] * np.sqrt(small["same_spread"] + large["same_spread"])
+    distance = np.sqrt(np.maximum(square, 0)) * np.exp(MODEL_DISTANCE * noise[:, 3])
+    return {
+        "score": np.clip(1 - distance / np.sqrt(total), 0, 1),
+        "unchanged": _doubted(same / number.sum(), noise[:, 4]),
+        "zeros": _doubted(small["zeros"] + noise[:, 2] * small["zeros_spread"], noise[:, 4]),
+        "small": _doubted(small["small"] + noise[:, 2] * small["small_spread"], noise[:, 4]),
+    }
+
+
+def _doubted(shares: Floats, noise: Floats) -> Floats:
+    """Return shares with the model's own error; one that is certain, 0 or 1, stays."""
+    inside = np.clip(shares, 0, 1)
+    return np.clip(inside + MODEL_SHARE * 2 * np.sqrt(inside * (1 - inside)) * noise, 0, 1)
+
+
+def _small_moments(
+    prior: SmoothPrior, parameters: Floats, values: Integers, number: NDArray[np.integer]
+) -> dict[str, Floats]:
+    """Sums over the released values up to 40, for each row of parameters."""
+    shares = shares_of(parameters, prior.design, prior.offset)[:, :-1, None]
+    joint = shares * prior.flow[:-1, values]
+    chance = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    true = np.arange(len(prior.flow) - 1)[:, None]
+    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values))
+    first = (chance * square).sum(axis=1)
+    second = (chance * square**2).sum(axis=1)
+    same = chance[:, values, np.arange(len(values))]
+    sums = {
+        "square": first @ number,
+        "square_spread": np.maximum(second - first**2, 0) @ number,
+        "total": (chance * true).sum(axis=1) @ number,
+        "same": same @ number,
+        "same_spread": (same * (1 - same)) @ number,
+    }
+    for name, wanted in (("zeros", (0,)), ("small", (1, 2))):
+        n = np.where(np.isin(values, wanted), number, 0)
+        cells = max(int(n.sum()), 1)
+        sums[name] = same @ n / cells
+        sums[f"{name}_spread"] = np.sqrt((same * (1 - same)) @ n) / cells
+    return sums
+
+
+def _large_moments(
+    values: Integers, number: NDArray[np.integer], transition: Transition
+) -> dict[str, float]:
+    """Sums over the released values above 40, with a flat prior over the counts nearby."""
+    deltas, table = change_chances(transition)
+    true = np.maximum(values[:, None] - deltas, 0)
+    chance = table[transition.index(true), np.arange(len(deltas))]
+    chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values[:, None]))
+    first = (chance * square).sum(axis=1)
+    second = (chance * square**2).sum(axis=1)
+    same = chance[:, deltas == 0].sum(axis=1)
+    return {
+        "square": float(first @ number),
+        "square_spread": float(np.maximum(second - first**2, 0) @ number),
+        "total": float((chance * true).sum(axis=1) @ number),
+        "same": float(same @ number),
+        "same_spread": float((same * (1 - same)) @ number),
+    }
+
+
+def _kept(drawn: Floats, widest: float) -> Estimate | None:
+    low, high = np.quantile(drawn[1:], [0.025, 0.975])
+    value = float(drawn[0])
+    estimate = Estimate(value, min(float(low), value), max(float(high), value))
+    return estimate if estimate.width <= widest else None
+
+
+def _sentences(
+    score: Estimate | None, unchanged: Estimate | None, bound: int | None
+) -> tuple[str, ...]:
+    said = ["Figures are deliberately altered."]
+    if score is not None:
+        said.append(
+            "We estimate from the published figures alone that closeness is "
+            f"{score.text()[:-1]}; 1 = unchanged)."
+        )
+    if unchanged is not None:
+        said.append(
+            f"About {unchanged.value:.0%} of the figures are as they were counted "
+            f"({unchanged.low:.0%}–{unchanged.high:.0%})."
+        )
+    if score is not None or unchanged is not None:
+        said.append("This assumes that counts vary smoothly, which cannot be checked.")
+    else:
+        said.append("The table is too small, or its figures too low, to say how close they are.")
+    if bound is not None:
+        said.append(f"Each figure may be off by up to {bound}.")
+    return tuple(said)

@@ -1,0 +1,140 @@
+"""`discreet risk`: the report, its JSON, the comparison, and one sentence for bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import main
+
+LONG = "sex,age,count\n1,a,50\n1,b,0\n1,c,3\n2,a,7\n2,b,2\n2,c,0\n"
+RELEASED = "sex,age,count\n1,a,51\n1,b,0\n1,c,3\n2,a,6\n2,b,3\n2,c,0\n"
+WIDE = "area,x,y\nn,5,6\ns,7,8\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """Run the command on files given as text; return exit code, output and errors."""
+
+    def runner(text: str, *options: str, **files: str) -> tuple[int, str, str]:
+        (tmp_path / "table.csv").write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (tmp_path / f"{name}.csv").write_text(content, encoding="utf-8")
+        given = [str(tmp_path / o) if o.endswith(".csv") else o for o in options]
+        monkeypatch.setattr(sys, "argv", ["discreet", "risk", str(tmp_path / "table.csv"), *given])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        shown = capsys.readouterr()
+        return int(stopped.value.code or 0), shown.out, shown.err
+
+    return runner
+
+
+def test_the_verdict_comes_first_and_the_worst_slices_are_named(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(LONG)
+    assert code == 0
+    first, second = out.splitlines()[:2]
+    assert first.startswith("HIGH RISK: 0.")
+    assert "above the limit of 0.15" in first
+    assert second.startswith("6 cells, 62 people; 33% of the cells are zero, 17% are 1 or 2.")
+    assert "concentration" in out
+    # Sex 1 has 50 of 53 in one cell; age b is 0 and 2.
+    assert "  sex: 1 (" in out
+    assert "  age: b (" in out
+    assert max(len(line) for line in out.splitlines()) <= 90
+
+
+def test_a_low_risk_and_the_limit_itself(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("area,x,y\nn,500,600\ns,700,800\n")
+    assert out.startswith("LOW RISK: 0.0")
+    value = json.loads(run(LONG, "--json")[1])["risk"]["value"]
+    assert run(LONG, "--limit", repr(value))[1].startswith("LOW RISK")
+    assert run(LONG, "--limit", repr(value - 1e-9))[1].startswith("HIGH RISK")
+
+
+def test_json_holds_everything_and_no_nan(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(LONG + "3,a,0\n3,b,0\n3,c,0\n", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["verdict"] == "high risk"
+    assert found["slices"]["sex"]["3"] is None
+    assert set(found["slices"]["age"]) == {"a", "b", "c"}
+    assert found["risk"]["weights"] == [0.1, 0.8, 0.1]
+    assert "NaN" not in out
+
+
+def test_totals_in_the_file_are_not_cells(run) -> None:  # type: ignore[no-untyped-def]
+    plain = json.loads(run(WIDE, "--json")[1])
+    totals = json.loads(run("area,x,y,_T\nn,5,6,11\ns,7,8,15\n_T,12,14,26\n", "--json")[1])
+    assert plain["risk"] == totals["risk"]
+    assert totals["additivity_gap"] == 0
+    _, out, _ = run("area,x,y,_T\nn,5,6,12\ns,7,8,15\n")
+    assert "totals in the file are off by 1" in out
+
+
+def test_the_comparison_with_a_release(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(LONG, "--after", "released.csv", released=RELEASED)
+    assert code == 0
+    assert "RELEASED: closeness 0." in out
+    assert "cells unchanged 50%; people in cells of 1 and 2 left as they were 0%" in out
+    assert "largest change 1; people 63" in out
+    _, out, _ = run(LONG, "--after", "released.csv", "--base", "3", released=RELEASED)
+    assert "RELEASED, " in out
+    assert "best guesses are right" in out
+    found = json.loads(
+        run(LONG, "--after", "released.csv", "--base", "3", "--json", released=RELEASED)[1]
+    )
+    assert found["after"]["by_method"]["value"] <= found["risk"]["value"]
+    # Released 0 and 3 of the true 2 in another order of rows is the same table.
+    lines = RELEASED.splitlines()
+    turned = "\n".join([lines[0], *reversed(lines[1:])])
+    again = json.loads(run(LONG, "--after", "released.csv", "--json", released=turned)[1])
+    assert again["after"]["score"] == found["after"]["score"]
+
+
+def test_a_released_table_of_nobody(run) -> None:  # type: ignore[no-untyped-def]
+    nobody = "area,x,y\nn,0,0\ns,0,0\n"
+    code, out, _ = run("area,x,y\nn,1,0\ns,0,1\n", "--after", "released.csv", released=nobody)
+    assert code == 0
+    assert "not defined" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (LONG.replace(",50", ",-50"), (), "negative"),
+        (LONG.replace(",50", ",5.5"), (), "Got 5.5"),
+        (LONG.replace(",50", ","), (), "Missing"),
+        (LONG.replace(",50", ",many"), (), "the text 'many'"),
+        ("sex,count\n1,5\n", (), "at least 2 cells"),
+        ("area,x,y\nn,0,0\n", (), "at least one person"),
+        (LONG, ("--after", "released.csv"), "labels of the two tables must match"),
+        (LONG, ("--after", "absent.csv"), "there is no file"),
+        (LONG, ("--weights", "1,2"), "weights must be 3 numbers"),
+        (LONG, ("--weights", "a,b,c"), "weights must be 3 numbers"),
+        (LONG, ("--limit", "2"), "limit must be between 0 and 1"),
+        (LONG, ("--base", "3"), "--base must come with --after"),
+        (LONG.replace("1,b,0\n", ""), (), "a row for every cell"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence_and_code_2(
+    run,  # type: ignore[no-untyped-def]
+    text: str,
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    code, out, err = run(text, *options, released=RELEASED.replace(",c,", ",d,"))
+    assert code == 2
+    assert not out
+    assert message in err
+    assert err.startswith("discreet: ")
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_rows_left_out_may_be_zeros(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(LONG.replace("1,b,0\n", ""), "--absent-zero")
+    assert code == 0
+    assert "6 cells" in out
