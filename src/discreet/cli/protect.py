@@ -56,9 +56,9 @@ def command(
         int | None,
         typer.Option(help="Repeatable draws for studies; whoever guesses it undoes them."),
     ] = None,
-    absent_is_zero: Annotated[
+    absent_zero: Annotated[
         bool,
-        typer.Option("--absent-is-zero", help="Cells that a long file leaves out are zeros."),
+        typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros."),
     ] = False,
 ) -> None:
     """Protect any table of counts, and say what changed and what was kept.
@@ -75,7 +75,7 @@ def command(
         raise ParameterError("--out must be another file than the table.")
     if secret is not None and seed is not None:
         raise ParameterError("--secret and --seed cannot both be given.")
-    file = read_table(table, absent_is_zero)
+    file = read_table(table, absent_zero)
     options = _options(option or [], file)
     protection: Any = build(method, options)
     if totals is Totals.PROTECTED and not protection.cellwise:

@@ -99,7 +99,7 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
-        raise ParameterError(f"{name} must be an integer from {least} to {most}. Got {value}.")
+        raise ParameterError(f"{name} must be an integer from {least} to {most}. Got {value!r}.")
     return number
 
 

@@ -111,7 +111,7 @@ def test_rounding_up_happens_with_the_residue_over_the_base() -> None:
 @pytest.mark.parametrize("method", [RandomRounding, SmallCellAdjustment, SemiControlledRounding])
 @pytest.mark.parametrize("base", [1, 101, 2.5, "3", True])
 def test_bases_run_from_2_to_100(method: Any, base: Any) -> None:
-    with pytest.raises(ParameterError, match=f"from 2 to 100. Got {base}"):
+    with pytest.raises(ParameterError, match=f"from 2 to 100. Got {base!r}"):
         method(base)
 
 

@@ -110,6 +110,10 @@ class LookupTable:
 
     def transition(self) -> Transition:
         """Return Pr(released j | true i)."""
+        return self._transition
+
+    @cached_property
+    def _transition(self) -> Transition:
         widths = np.diff(self.bounds, axis=1, prepend=0.0)
         lowest, highest = int(self.changes.min()), int(self.changes.max())
         sums = np.zeros((len(self.changes), highest - lowest + 1))
