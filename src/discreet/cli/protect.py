@@ -111,27 +111,23 @@ def _generator(
     file: TableFile, method: str, options: dict[str, str], secret: Path | None, seed: int | None
 ) -> np.random.Generator:
     """Return the source of chance: the secret and the table, the seed, or the system's own."""
+    from secrets import token_bytes
+
     import numpy as np
 
-    if secret is None:
-        if seed is not None and seed < 0:
+    from discreet.protect.keys import table_generator
+
+    if seed is not None:
+        if seed < 0:
             raise ParameterError(f"--seed must not be negative. Got {seed}.")
         return np.random.default_rng(seed)
-    from hashlib import blake2b
-
-    from discreet.protect.keys import LEAST_SECRET
-
     try:
-        content = secret.read_bytes()
+        content = token_bytes(32) if secret is None else secret.read_bytes()
     except OSError as error:
         raise ParameterError(f"--secret must be a readable file. {error}") from None
-    if len(content) < LEAST_SECRET:
-        raise ParameterError(f"--secret must have at least {LEAST_SECRET} bytes.")
     # Everything that makes the question, and the counts: another table must not share its luck.
     question = repr((method, sorted(options.items()), file.dimensions, file.counts.tolist()))
-    key = blake2b(content, digest_size=32).digest()
-    digest = blake2b(question.encode(), key=key, digest_size=32).digest()
-    return np.random.default_rng(int.from_bytes(digest, "big"))
+    return table_generator(content, question.encode())
 
 
 def _apply(

@@ -4,7 +4,7 @@ from discreet.protect import lookup
 from discreet.protect.additivity import fit_to_margins
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
-from discreet.protect.keys import KeyMix, plain_uniforms
+from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
 from discreet.protect.rounding import RandomRounding
@@ -29,4 +29,5 @@ __all__ = [
     "fit_to_margins",
     "lookup",
     "plain_uniforms",
+    "table_generator",
 ]

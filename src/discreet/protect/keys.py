@@ -39,16 +39,12 @@ class KeyMix:
     purpose: str = "cell key"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.secret, bytes) or len(self.secret) < LEAST_SECRET:
-            raise ParameterError(f"the secret must have at least {LEAST_SECRET} bytes.")
+        _derive(self.secret, b"", 16)  # refuses a secret that is none
 
     def uniforms(self, keys: ArrayLike) -> NDArray[np.float64]:
         """Return a number in [0, 1) for each cell key, the same for the same key."""
         words = _checked(keys)
-        strong = blake2b(self.secret, digest_size=32).digest()
-        halves = np.frombuffer(
-            blake2b(self.purpose.encode(), key=strong, digest_size=16).digest(), "<u8"
-        )
+        halves = np.frombuffer(_derive(self.secret, self.purpose.encode(), 16), "<u8")
         mixed = np.empty(words.size, np.uint64)
         kernels.siphash(words.reshape(-1), halves[0], halves[1], mixed)
         return np.ldexp((mixed >> np.uint64(11)).astype(np.float64), -53).reshape(words.shape)
@@ -67,6 +63,24 @@ def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:
     if words.size and int(words.max()) >= modulus:
         raise ParameterError(f"keys must be below the modulus, {modulus}.")
     return np.asarray(np.maximum(np.nextafter(words / modulus, -1.0), 0.0))
+
+
+def table_generator(secret: bytes, question: bytes) -> np.random.Generator:
+    """Return the source of chance of a table-wise method: the same question, the same answer.
+
+    `question` is all that makes the table, in a canonical form. The generator is Philox, keyed by
+    BLAKE2b of the question under the secret: another question has an independent stream.
+    """
+    key = np.frombuffer(_derive(secret, b"table\0" + question, 16), "<u8")
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def _derive(secret: bytes, purpose: bytes, size: int) -> bytes:
+    """Return a key for one purpose, from which neither the secret nor other keys follow."""
+    if not isinstance(secret, bytes) or len(secret) < LEAST_SECRET:
+        raise ParameterError(f"the secret must have at least {LEAST_SECRET} bytes.")
+    strong = blake2b(secret, digest_size=32).digest()
+    return blake2b(purpose, key=strong, digest_size=size).digest()
 
 
 def _checked(keys: ArrayLike) -> NDArray[Any]:

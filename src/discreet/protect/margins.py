@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import InternalError, ParameterError
-from discreet.protect.base import Counts, Promise, checked_counts, whole
+from discreet.protect.base import Counts, Promise, checked_counts, narrowed, whole
 from discreet.solve import kernels
 
 MOST_RECORDS = 10**9
@@ -78,7 +78,7 @@ class SameMargins:
                 rows[i] = rng.multivariate_hypergeometric(left, dealt[i], method="marginals")
                 left -= rows[i]
             dealt = rows.reshape(-1)
-        return np.asarray(dealt.reshape(true.shape), true.dtype)
+        return narrowed(np.asarray(dealt.reshape(true.shape), np.int64), true.dtype)
 
     def _walk(self, true: Counts, rng: np.random.Generator) -> Counts:
         cells = np.ascontiguousarray(true, np.int64).reshape(-1).copy()
@@ -100,7 +100,7 @@ class SameMargins:
                 cells, strides, pairs, rng.random(len(pairs)), slack, wanted
             )
             if wanted == 0:
-                return cells.reshape(true.shape).astype(true.dtype)
+                return narrowed(cells.reshape(true.shape), true.dtype)
         raise InternalError("the walk through the tables met too few without negative cells.")
 
     def promise(self, dimensions: int) -> Promise:

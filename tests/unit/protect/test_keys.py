@@ -7,7 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect import CellKeyPerturbation, KeyMix, kernels, lookup, plain_uniforms
+from discreet.protect import (
+    CellKeyPerturbation,
+    KeyMix,
+    kernels,
+    lookup,
+    plain_uniforms,
+    table_generator,
+)
 
 SECRET = b"a secret of at least sixteen bytes"
 D5V3 = lookup.max_entropy(5, 3)
@@ -113,3 +120,12 @@ def test_shapes_are_kept() -> None:
     for shape in ((), (0,), (2, 0), (2, 3)):
         assert KeyMix(SECRET).uniforms(np.zeros(shape, int)).shape == shape
         assert plain_uniforms(np.zeros(shape, int), 7).shape == shape
+
+
+def test_the_same_question_has_the_same_stream() -> None:
+    first = table_generator(SECRET, b"sex by age").random(5)
+    np.testing.assert_array_equal(first, table_generator(SECRET, b"sex by age").random(5))
+    assert (first != table_generator(SECRET, b"age by sex").random(5)).all()
+    assert (first != table_generator(SECRET + b"x", b"sex by age").random(5)).all()
+    with pytest.raises(ParameterError, match="at least 16 bytes"):
+        table_generator(b"short", b"sex by age")

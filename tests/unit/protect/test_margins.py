@@ -117,6 +117,16 @@ def test_orders_that_cannot_be_drawn_are_refused() -> None:
         SameMargins().apply(np.full((2, 2), 10**9), rng)
 
 
+def test_a_count_that_outgrows_its_type_is_refused() -> None:
+    # Row 0 and column 0 hold 9·255 = 2,295 of 4,590 each: their cell becomes about 1,147.
+    true = np.zeros((10, 10), np.uint8)
+    true[0, 1:] = true[1:, 0] = 255
+    with pytest.raises(ParameterError, match="wider type"):
+        SameMargins().apply(true, np.random.default_rng(1))
+    drawn = SameMargins().apply(true.astype(np.uint16), np.random.default_rng(1))
+    assert drawn[0, 0] > 255
+
+
 def test_a_single_category_leaves_nothing_to_draw() -> None:
     true = np.array([[[1, 2], [3, 4]]])
     drawn = SameMargins(order=2).apply(true, np.random.default_rng(1))
