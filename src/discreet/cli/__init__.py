@@ -13,7 +13,9 @@ from discreet import __version__
 from discreet.errors import ParameterError, QueryRefused
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
-COMMANDS: tuple[str, ...] = ("demo", "synth", "build", "info", "tabulate", "risk", "check")
+COMMANDS: tuple[str, ...] = (
+    "demo", "synth", "build", "info", "tabulate", "risk", "protect", "lookup", "check",
+)  # fmt: skip
 
 app = typer.Typer(
     name="discreet",

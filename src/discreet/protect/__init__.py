@@ -1,1 +1,33 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
+
+from discreet.protect import lookup
+from discreet.protect.additivity import fit_to_margins
+from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
+from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
+from discreet.protect.lookup import LookupTable
+from discreet.protect.margins import SameMargins
+from discreet.protect.rounding import RandomRounding
+from discreet.protect.sampling import Sampling
+from discreet.protect.semicontrolled import SemiControlledRounding
+from discreet.protect.smallcell import SmallCellAdjustment
+from discreet.protect.stochastic import StochasticPerturbation
+
+__all__ = [
+    "CellKeyPerturbation",
+    "CellwiseMethod",
+    "KeyMix",
+    "LookupTable",
+    "Promise",
+    "RandomRounding",
+    "SameMargins",
+    "Sampling",
+    "SemiControlledRounding",
+    "SmallCellAdjustment",
+    "StochasticPerturbation",
+    "TablewiseMethod",
+    "fit_to_margins",
+    "lookup",
+    "plain_uniforms",
+    "table_generator",
+]

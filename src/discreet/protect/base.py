@@ -7,14 +7,54 @@ by its name. A table-wise method draws a whole table and has no transition, or s
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from operator import index
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from discreet.errors import ParameterError
 from discreet.table.transition import Counts, Transition
 
-__all__ = ["CellwiseMethod", "Counts", "TablewiseMethod", "Transition"]
+__all__ = [
+    "CellwiseMethod",
+    "Chances",
+    "Counts",
+    "Promise",
+    "TablewiseMethod",
+    "Transition",
+    "bias",
+    "whole",
+]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a method says it keeps of a table with a given number of dimensions.
+
+    `margins` are the totals under control, each as the axes that it keeps: () is the total of the
+    table, (0,) the totals of the rows. Each is released less than `within` away from the truth: 1
+    is exactly. Without margins the totals are kept in expectation where the method is unbiased,
+    and not at all where it is not.
+    """
+
+    unbiased: bool
+    margins: tuple[tuple[int, ...], ...] = ()
+    within: int = 1
+
+
+@runtime_checkable
+class Chances(Protocol):
+    """Pr(released j | true i): a `Transition`, or a closed form where rows grow with the count."""
+
+    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the possible released values of a true count, increasing, with probabilities."""
+        ...
+
+    def matrix(self, max_count: int) -> NDArray[np.float64]:
+        """Return P with a row for each true count 0…max_count and a column a released value."""
+        ...
 
 
 @runtime_checkable
@@ -25,8 +65,12 @@ class CellwiseMethod(Protocol):
         """Return the released counts; uniforms in [0, 1), one a cell."""
         ...
 
-    def transition(self) -> Transition:
+    def transition(self) -> Chances:
         """Return Pr(released j | true i)."""
+        ...
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept of a table with so many dimensions."""
         ...
 
 
@@ -37,3 +81,84 @@ class TablewiseMethod(Protocol):
     def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
         """Return the released counts."""
         ...
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept of a table with so many dimensions."""
+        ...
+
+
+def bias(transition: Transition) -> NDArray[np.float64]:
+    """Return the mean change of each count that the transition describes."""
+    return np.asarray((transition.probabilities * transition.changes).sum(axis=1))
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """Return a parameter as an integer, or raise the error that states its range."""
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise ParameterError(f"{name} must be an integer from {least} to {most}. Got {value!r}.")
+    return number
+
+
+def checked_counts(counts: ArrayLike) -> Counts:
+    """Return the counts as an array, or raise where they are no counts."""
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iu":
+        raise ParameterError(f"counts must be integers. Got the type {array.dtype}.")
+    if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
+        raise ParameterError("counts must not be negative.")
+    return array
+
+
+def checked_uniforms(uniforms: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the uniforms as an array, or raise where they do not fit the counts."""
+    array = np.asarray(uniforms, np.float64)
+    if array.shape != shape:
+        raise ParameterError(
+            f"uniforms must have the shape of the counts, {shape}. Got {array.shape}."
+        )
+    if array.size and not (array.min() >= 0 and array.max() < 1):
+        raise ParameterError("uniforms must be at least 0 and below 1.")
+    return array
+
+
+def check_room(counts: Counts, largest_change: int) -> None:
+    """Raise where a released count might not fit in the type of the counts."""
+    if counts.size and int(counts.max()) + largest_change > np.iinfo(counts.dtype).max:
+        raise ParameterError(
+            f"counts of type {counts.dtype} leave no room for changes of up to {largest_change}. "
+            "Give them a wider type."
+        )
+
+
+def narrowed(values: NDArray[np.int64], dtype: np.dtype[Any]) -> Counts:
+    """Return the values in the type of the counts they come from, or raise where they do not fit."""
+    if values.size and int(values.max()) > np.iinfo(dtype).max:
+        raise ParameterError(
+            f"a released count does not fit in the type {dtype}. Give the counts a wider type."
+        )
+    return values.astype(dtype)
+
+
+def checked_structural(
+    structural: NDArray[np.bool_] | None, counts: Counts, needed: bool
+) -> NDArray[np.bool_] | None:
+    """Return the mask of cells that must stay zero, or raise where it is missing or wrong."""
+    if structural is None:
+        if needed:
+            raise ParameterError(
+                "this method changes zeros: structural must say which zeros are impossible cells "
+                "(an array of False where none is)."
+            )
+        return None
+    mask = np.asarray(structural, bool)
+    if mask.shape != counts.shape:
+        raise ParameterError(
+            f"structural must have the shape of the counts, {counts.shape}. Got {mask.shape}."
+        )
+    if counts[mask].any():
+        raise ParameterError("a structural zero must have a count of zero.")
+    return mask

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
-from discreet.table.transition import Counts, Transition
+from discreet.protect.base import Counts, Promise, Transition, whole
+from discreet.protect.lookup import LookupTable, rounding
 
 
 @dataclass(frozen=True)
@@ -19,30 +20,29 @@ class RandomRounding:
     Notes
     -----
     x = q·b + r becomes q·b + b with probability r/b, q·b otherwise; multiples of b, zeros among
-    them, stay [Shlomo2015, §3.2]. Expected value: x. No total is kept exactly; every one is kept
-    in expectation. The same uniform number gives the same result, so keys as uniform numbers make
-    it consistent across tables.
+    them, stay [Shlomo2015, sec. 3.2]. No total is kept exactly; every one is kept in expectation.
+    The same uniform number gives the same result, so uniforms from cell keys make it consistent
+    across tables.
     """
 
+    cellwise: ClassVar[bool] = True
     base: int = 3
 
     def __post_init__(self) -> None:
-        given: object = self.base
-        if not isinstance(given, (int, np.integer)) or given is True or given < 2:
-            raise ParameterError(f"base must be an integer of at least 2. Got {given}.")
+        whole("base", self.base, 2, 100)
+
+    @cached_property
+    def _lookup(self) -> LookupTable:
+        return rounding(self.base)
 
     def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
         """Return the rounded counts; uniforms in [0, 1), one a cell."""
-        return self.transition().draw(counts, uniforms)
+        return self._lookup.draw(counts, uniforms)
 
     def transition(self) -> Transition:
         """Return Pr(released j | true i): one row for each remainder, repeated with period b."""
-        return self._transition
+        return self._lookup.transition()
 
-    @cached_property
-    def _transition(self) -> Transition:
-        base = int(self.base)
-        remainder = np.arange(base)
-        changes = np.stack([-remainder, np.where(remainder > 0, base - remainder, 0)], axis=1)
-        up = remainder / base
-        return Transition(changes.astype(np.int64), np.stack([1 - up, up], axis=1), period=base)
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: every total in expectation."""
+        return Promise(unbiased=True)

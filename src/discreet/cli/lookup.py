@@ -1,0 +1,64 @@
+"""`discreet lookup`: designs a look-up table for cell keys."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.errors import ParameterError
+
+
+class Design(StrEnum):
+    """How the chances are made from the numbers given."""
+
+    MAX_ENTROPY = "max-entropy"
+    NORMAL = "normal"
+
+
+def command(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File to write, in the layout of ptable (R).")
+    ],
+    bound: Annotated[int, typer.Option(help="Largest change of a count.")] = 5,
+    variance: Annotated[float, typer.Option(help="Variance of the noise.")] = 3.0,
+    forbid: Annotated[str, typer.Option(help="Values never released, such as 1,2.")] = "",
+    stay: Annotated[
+        float | None, typer.Option(help="Least probability that a count is released unchanged.")
+    ] = None,
+    design: Annotated[
+        Design, typer.Option(help="Largest entropy, or a truncated normal.")
+    ] = Design.MAX_ENTROPY,
+) -> None:
+    """Design a look-up table for cell keys, and say what it does.
+
+    The noise has mean zero and the asked variance; small counts may have less. Zero stays zero.
+    """
+    from discreet.protect import lookup
+
+    if not out.parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+    try:
+        barred = tuple(int(part) for part in forbid.split(",") if part.strip())
+    except ValueError:
+        raise ParameterError(
+            f"--forbid must be integers, separated by commas. Got {forbid}."
+        ) from None
+    if design is Design.NORMAL:
+        if barred or stay is not None:
+            raise ParameterError("--forbid and --stay are options of the design max-entropy.")
+        table = lookup.normal(variance, bound)
+    else:
+        table = lookup.max_entropy(bound, variance, barred, stay)
+    table.write_csv(out)
+    last = len(table.matrix) - 1
+    stays = f"{table.matrix[1, 1]:.0%} of ones and {table.matrix[last, last]:.0%} of large counts"
+    bias = max(abs(value) for value in table.bias.tolist())
+    typer.echo(
+        f"{out.name}: counts 0 to {last}, the last for all larger ones; changes within ±{bound}, "
+        f"mean {'0' if bias < 1e-9 else f'up to {bias:.2f} off 0'}, "
+        f"variance {table.variance[1]:.3g} for ones and {table.variance[last]:.3g} for large "
+        f"counts; {stays} stay as they are."
+    )

@@ -1,0 +1,181 @@
+"""`discreet protect`: protects any table of counts in a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.table.files import TableFile
+
+
+class Totals(StrEnum):
+    """What stands where the file has totals."""
+
+    SUMMED = "summed"
+    PROTECTED = "protected"
+
+
+def command(
+    table: Annotated[Path, typer.Argument(help="CSV file of counts, long or wide.")],
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="random-rounding, small-cell-adjustment, semi-controlled-rounding, "
+            "stochastic-perturbation, cell-key-perturbation, sampling or same-margins.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="name=value of the method, such as base=5. May be repeated."),
+    ] = None,
+    totals: Annotated[
+        Totals,
+        typer.Option(
+            help="Totals of the file: sums of the protected cells, or protected themselves."
+        ),
+    ] = Totals.SUMMED,
+    secret: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of at least 16 bytes. The same table then always gets the same answer."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable draws for studies; whoever guesses it undoes them."),
+    ] = None,
+    absent_zero: Annotated[
+        bool,
+        typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros."),
+    ] = False,
+) -> None:
+    """Protect any table of counts, and say what changed and what was kept.
+
+    Without --secret and --seed the draws are new each time: publish one of them only, for the
+    mean of many is the truth.
+    """
+    from discreet.protect.named import method as build
+    from discreet.table.files import read_table
+
+    if not out.parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+    if out.exists() and out.resolve() == table.resolve():
+        raise ParameterError("--out must be another file than the table.")
+    if secret is not None and seed is not None:
+        raise ParameterError("--secret and --seed cannot both be given.")
+    file = read_table(table, absent_zero)
+    options = _options(option or [], file)
+    protection: Any = build(method, options)
+    if totals is Totals.PROTECTED and not protection.cellwise:
+        raise ParameterError(
+            f"--totals protected is for methods that act cell by cell; {method} does not."
+        )
+    rng = _generator(file, method, options, secret, seed)
+    released = _apply(protection, file.counts, rng)
+    protected_totals = None
+    if totals is Totals.PROTECTED:
+        protected_totals = _apply(protection, file.totals_of(file.counts), rng)
+    file.write(out, released, protected_totals)
+    typer.echo(_sentence(out, file, released, protection, method, options, totals))
+
+
+def _options(given: list[str], file: TableFile) -> dict[str, str]:
+    """Return the options by name; an axis may be given by the name of its dimension."""
+    options = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(f"--option must have the form name=value. Got {text}.")
+        if name.strip() in options:
+            raise ParameterError(f"--option {name.strip()} must be given once.")
+        options[name.strip()] = value.strip()
+    variables = [dimension.variable for dimension in file.dimensions]
+    if options.get("axis") in variables:
+        options["axis"] = str(variables.index(options["axis"]))
+    return options
+
+
+def _generator(
+    file: TableFile, method: str, options: dict[str, str], secret: Path | None, seed: int | None
+) -> np.random.Generator:
+    """Return the source of chance: the secret and the table, the seed, or the system's own."""
+    from secrets import token_bytes
+
+    import numpy as np
+
+    from discreet.protect.keys import table_generator
+
+    if seed is not None:
+        if seed < 0:
+            raise ParameterError(f"--seed must not be negative. Got {seed}.")
+        return np.random.default_rng(seed)
+    try:
+        content = token_bytes(32) if secret is None else secret.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"--secret must be a readable file. {error}") from None
+    # Everything that makes the question, and the counts: another table must not share its luck.
+    question = repr((method, sorted(options.items()), file.dimensions, file.counts.tolist()))
+    return table_generator(content, question.encode())
+
+
+def _apply(
+    protection: Any, counts: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the protected counts; zeros stay, whatever the method could do with them."""
+    source = rng.random(counts.shape) if protection.cellwise else rng
+    if hasattr(protection, "transition") and protection.transition().row(0)[0].any():
+        return protection.apply(counts, source, structural=counts == 0)  # type: ignore[no-any-return]
+    return protection.apply(counts, source)  # type: ignore[no-any-return]
+
+
+def _sentence(
+    out: Path,
+    file: TableFile,
+    released: NDArray[np.int64],
+    protection: Any,
+    method: str,
+    options: dict[str, str],
+    totals: Totals,
+) -> str:
+    """Return one line: what changed, what was kept, what stands for totals."""
+    import numpy as np
+
+    change = np.abs(released - file.counts)
+    changed = int(np.count_nonzero(change))
+    parts = [f"{changed:,} of {released.size:,} cells changed"]
+    if changed:
+        parts[0] += f", by {change[change > 0].mean():.1f} on average and {change.max():,} at most"
+    parts.append(f"kept: {_kept(protection, file)}")
+    if file.has_totals:
+        how = "summed from the protected cells" if totals is Totals.SUMMED else "protected alone"
+        parts.append(f"totals {how}")
+        if file.additivity_gap():
+            parts.append("the totals of the file did not add up and were not used")
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(parts)}."
+
+
+def _kept(protection: Any, file: TableFile) -> str:
+    promise = protection.promise(len(file.dimensions))
+    kept = []
+    for axes in promise.margins:
+        names = " by ".join(file.dimensions[axis].variable for axis in axes)
+        what = f"totals by {names}" if axes else "the total"
+        kept.append(what if promise.within == 1 else f"{what} to less than {promise.within}")
+    if promise.unbiased:
+        kept.append("all totals on average")
+    if getattr(protection, "keeps_zeros", True):
+        kept.append("zeros")
+    return ", ".join(kept) or "nothing exactly"

@@ -1,0 +1,90 @@
+"""From cell keys to uniform numbers.
+
+The key of a cell is the sum of the keys of its records, modulo m. Sums add: the key of a union is
+the sum of the keys of its parts. With a look-up that grows with the key, the noise of two cells
+then explains a large part of the noise of their union. The keyed mix breaks this: a pseudo-random
+function of a secret and the key sum. Cells with the same contributors still get the same number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect import kernels
+
+LEAST_SECRET = 16
+"""Bytes: fewer could be tried one by one by whoever knows one record's cell."""
+
+
+@dataclass(frozen=True)
+class KeyMix:
+    """A pseudo-random function from cell keys to uniforms, known only with the secret.
+
+    `purpose` separates uses of one secret: two methods on one cell must not share their luck.
+
+    Notes
+    -----
+    SipHash-2-4 [Aumasson2012] of the key sum as one 8-byte word, under a 128-bit key that is
+    BLAKE2b [Saarinen2015] of the purpose under the secret; the upper 53 bits of the result over
+    2^53 are the uniform.
+    """
+
+    secret: bytes = field(repr=False)
+    purpose: str = "cell key"
+
+    def __post_init__(self) -> None:
+        _derive(self.secret, b"", 16)  # refuses a secret that is none
+
+    def uniforms(self, keys: ArrayLike) -> NDArray[np.float64]:
+        """Return a number in [0, 1) for each cell key, the same for the same key."""
+        words = _checked(keys)
+        halves = np.frombuffer(_derive(self.secret, self.purpose.encode(), 16), "<u8")
+        mixed = np.empty(words.size, np.uint64)
+        kernels.siphash(words.reshape(-1), halves[0], halves[1], mixed)
+        return np.ldexp((mixed >> np.uint64(11)).astype(np.float64), -53).reshape(words.shape)
+
+
+def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:
+    """Return key / modulus for each cell key: for offices whose keys are in use already.
+
+    Notes
+    -----
+    The R package cellKey takes the first interval whose upper bound is at least key / modulus;
+    here it is the first whose bound exceeds the uniform. The largest number below key / modulus
+    makes the two the same, whatever the bounds.
+    """
+    words = _checked(keys)
+    if words.size and int(words.max()) >= modulus:
+        raise ParameterError(f"keys must be below the modulus, {modulus}.")
+    return np.asarray(np.maximum(np.nextafter(words / modulus, -1.0), 0.0))
+
+
+def table_generator(secret: bytes, question: bytes) -> np.random.Generator:
+    """Return the source of chance of a table-wise method: the same question, the same answer.
+
+    `question` is all that makes the table, in a canonical form. The generator is Philox, keyed by
+    BLAKE2b of the question under the secret: another question has an independent stream.
+    """
+    key = np.frombuffer(_derive(secret, b"table\0" + question, 16), "<u8")
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def _derive(secret: bytes, purpose: bytes, size: int) -> bytes:
+    """Return a key for one purpose, from which neither the secret nor other keys follow."""
+    if not isinstance(secret, bytes) or len(secret) < LEAST_SECRET:
+        raise ParameterError(f"the secret must have at least {LEAST_SECRET} bytes.")
+    strong = blake2b(secret, digest_size=32).digest()
+    return blake2b(purpose, key=strong, digest_size=size).digest()
+
+
+def _checked(keys: ArrayLike) -> NDArray[Any]:
+    words = np.ascontiguousarray(keys)
+    if words.dtype.kind not in "iu" or (words.size and int(words.min()) < 0):
+        raise ParameterError(f"keys must be non-negative integers. Got the type {words.dtype}.")
+    return words.reshape(np.shape(keys))

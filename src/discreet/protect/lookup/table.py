@@ -1,0 +1,249 @@
+"""A look-up table: for each true count, intervals of a uniform number and the change of each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect import kernels
+from discreet.protect.base import (
+    Counts,
+    Transition,
+    check_room,
+    checked_counts,
+    checked_structural,
+    checked_uniforms,
+)
+
+DIGITS = 8
+"""Decimals of an interval bound in a file, as the R package ptable writes them."""
+
+HEADER = ("i", "j", "p", "v", "p_int_lb", "p_int_ub", "type")
+
+
+@dataclass(frozen=True, eq=False)
+class LookupTable:
+    """The changes of each true count, each with the upper bound of its interval in (0, 1].
+
+    Row i describes count i; counts beyond the last row reuse the last `period` rows in turn (1:
+    the last row serves all of them). In a row the bounds do not fall and reach exactly 1; padding
+    repeats the last interval. The order of the intervals is free: offices rearrange them so that
+    the noise of a cell does not grow with its key.
+    """
+
+    changes: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+    period: int = 1
+
+    def __post_init__(self) -> None:
+        if self.changes.ndim != 2 or self.changes.shape != self.bounds.shape:
+            raise ParameterError("changes and bounds must be two arrays of one shape.")
+        if not self.changes.size or not 1 <= self.period <= len(self.changes):
+            raise ParameterError(
+                f"period must be between 1 and the number of rows, {len(self.changes)}. "
+                f"Got {self.period}."
+            )
+        widths = np.diff(self.bounds, axis=1, prepend=0.0)
+        if not np.isfinite(self.bounds).all() or (widths < 0).any():
+            raise ParameterError("the interval bounds of a row must not fall.")
+        if (self.bounds[:, -1] != 1).any():
+            raise ParameterError("the last interval of every row must end at 1.")
+        counts = np.arange(len(self.changes))[:, None]
+        if ((counts + self.changes < 0) & (widths > 0)).any():
+            raise ParameterError("no released value may be negative.")
+        self.changes.setflags(write=False)
+        self.bounds.setflags(write=False)
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike, period: int = 1) -> LookupTable:
+        """Return the look-up whose row i holds the probabilities of released 0, 1, 2, …"""
+        dense = np.array(matrix, np.float64, ndmin=2)
+        if not np.isfinite(dense).all() or (dense < 0).any() or not np.allclose(dense.sum(1), 1):
+            raise ParameterError("every row of a matrix must be non-negative and sum to 1.")
+        rows = []
+        for i, row in enumerate(dense):
+            released = np.flatnonzero(row)
+            rows.append((released - i, np.cumsum(row[released]) / row.sum()))
+        return cls.from_rows(rows, period)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[tuple[ArrayLike, ArrayLike]], period: int = 1) -> LookupTable:
+        """Return the look-up with the changes and interval bounds of each count, from 0 on."""
+        width = max((np.size(changes) for changes, _ in rows), default=0)
+        table = np.zeros((len(rows), width), np.int64)
+        bounds = np.ones((len(rows), width))
+        for i, (changes, upper) in enumerate(rows):
+            values = np.asarray(changes, np.int64)
+            if not values.size:
+                raise ParameterError(f"row {i} of a look-up must have at least one interval.")
+            table[i, : len(values)] = values
+            table[i, len(values) :] = values[-1]
+            # Sums of probabilities may pass 1 in their last digit.
+            bounds[i, : len(values) - 1] = np.minimum(np.asarray(upper, np.float64)[:-1], 1)
+        return cls(table, bounds, period)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """Pr(released j | true i): a row for each described count, columns from 0 without gaps."""
+        return self.transition().matrix(len(self.changes) - 1)
+
+    @property
+    def bias(self) -> NDArray[np.float64]:
+        """The mean change of each described count."""
+        return self._mean(self.changes)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The variance of the change of each described count."""
+        return self._mean(self.changes**2) - self.bias**2
+
+    def _mean(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        widths = np.diff(self.bounds, axis=1, prepend=0.0)
+        return np.asarray((widths * values).sum(axis=1))
+
+    def transition(self) -> Transition:
+        """Return Pr(released j | true i)."""
+        return self._transition
+
+    @cached_property
+    def _transition(self) -> Transition:
+        widths = np.diff(self.bounds, axis=1, prepend=0.0)
+        lowest, highest = int(self.changes.min()), int(self.changes.max())
+        sums = np.zeros((len(self.changes), highest - lowest + 1))
+        for i, changes in enumerate(self.changes):
+            np.add.at(sums[i], changes - lowest, widths[i])
+        # A change that is impossible in a row stays out of it: it might lead below zero.
+        changes = np.where(sums > 0, np.arange(lowest, highest + 1), 0)
+        order = np.argsort(sums <= 0, axis=1, kind="stable")
+        return Transition(
+            np.take_along_axis(changes, order, axis=1),
+            np.take_along_axis(sums, order, axis=1),
+            self.period,
+        )
+
+    @cached_property
+    def moves_zeros(self) -> bool:
+        """Whether a true zero may be released as something else."""
+        return bool(self.changes[0][np.diff(self.bounds[0], prepend=0.0) > 0].any())
+
+    def draw(
+        self,
+        counts: Counts,
+        uniforms: NDArray[np.float64],
+        structural: NDArray[np.bool_] | None = None,
+    ) -> Counts:
+        """Return count + change of the interval that each uniform falls in.
+
+        `structural` marks the cells that nobody can be in; it must be given where zeros may
+        change, and those cells stay zero.
+        """
+        true = checked_counts(counts)
+        chances = checked_uniforms(uniforms, true.shape)
+        stuck = checked_structural(structural, true, self.moves_zeros)
+        check_room(true, int(self.changes.max()))
+        released: Counts = np.empty(true.shape, true.dtype)
+        kernels.look_up(
+            np.ascontiguousarray(true).reshape(-1),
+            np.ascontiguousarray(chances).reshape(-1),
+            self.changes,
+            self.bounds,
+            self.period,
+            released.reshape(-1),
+        )
+        if stuck is not None:
+            released[stuck] = 0
+        return released
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write the look-up in the layout of the R package ptable, bounds to 8 decimals."""
+        if self.period != 1:
+            raise ParameterError(
+                f"this look-up repeats every {self.period} rows, which ptable's layout cannot say: "
+                "there the last row serves all larger counts."
+            )
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            file.write(",".join(f'"{name}"' for name in HEADER) + "\n")
+            for i, (changes, bounds) in enumerate(zip(self.changes, self.bounds, strict=True)):
+                lower = 0.0
+                for change, bound in zip(changes.tolist(), bounds.tolist(), strict=True):
+                    upper = round(bound, DIGITS)
+                    if upper > lower:
+                        row = (i, i + change, _text(upper - lower), change)
+                        file.write(",".join(map(str, (*row, _text(lower), _text(upper)))))
+                        file.write(',"all"\n')
+                    lower = upper
+
+    @classmethod
+    def read_csv(cls, path: str | Path) -> LookupTable:
+        """Return the look-up in a file in the layout of the R package ptable.
+
+        Columns i (count), j (released) or v (change), and p_int_ub (upper bound of the interval
+        of the cell key); the rows of a count in the order of their intervals. Its transition
+        matrix (columns i, 0, 1, 2, …) is read as well.
+        """
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            lines = [line for line in csv.reader(file) if line]
+        if not lines:
+            raise ParameterError(f"{Path(path).name} is empty.")
+        header = [name.strip() for name in lines[0]]
+        try:
+            if "p_int_ub" in header:
+                return cls.from_rows(_intervals(header, lines[1:]))
+            if header[0] == "i" and all(name.isdigit() for name in header[1:]):
+                return cls.from_matrix(_dense(header, lines[1:]))
+        except (ValueError, IndexError) as error:
+            raise ParameterError(f"{Path(path).name} cannot be read: {error}") from error
+        raise ParameterError(
+            f"{Path(path).name} must have ptable's columns {', '.join(HEADER)}, "
+            f"or i and released values. Got {', '.join(header)}."
+        )
+
+
+def _text(number: float) -> str:
+    return f"{number:.{DIGITS}f}".rstrip("0").rstrip(".") or "0"
+
+
+def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int], list[float]]]:
+    """Return the changes and bounds of each count of a file with a row an interval."""
+    missing = {"i", "p_int_ub"} - set(header)
+    if missing or not {"j", "v"} & set(header):
+        raise ParameterError(f"ptable's columns are {', '.join(HEADER)}. Got {', '.join(header)}.")
+    column = {name: k for k, name in enumerate(header)}
+    rows: dict[int, list[tuple[float, int]]] = {}
+    for line in lines:
+        if "type" in column and line[column["type"]] != "all":
+            raise ParameterError(
+                "a look-up for counts has type 'all' throughout. "
+                f"Got '{line[column['type']]}': this file is for magnitudes."
+            )
+        count = int(line[column["i"]])
+        change = int(line[column["v"]]) if "v" in column else int(line[column["j"]]) - count
+        if "j" in column and int(line[column["j"]]) != count + change:
+            raise ParameterError(f"j must be i + v in every row. Got {', '.join(line)}.")
+        rows.setdefault(count, []).append((float(line[column["p_int_ub"]]), change))
+    if sorted(rows) != list(range(len(rows))):
+        raise ParameterError("the counts i must run from 0 without gaps.")
+    result = []
+    for count in range(len(rows)):
+        intervals = sorted(rows[count], key=lambda pair: pair[0])
+        if abs(intervals[-1][0] - 1) > 10.0**-DIGITS:
+            raise ParameterError(f"the last interval of count {count} must end at 1.")
+        result.append(([change for _, change in intervals], [bound for bound, _ in intervals]))
+    return result
+
+
+def _dense(header: list[str], lines: list[list[str]]) -> NDArray[np.float64]:
+    """Return the full matrix of a file with a column a released value, gaps filled with zeros."""
+    if [int(line[0]) for line in lines] != list(range(len(lines))):
+        raise ParameterError("the counts i must run from 0 without gaps.")
+    released = [int(name) for name in header[1:]]
+    dense = np.zeros((len(lines), max(released) + 1))
+    dense[:, released] = [[float(value) for value in line[1:]] for line in lines]
+    return dense

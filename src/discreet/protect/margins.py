@@ -1,0 +1,108 @@
+"""A draw from the tables with the same margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import InternalError, ParameterError
+from discreet.protect.base import Counts, Promise, checked_counts, narrowed, whole
+from discreet.solve import kernels
+
+MOST_RECORDS = 10**9
+"""The largest total that the hypergeometric draws of numpy take."""
+
+SLACK = 0.5
+"""Weight of a cell of −1 on the way from table to table, over the number of cells and the largest
+count: the walk then spends most of its steps in tables that count, and still passes the others."""
+
+CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class SameMargins:
+    """Replaces the table by a random one with the same margins.
+
+    `order` 1 keeps the totals of every single dimension, and the draw is exact: as if the records
+    were dealt out anew, each variable by itself. `order` = dimensions − 1 keeps every margin over
+    all but one dimension, by a random walk of `steps` tables a cell. Both have one target: a table
+    n has probability ∝ Π 1/n!. It publishes the true margins: only where the policy lists them.
+
+    Notes
+    -----
+    Two-way tables: sequential multivariate hypergeometric draws. Walk: Metropolis steps by moves
+    of ±1 on the 2^k corners of a cube [Diaconis1998]. Such moves alone do not connect all tables
+    of three and more dimensions; here a cell may be −1 on the way, and only tables without
+    negative cells count. That this connects them is verified by enumeration on small tables, not
+    proven in general.
+    """
+
+    cellwise: ClassVar[bool] = False
+    keeps_zeros: ClassVar[bool] = False
+    order: int = 1
+    steps: int = 100
+
+    def __post_init__(self) -> None:
+        whole("order", self.order, 1, 31)
+        whole("steps", self.steps, 1, 1_000_000)
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return a table with the same margins, in the shape and type of the counts."""
+        true = checked_counts(counts)
+        if true.ndim <= self.order or self.order not in (1, true.ndim - 1):
+            raise ParameterError(
+                "order must be 1 or the number of dimensions less 1, "
+                f"for a table of at least 2 dimensions. Got {self.order} for {true.ndim}."
+            )
+        if not true.size or not true.any():
+            return true.copy()
+        if self.order == 1:
+            return self._deal(true, rng)
+        return self._walk(true, rng)
+
+    def _deal(self, true: Counts, rng: np.random.Generator) -> Counts:
+        if int(true.sum(dtype=np.int64)) >= MOST_RECORDS:
+            raise ParameterError(f"the total must be below {MOST_RECORDS:,} for an exact draw.")
+        axes = range(true.ndim)
+        margins = [
+            true.sum(axis=tuple(a for a in axes if a != axis), dtype=np.int64) for axis in axes
+        ]
+        dealt = margins[0]
+        for margin in margins[1:]:
+            left = margin.copy()
+            rows = np.zeros((len(dealt), len(margin)), np.int64)
+            for i in np.flatnonzero(dealt):
+                rows[i] = rng.multivariate_hypergeometric(left, dealt[i], method="marginals")
+                left -= rows[i]
+            dealt = rows.reshape(-1)
+        return narrowed(np.asarray(dealt.reshape(true.shape), np.int64), true.dtype)
+
+    def _walk(self, true: Counts, rng: np.random.Generator) -> Counts:
+        cells = np.ascontiguousarray(true, np.int64).reshape(-1).copy()
+        if min(true.shape) < 2:
+            return true.copy()  # a single category leaves nothing to move
+        strides = np.array(
+            [int(np.prod(true.shape[axis + 1 :])) for axis in range(true.ndim)], np.int64
+        )
+        wanted = self.steps * true.size
+        slack = SLACK / (true.size * float(true.max()))
+        for _ in range(1000 + 1000 * wanted // CHUNK):
+            pairs = np.empty((min(CHUNK, 2 * wanted + 10), 2 * true.ndim), np.int64)
+            for axis, length in enumerate(true.shape):
+                first = rng.integers(0, length, len(pairs))
+                second = rng.integers(0, length - 1, len(pairs))
+                pairs[:, 2 * axis] = first
+                pairs[:, 2 * axis + 1] = second + (second >= first)
+            wanted -= kernels.walk_moves(
+                cells, strides, pairs, rng.random(len(pairs)), slack, wanted
+            )
+            if wanted == 0:
+                return narrowed(cells.reshape(true.shape), true.dtype)
+        raise InternalError("the walk through the tables met too few without negative cells.")
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: the margins exactly."""
+        return Promise(unbiased=False, margins=tuple(combinations(range(dimensions), self.order)))

@@ -1,0 +1,71 @@
+"""Sampling: the table of a random sample of the records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from discreet.errors import ParameterError
+from discreet.protect.base import Counts, Promise, checked_counts, checked_uniforms
+
+# Of a row's probability, what may be left out at either end of its description.
+NEGLIGIBLE = 1e-15
+
+
+@dataclass(frozen=True)
+class BinomialTransition:
+    """Pr(released j | true i) when every record stays with one probability: in closed form."""
+
+    fraction: float
+
+    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the released values of a true count that can matter, with probabilities."""
+        low, high = binom.ppf([NEGLIGIBLE, 1 - NEGLIGIBLE], count, self.fraction)
+        values = np.arange(max(int(low), 0), min(int(high), count) + 1)
+        if count < 64:
+            values = np.arange(count + 1)
+        probabilities = binom.pmf(values, count, self.fraction)
+        return values, probabilities / probabilities.sum()
+
+    def matrix(self, max_count: int) -> NDArray[np.float64]:
+        """Return P with a row for each true count 0…max_count and a column a released value."""
+        counts = np.arange(max_count + 1)
+        return np.asarray(binom.pmf(counts[None, :], counts[:, None], self.fraction))
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Counts the records of a sample that takes each record with the stated fraction.
+
+    The released figures are counts in the sample: multiply by 1 / fraction for the population.
+    From uniforms made of cell keys a cell has the same sample in every table that shows it, but
+    its sub-cells are sampled anew: they need not add up.
+    """
+
+    cellwise: ClassVar[bool] = True
+    fraction: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction < 1:
+            raise ParameterError(f"fraction must be above 0 and below 1. Got {self.fraction}.")
+
+    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
+        """Return the counts in the sample, in the shape and type of the counts."""
+        true = checked_counts(counts)
+        chances = checked_uniforms(uniforms, true.shape)
+        drawn = np.maximum(binom.ppf(chances, true.astype(np.int64), self.fraction), 0)
+        # At a probability that the uniform meets to the last digit ppf stays one below.
+        drawn += binom.cdf(drawn, true.astype(np.int64), self.fraction) <= chances
+        return np.asarray(np.minimum(drawn, true)).astype(true.dtype)
+
+    def transition(self) -> BinomialTransition:
+        """Return Pr(released j | true i): binomial."""
+        return BinomialTransition(self.fraction)
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: no total; each is the fraction of the truth on average."""
+        return Promise(unbiased=False)

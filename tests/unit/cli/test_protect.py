@@ -1,0 +1,163 @@
+"""`discreet protect`: layouts, repeatability, what it says and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ParameterError
+from discreet.protect.named import METHODS
+from discreet.table.files import read_table
+
+LONG = "sex,area,count\n" + "".join(
+    f"{sex},{area},{count}\n"
+    for (sex, area), count in zip(
+        [(sex, area) for sex in "fm" for area in "abcde"],
+        [1, 2, 0, 14, 7, 4, 4, 1, 1, 22],
+        strict=True,
+    )
+)
+WIDE = ",a,b,Total\nx,1,2,3\ny,0,5,5\nTotal,1,7,8\n"
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    (tmp_path / "long.csv").write_text(LONG)
+    return tmp_path / "long.csv"
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    (tmp_path / "wide.csv").write_text(WIDE)
+    return tmp_path / "wide.csv"
+
+
+def run(*words: object) -> str:
+    """Run the command and return what it says; a refusal comes through as it is raised."""
+    result = CliRunner().invoke(app, ["protect", *map(str, words)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_named_method_writes_the_layout_it_read(name: str, long: Path, wide: Path) -> None:
+    options = ["--option", "fraction=0.5"] if name == "sampling" else []
+    for table in (long, wide):
+        out = table.with_name("out.csv")
+        said = run(table, "-m", name, "-o", out, "--seed", 1, *options)
+        assert said.startswith(f"out.csv: {name}")
+        assert said.count("\n") == 1
+        before, after = read_table(table), read_table(out)
+        assert (after.header, after.dimensions, after.layout) == (
+            before.header,
+            before.dimensions,
+            before.layout,
+        )
+        assert after.additivity_gap() == 0  # totals are sums of what is released
+
+
+def test_it_says_what_changed_and_what_was_kept(long: Path) -> None:
+    out = long.with_name("out.csv")
+    words = ("-m", "semi-controlled-rounding", "--option", "axis=sex", "--option", "base=5")
+    said = run(long, *words, "-o", out, "--seed", 3)
+    before, after = read_table(long).counts, read_table(out).counts
+    changed = np.abs(before - after)
+    assert f"{np.count_nonzero(changed)} of 10 cells changed" in said
+    assert f"and {changed.max()} at most" in said
+    assert "totals by sex to less than 5" in said
+    assert (np.abs(before.sum(axis=1) - after.sum(axis=1)) < 5).all()
+
+
+def test_a_secret_gives_the_same_table_the_same_answer(long: Path) -> None:
+    secret = long.with_name("secret")
+    secret.write_bytes(b"0123456789abcdef")
+    words = (long, "-m", "cell-key-perturbation", "--secret", secret, "-o")
+    outs = [long.with_name(name) for name in ("1.csv", "2.csv")]
+    for out in outs:
+        run(*words, out)
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    secret.write_bytes(b"another secret of 16")
+    run(*words, outs[1])
+    assert outs[0].read_bytes() != outs[1].read_bytes()
+
+
+def test_without_a_secret_or_a_seed_draws_differ(long: Path) -> None:
+    # The chance that ten cells come out alike ten times is below 0.5^10 even for coins.
+    texts = set()
+    for number in range(10):
+        out = long.with_name(f"{number}.csv")
+        run(long, "-m", "cell-key-perturbation", "-o", out)
+        texts.add(out.read_text())
+    assert len(texts) > 1
+
+
+def test_totals_may_be_protected_themselves(wide: Path) -> None:
+    out = wide.with_name("out.csv")
+    said = run(wide, "-m", "random-rounding", "-o", out, "--totals", "protected", "--seed", 1)
+    assert "totals protected alone" in said
+    assert not (read_table(out).figures % 3).any()
+
+
+def test_totals_that_do_not_add_up_are_mentioned(wide: Path) -> None:
+    wide.write_text(WIDE.replace("7,8", "7,9"))
+    said = run(wide, "-m", "random-rounding", "-o", wide.with_name("out.csv"))
+    assert "did not add up" in said
+
+
+def test_a_matrix_and_a_look_up_from_files(long: Path) -> None:
+    matrix, out = long.with_name("matrix.csv"), long.with_name("out.csv")
+    matrix.write_text("0.5,0.5\n0.5,0.5\n")
+    run(
+        long,
+        "-m",
+        "stochastic-perturbation",
+        "--option",
+        f"matrix={matrix}",
+        "-o",
+        out,
+        "--seed",
+        1,
+    )
+    assert read_table(out).counts[0, 2] == 0  # a zero stays, though the matrix could move it
+    result = CliRunner().invoke(app, ["lookup", "-o", str(long.with_name("lookup.csv"))])
+    assert result.exit_code == 0
+    words = ("-m", "cell-key-perturbation", "--option", f"file={long.with_name('lookup.csv')}")
+    run(long, *words, "-o", out)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-m", "rounding"), "no method 'rounding'"),
+        (("-m", "random-rounding", "--option", "basis=3"), "did you mean 'base'"),
+        (("-m", "random-rounding", "--option", "base"), "the form name=value"),
+        (("-m", "random-rounding", "--option", "base=x"), "base must be an integer. Got x"),
+        (("-m", "random-rounding", "--option", "base=1"), "from 2 to 100. Got 1"),
+        (("-m", "random-rounding", *["--option", "base=3"] * 2), "must be given once"),
+        (("-m", "random-rounding", "--seed", "-1"), "must not be negative"),
+        (("-m", "random-rounding", "--secret", "x", "--seed", "1"), "cannot both be given"),
+        (("-m", "random-rounding", "--secret", "nowhere"), "must be a readable file"),
+        (("-m", "same-margins", "--totals", "protected"), "cell by cell; same-margins does not"),
+        (("-m", "sampling"), "sampling needs a fraction"),
+        (("-m", "cell-key-perturbation", "--option", "design=flat"), "no design 'flat'"),
+        (("-m", "stochastic-perturbation", "--option", "matrix=none.csv"), "'published' or"),
+        (("-m", "stochastic-perturbation", "--option", "exact=maybe"), "exact must be yes or no"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    words: tuple[str, ...], message: str, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(long.parent)
+    with pytest.raises(ParameterError, match=message):
+        run(long, *words, "-o", "out.csv")
+    assert not Path("out.csv").exists()
+
+
+def test_the_table_itself_is_not_overwritten(long: Path) -> None:
+    with pytest.raises(ParameterError, match="another file"):
+        run(long, "-m", "random-rounding", "-o", long)
+    assert long.read_text() == LONG

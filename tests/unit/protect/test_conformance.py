@@ -1,0 +1,169 @@
+"""Every method passes the suite, and the suite catches methods that break a promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import discreet.protect as protect
+from discreet.errors import ParameterError
+from discreet.protect import lookup
+from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod, Transition
+from discreet.protect.conformance import SHAPES, failures
+
+FLAT = tuple(shape for shape in SHAPES if len(shape) >= 1)
+TWO_WAY = tuple(shape for shape in SHAPES if len(shape) >= 2)
+
+METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
+    **{f"rounding {base}": (protect.RandomRounding(base), {}) for base in (2, 3, 5, 10, 100)},
+    **{f"small cells {base}": (protect.SmallCellAdjustment(base), {}) for base in (2, 3, 100)},
+    "semi-controlled table": (protect.SemiControlledRounding(3), {}),
+    "semi-controlled 100": (protect.SemiControlledRounding(100), {}),
+    "semi-controlled rows": (protect.SemiControlledRounding(5, axis=0), {"shapes": FLAT}),
+    "semi-controlled columns": (protect.SemiControlledRounding(2, axis=1), {"shapes": TWO_WAY}),
+    "semi-controlled, the paper's": (protect.SemiControlledRounding(3, form="paper"), {}),
+    "stochastic": (protect.StochasticPerturbation.published(), {}),
+    "stochastic, exact": (protect.StochasticPerturbation.published(exact=True), {}),
+    "stochastic, invariant": (
+        protect.StochasticPerturbation.published().invariant([90, 30, 20, 9, 8, 7, 6, 5]),
+        {},
+    ),
+    "a matrix that moves zeros": (protect.StochasticPerturbation([[0.5, 0.5], [0.5, 0.5]]), {}),
+    "the same, exact": (protect.StochasticPerturbation([[0.5, 0.5], [0.5, 0.5]], exact=True), {}),
+    "cell keys D5V3": (protect.CellKeyPerturbation(lookup.max_entropy(5, 3)), {}),
+    "cell keys without 1 and 2": (
+        protect.CellKeyPerturbation(lookup.max_entropy(5, 3, forbid=(1, 2))),
+        {},
+    ),
+    "cell keys, stay": (protect.CellKeyPerturbation(lookup.max_entropy(5, 3, stay=0.3)), {}),
+    "cell keys, normal": (protect.CellKeyPerturbation(lookup.normal()), {}),
+    "cell keys, rounding": (protect.CellKeyPerturbation(lookup.rounding(5)), {}),
+    "sampling": (protect.Sampling(0.1), {}),
+    # The exact draws of numpy end at totals of 10^9.
+    "same margins": (protect.SameMargins(), {"shapes": TWO_WAY, "largest": 10**8}),
+    "same two-way margins": (
+        protect.SameMargins(order=2, steps=20),
+        {"shapes": ((3, 4, 2), (4, 4, 4))},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_passes(name: str) -> None:
+    method, options = METHODS[name]
+    assert failures(method, **options) == []
+
+
+def test_every_public_method_is_in_the_suite() -> None:
+    public = {
+        value
+        for value in vars(protect).values()
+        if isinstance(value, type) and hasattr(value, "apply") and hasattr(value, "cellwise")
+    }
+    assert public == {type(method) for method, _ in METHODS.values()}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_fit_the_protocols(name: str) -> None:
+    method, _ = METHODS[name]
+    assert isinstance(method, CellwiseMethod if method.cellwise else TablewiseMethod)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Rounding to base 3 that breaks one promise at a time."""
+
+    fault: str
+    cellwise: ClassVar[bool] = True
+
+    def apply(self, counts: Any, uniforms: Any, structural: Any = None) -> Any:
+        sound = protect.RandomRounding(3)
+        if self.fault == "chances":
+            return sound.apply(counts, uniforms**2)
+        if self.fault == "neighbours" and counts.size > 1:
+            return sound.apply(counts, np.roll(uniforms.reshape(-1), 1).reshape(counts.shape))
+        released = sound.apply(counts, uniforms)
+        if self.fault == "type":
+            return released.astype(np.float64)
+        if self.fault == "shape":
+            return released.reshape(-1)
+        if self.fault == "negative":
+            return released.astype(np.int64) - 1
+        if self.fault == "in place":
+            counts[...] = released
+        if self.fault == "zeros":
+            return np.where(counts == 0, 3, released).astype(counts.dtype)
+        return released
+
+    def transition(self) -> Transition:
+        if self.fault == "bias":
+            return Transition.from_matrix([[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]], period=3)
+        return protect.RandomRounding(3).transition()
+
+    def promise(self, dimensions: int) -> Promise:
+        return Promise(unbiased=self.fault != "modest")
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("chances", "are not those of its transition"),
+        ("neighbours", "depends on its place"),
+        ("type", "change their type"),
+        ("shape", "change their shape"),
+        ("negative", "becomes negative"),
+        ("in place", "are altered"),
+        ("zeros", "a zero of shape"),
+        ("bias", "has a bias of"),
+        ("modest", "its transition is not"),
+    ],
+)
+def test_the_suite_catches(fault: str, sentence: str) -> None:
+    assert any(sentence in failure for failure in failures(Broken(fault)))
+
+
+def test_the_suite_catches_table_wise_faults() -> None:
+    @dataclass(frozen=True)
+    class Wrong:
+        cellwise: ClassVar[bool] = False
+
+        def apply(self, counts: Any, rng: np.random.Generator) -> Any:
+            # Independent rounding, which keeps no total; and never up for a lone 1.
+            keep = np.random.default_rng().random(counts.shape)
+            return protect.RandomRounding(3).apply(counts, keep * 0.6)
+
+        def promise(self, dimensions: int) -> Promise:
+            return Promise(unbiased=True, margins=((),), within=3)
+
+    found = " ".join(failures(Wrong()))
+    assert "with one seed differ" in found
+    assert "3 or more off" in found
+    assert "mean of many draws" in found
+
+
+def test_a_method_must_describe_itself() -> None:
+    assert failures(object()) == ["the method does not say whether it is cellwise."]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_bad_input_is_refused(name: str) -> None:
+    method, _ = METHODS[name]
+    source = np.full((2, 2, 2), 0.5) if method.cellwise else np.random.default_rng(1)
+    with pytest.raises(ParameterError, match="must not be negative"):
+        method.apply(np.full((2, 2, 2), -1), source)
+    with pytest.raises(ParameterError, match="must be integers"):
+        method.apply(np.full((2, 2, 2), 1.5), source)
+    if method.cellwise:
+        with pytest.raises(ParameterError, match="shape of the counts"):
+            method.apply(np.ones((2, 2, 3), int), source)
+        with pytest.raises(ParameterError, match="below 1"):
+            method.apply(np.ones((2, 2, 2), int), source + 0.5)
+
+
+def test_a_type_without_room_is_refused_rather_than_wrapped_around() -> None:
+    full = np.array([254], np.uint8)
+    with pytest.raises(ParameterError, match="wider type"):
+        protect.RandomRounding(3).apply(full, np.array([0.9]))

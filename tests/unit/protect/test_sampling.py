@@ -1,0 +1,34 @@
+"""Sampling: binomial counts, in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.protect import Sampling
+
+
+def test_the_chances_are_binomial() -> None:
+    # Two records, each kept with 1/4: 9/16, 6/16, 1/16.
+    np.testing.assert_allclose(Sampling(0.25).transition().matrix(2)[2], [9 / 16, 6 / 16, 1 / 16])
+    values, probabilities = Sampling(0.25).transition().row(2)
+    np.testing.assert_array_equal(values, [0, 1, 2])
+    np.testing.assert_allclose(probabilities, [9 / 16, 6 / 16, 1 / 16])
+
+
+def test_a_uniform_picks_the_count() -> None:
+    released = Sampling(0.25).apply(np.full(4, 2), np.array([0, 0.56, 0.57, 0.94]))
+    np.testing.assert_array_equal(released, [0, 0, 1, 2])
+
+
+def test_the_mean_is_the_fraction_of_the_truth() -> None:
+    uniforms = (np.arange(100_000) + 0.5) / 100_000
+    released = Sampling(0.1).apply(np.full(100_000, 300), uniforms)
+    assert released.mean() == pytest.approx(30, abs=1e-3)
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, float("nan")])
+def test_the_fraction_lies_between_0_and_1(fraction: float) -> None:
+    with pytest.raises(ParameterError, match="fraction must be above 0"):
+        Sampling(fraction)

@@ -1,0 +1,121 @@
+"""Stochastic perturbation: the printed matrix, the invariant version, exact draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.protect import StochasticPerturbation
+from discreet.protect.base import bias
+
+PUBLISHED = StochasticPerturbation.published()
+
+
+def test_the_printed_matrix() -> None:
+    # [Shlomo2015, table 3]: rows 1, 3, 8 and 10, and residues 1 and 5.
+    matrix = PUBLISHED.transition().matrix(15)
+    small = 1 / 60  # printed 0.0167
+    np.testing.assert_allclose(matrix[1, :6], [0, 0.5, 0.125, 0.125, 0.125, 0.125])
+    np.testing.assert_allclose(matrix[3, :8], [0, small, small, 0.9, *[small] * 4])
+    np.testing.assert_allclose(matrix[8, 5:12], [*[small] * 3, 0.9, *[small] * 3])
+    np.testing.assert_allclose(matrix[10, 7:14], [*[small] * 3, 0.9, *[small] * 3])
+    np.testing.assert_allclose(matrix[11, 8:15], [*[small] * 3, 0.9, *[small] * 3])
+    np.testing.assert_allclose(matrix[15, 9:16], [*[small] * 6, 0.9])
+    np.testing.assert_allclose(matrix.sum(axis=1), 1)
+
+
+def test_counts_above_10_go_by_their_residue_to_base_5() -> None:
+    transition = PUBLISHED.transition()
+    for count in (15, 20, 1005):
+        values, _ = transition.row(count)
+        np.testing.assert_array_equal(values - count, range(-6, 1))
+    for count in (11, 16, 1001):
+        values, _ = transition.row(count)
+        np.testing.assert_array_equal(values - count, range(-3, 4))
+
+
+def test_the_oddities_of_the_printed_matrix() -> None:
+    matrix = PUBLISHED.transition().matrix(15)
+    assert matrix[0, 0] == 1  # no zero is made into anything
+    assert not matrix[1:, 0].any()  # and none appears
+    # Class 5 only goes down: (1 + 2 + … + 6)/60 = 0.35 on average.
+    assert bias(PUBLISHED.transition())[15] == pytest.approx(-0.35)
+    # Not invariant: of the published hypercube's 4,028 ones and 2,112 twos (and 2,964 cells of
+    # 3 to 5, here 988 of each) 4,028/2 + 2,112/8 + (988 + 988)/60 = 2,311 are released as 1.
+    t = np.zeros(16)
+    t[1:6] = 4028, 2112, 988, 988, 988
+    assert (t @ matrix)[1] == pytest.approx(2311, abs=1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 1000), min_size=2, max_size=40))
+def test_the_invariant_version_keeps_the_frequencies(frequencies: list[int]) -> None:
+    t = np.array(frequencies, float)
+    method = PUBLISHED.invariant(t)
+    matrix = method.transition().matrix(len(t) - 1)
+    assert matrix.shape[1] <= len(t)  # nothing leaves 0 … L
+    released = np.zeros(len(t))
+    released[: matrix.shape[1]] = t @ matrix
+    np.testing.assert_allclose(released, t, atol=1e-9 * max(1, t.sum()))
+    values, _ = method.transition().row(len(t) + 10)
+    np.testing.assert_array_equal(values, [len(t) + 10])
+
+
+def test_exact_draws_have_the_expected_numbers() -> None:
+    # 80 ones: 40 stay, 10 become each of 2 to 5. 120 eights: 108 stay, 2 move to each of 5 to 11.
+    counts = np.array([1] * 80 + [8] * 120 + [0] * 50)
+    method = StochasticPerturbation.published(exact=True)
+    for seed in range(10):
+        released = method.apply(counts, np.random.default_rng(seed))
+        assert np.bincount(released[:80], minlength=6).tolist() == [0, 40, 10, 10, 10, 10]
+        expected = [2, 2, 2, 108, 2, 2, 2]
+        assert np.bincount(released[80:200], minlength=12)[5:].tolist() == expected
+        assert not released[200:].any()
+
+
+def test_exact_draws_are_within_one_of_expectation_and_without_bias() -> None:
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 9, 100)
+    method = StochasticPerturbation.published(exact=True)
+    matrix = PUBLISHED.transition().matrix(11)
+    expected = np.bincount(counts, minlength=12) @ matrix[:, : matrix.shape[1]]
+    draws = 400
+    mean = np.zeros(100)
+    for seed in range(draws):
+        released = method.apply(counts, np.random.default_rng(seed))
+        got = np.bincount(released, minlength=len(expected))
+        assert (np.abs(got - expected) < 1).all()
+        mean += released / draws
+    changes = matrix @ np.arange(matrix.shape[1])
+    spread = np.sqrt(matrix @ np.arange(matrix.shape[1]) ** 2 - changes**2)
+    error = 5 * np.maximum(spread[counts], 0.01) / np.sqrt(draws)
+    assert (np.abs(mean - changes[counts]) <= error).all()
+
+
+def test_each_kind_of_draw_takes_its_source() -> None:
+    counts = np.ones(3, int)
+    with pytest.raises(ParameterError, match="exact=False take uniforms"):
+        PUBLISHED.apply(counts, np.random.default_rng(1))
+    with pytest.raises(ParameterError, match="exact=True take a generator"):
+        StochasticPerturbation.published(exact=True).apply(counts, np.zeros(3))
+
+
+def test_bad_matrices_are_refused() -> None:
+    with pytest.raises(ParameterError, match="sum to 1"):
+        StochasticPerturbation([[0.5, 0.4]])
+    with pytest.raises(ParameterError, match="two dimensions"):
+        StochasticPerturbation([1.0])
+    with pytest.raises(ParameterError, match="period must be an integer from 1 to 2"):
+        StochasticPerturbation(np.eye(2), period=3)
+    with pytest.raises(ParameterError, match="frequencies must be"):
+        PUBLISHED.invariant([1])
+
+
+def test_the_matrix_cannot_be_changed_afterwards() -> None:
+    given = np.eye(2)
+    method = StochasticPerturbation(given)
+    given[0] = 0
+    np.testing.assert_array_equal(np.asarray(method.matrix), np.eye(2))
