@@ -7,42 +7,59 @@ import os
 import shutil
 from itertools import product
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.table import CountTable
+from discreet.table import CountTable, Dimension
 
 MOST_ROWS = 60
 """Lines of a table on the terminal; beyond it a file is the better place."""
 
 
 def text(table: CountTable, title: str, width: int | None = None) -> str:
-    """Return the table laid out for reading: the last dimension across if it fits."""
+    """Return the table laid out for reading: a dimension across if one fits, the last first."""
     width = width or shutil.get_terminal_size((80, 24)).columns
     if table.size > 100_000:
         return f"{title}\n{table.size:,} cells: too many to show. Write them to a file: --out"
     dense = table.dense()
-    across = len(dense.dimensions) > 1
-    lines = _lines(dense, across)
-    if across and max(map(len, lines)) > width:
-        lines = _lines(dense, across=False)
-    head = " by ".join(dimension.label for dimension in dense.dimensions)
+    counts = np.asarray(dense.counts)
+    dimensions = list(dense.dimensions)
+    lines = _lines(dimensions, counts, across=False)
+    for d in range(len(dimensions) - 1, -1, -1):
+        if len(dimensions) == 1:
+            break
+        turned = [*dimensions[:d], *dimensions[d + 1 :], dimensions[d]]
+        laid = _lines(turned, np.moveaxis(counts, d, -1), across=True)
+        if max(map(len, laid)) <= width:
+            lines = laid
+            break
+    head = " by ".join(dimension.label for dimension in dimensions)
     more = len(lines) - MOST_ROWS
     if more > 0:
         lines = [*lines[:MOST_ROWS], f"… and {more:,} lines more. All of them: --out FILE.csv"]
     return "\n".join([title, head, "", *(line[:width] for line in lines)])
 
 
-def _lines(table: CountTable, across: bool) -> list[str]:
-    stub = table.dimensions[:-1] if across else table.dimensions
-    heads = list(table.dimensions[-1].labels) if across else ["count"]
-    values = np.asarray(table.counts).reshape(-1, len(heads))
+def _lines(dimensions: list[Dimension], counts: NDArray[Any], across: bool) -> list[str]:
+    stub = dimensions[:-1] if across else dimensions
+    heads = list(dimensions[-1].labels) if across else ["count"]
+    values = counts.reshape(-1, len(heads))
     rows = [
         [*labels, *(f"{value:,}" for value in line)]
         for labels, line in zip(product(*(d.labels for d in stub)), values.tolist(), strict=True)
     ]
-    top = [*(dimension.label for dimension in stub), *heads]
-    widths = [max(len(row[i]) for row in [top, *rows]) for i in range(len(top))]
+    # Long heads are broken between words and stand on the line below.
+    top = [[dimension.label] for dimension in stub]
+    for i, label in enumerate(heads):
+        figures = max((len(row[len(stub) + i]) for row in rows), default=0)
+        widest = max(figures, *(len(word) for word in label.split() or [""]))
+        top.append(wrap(label, max(1, widest)) or [""])
+    height = max(map(len, top))
+    head_rows = [[([""] * (height - len(t)) + t)[y] for t in top] for y in range(height)]
+    widths = [max(len(row[i]) for row in [*head_rows, *rows]) for i in range(len(top))]
 
     def line(cells: list[str]) -> str:
         aligned = [
@@ -51,7 +68,7 @@ def _lines(table: CountTable, across: bool) -> list[str]:
         ]
         return "  ".join(aligned).rstrip()
 
-    lines = [line(top), "─" * len(line(top))]
+    lines = [*map(line, head_rows), "─" * (sum(widths) + 2 * (len(widths) - 1))]
     before: list[str] = []
     for row in rows:
         # A label is printed where it changes, as in a printed table.
