@@ -45,6 +45,13 @@ docs: $(VENV)/.ready ## the documents as a site in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
+bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
+	@for name in measures methods tabulate; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+
+pictures: $(VENV)/.ready ## draw the pictures of the documents anew
+	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done
+
 lock: ## write the pinned lock files anew (needs uv)
 	@mkdir -p lock
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -27,7 +27,7 @@ from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.store import FORMAT, Store, Version, checksum, sync_folder
 from discreet.tabulate import ScanEngine, ViewEngine
-from discreet.tabulate.views import BUDGET, choose
+from discreet.tabulate.views import BUDGET, BUILT, choose
 
 Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and how much there is (None: not known)."""
@@ -50,7 +50,7 @@ def build(
     progress: Progress | None = None,
     new_secret: bool = False,
     keep: int = 2,
-    views: int = BUDGET,
+    views: int = BUILT,
 ) -> Built:
     """Build a data set into a store and make it the current version.
 
@@ -281,7 +281,7 @@ def _build_views(path: Path, budget: int, tell: Progress) -> None:
     tell("compiling", 0, None)
     version = Version.open(path)
     scan = ScanEngine(version)
-    engine = ViewEngine(version, scan, version.views, budget)
+    engine = ViewEngine(version, scan, version.views, max(budget, BUDGET))
     chosen = choose(version.schema, budget)
     for i, key in enumerate(chosen):
         tell("views", i, len(chosen))

@@ -27,7 +27,7 @@ def command(
         typer.Option(
             metavar="MIB", help="Space for marginal tables that save scans.", min=0, max=2**20
         ),
-    ] = 64,
+    ] = 16,
 ) -> None:
     """Build a data set into a store.
 

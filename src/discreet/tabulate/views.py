@@ -30,13 +30,18 @@ from discreet.table import CountTable
 from discreet.tabulate.engine import Engine, smaller
 
 BUDGET = 64 * 2**20
-"""Bytes of views that are kept, those built with the store included."""
+"""Bytes of views that a reader keeps, those built with the store included."""
+
+BUILT = 16 * 2**20
+"""Bytes of views built with a store: of a census with 17 variables all pairs and 98% of triples."""
 
 MOST_CELLS = 2**18
 """Cells of a view (2 MiB): adding up more than that takes longer than a millisecond."""
 
 WIDEST = 4
 """Variables of a view that is built with the store."""
+
+_SCAN = 2**18  # what the scan that builds a view is worth in bytes, when views are chosen
 
 Key = tuple[str, ...]
 """The levels of a view, in the order of the schema."""
@@ -122,6 +127,9 @@ class ViewEngine:
         self._lock = Lock()
         self._building: dict[Key, Lock] = {}
         self._views: OrderedDict[Key, View] = OrderedDict()
+        names = [level.id for v in version.schema.variables for level in v.levels]
+        self._bit = {name: 1 << i for i, name in enumerate(names)}
+        self._masks: dict[Key, int] = {}
         for key, path in _files(folder, version.schema):
             self._keep(key, _mapped(path, key, version.schema))
 
@@ -165,9 +173,9 @@ class ViewEngine:
 
     def _find(self, key: Key) -> View | None:
         """Return the smallest view that has every level of the key."""
-        wanted = set(key)
+        wanted = self._mask(key)
         with self._lock:
-            covering = [k for k in self._views if wanted <= set(k)]
+            covering = [k for k, mask in self._masks.items() if wanted & mask == wanted]
             if not covering:
                 return None
             best = min(covering, key=lambda k: self._views[k].packed.size)
@@ -178,10 +186,15 @@ class ViewEngine:
         with self._lock:
             self._views[key] = view
             self._views.move_to_end(key)
+            self._masks[key] = self._mask(key)
             while len(self._views) > 1 and self._bytes() > self.budget:
                 gone, _ = self._views.popitem(last=False)
+                del self._masks[gone]
                 if self.folder is not None:
                     (self.folder / _name(gone)).unlink(missing_ok=True)
+
+    def _mask(self, key: Key) -> int:
+        return sum(self._bit[name] for name in key)
 
     def _bytes(self) -> int:
         return sum(view.packed.nbytes for view in self._views.values())
@@ -204,11 +217,11 @@ def needed(question: Question) -> Key | None:
 
 
 def choose(schema: Schema, budget: int) -> list[Key]:
-    """Return the views to build with a store: those that cover most for their bytes.
+    """Return the views to build with a store: those that cover most for what they cost.
 
-    Greedy over all views of up to four levels: what a view covers are the sets of two to four of
-    its levels that no chosen view has, smaller sets counting more because more questions are
-    among them.
+    Greedy over all views of up to four levels: what a view covers are the sets of its levels that
+    no chosen view has, smaller sets counting more because more questions are among them. The cost
+    is its bytes and, in bytes, the scan that builds it: few wide views beat many narrow ones.
     """
     levels = [level for v in schema.variables for level in _viewed(v)]
     variable = {level.id: v.id for v in schema.variables for level in v.levels}
@@ -226,7 +239,7 @@ def choose(schema: Schema, budget: int) -> list[Key]:
         promised, cells, chosen = heapq.heappop(candidates)
         sets = [s for w in range(1, len(chosen) + 1) for s in combinations(chosen, w)]
         new = [s for s in sets if s not in covered]
-        worth = -sum(4.0 ** (WIDEST - len(s)) for s in new) / cells
+        worth = -sum(4.0 ** (WIDEST - len(s)) for s in new) / (8 * cells + _SCAN)
         if not new:
             continue
         if worth > promised:  # worth less than when it was last looked at
@@ -237,7 +250,7 @@ def choose(schema: Schema, budget: int) -> list[Key]:
         size += 8 * cells
         covered.update(new)
         views.append(tuple(levels[i].id for i in chosen))
-    return views
+    return [view for view in views if not any(set(view) < set(other) for other in views)]
 
 
 def _viewed(variable: Variable) -> list[Level]:

@@ -1,0 +1,417 @@
+"""Tabulation beside DuckDB's native table and Polars in memory, on the same rows in one run.
+
+    python benchmarks/tabulate.py [--persons 60000000] [--folder var/bench]
+
+Everything is a ratio within one run, of CPU seconds first: the machine may be shared. The probe
+reads the bytes a question needs once and writes the bytes of its result, and does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import psutil
+import pyarrow as pa
+from numba import njit
+from report import table, write_section
+
+from discreet.population import Store, Version
+from discreet.population.schema import GEOGRAPHY
+from discreet.query import Query, Question
+from discreet.tabulate import ScanEngine, ViewEngine
+from discreet.tabulate.views import BUILT, WIDEST, choose
+
+THREADS = len(os.sched_getaffinity(0))
+VARIABLES = (
+    "sex", "age", "marital_status", "activity", "occupation", "education", "citizenship",
+    "country_of_birth", "religion", "ethnic_group", "health", "tenure",
+)  # fmt: skip
+QUESTIONS = (
+    ("1-way", "sex", None),
+    ("1-way", "age", None),
+    ("2-way", "sex,age", None),
+    ("3-way", "sex,age,occupation", None),
+    ("3-way", "age,country_of_birth,ethnic_group", None),
+    ("4-way", "sex,marital_status,activity,occupation", None),
+    ("4-way", "sex,age,occupation,education", None),
+    ("filtered", "sex,age", "activity=1"),
+    ("filtered", "occupation,education", "sex=2,health=1|2"),
+    ("recoded", "sex,age_band,occupation", None),
+    ("recoded and filtered", "age_band,religion", "ethnic_group=3|4|5"),
+    ("local authorities", "la,sex,age_band", None),
+    ("output areas", "oa,sex,age", None),
+)
+TARGETS = {"output areas": 1 / 30}
+SECONDS = 1.5  # spent on each question by each program, at the least three runs
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Median CPU and wall seconds of one run."""
+
+    cpu: float
+    wall: float
+
+
+def measured(work: Callable[[], Any], least: int = 3) -> Cost:
+    """Return the median cost after one run that does not count."""
+    work()
+    cpu, wall = [], []
+    end = time.perf_counter() + SECONDS
+    while len(cpu) < least or (time.perf_counter() < end and len(cpu) < 50):
+        before = time.process_time(), time.perf_counter()
+        work()
+        cpu.append(time.process_time() - before[0])
+        wall.append(time.perf_counter() - before[1])
+    return Cost(statistics.median(cpu), statistics.median(wall))
+
+
+@njit(nogil=True)
+def _read(words: Any) -> Any:
+    total = np.uint64(0)
+    for i in range(len(words)):
+        total += words[i]
+    return total
+
+
+def probe(version: Version, question: Question, pool: ThreadPoolExecutor) -> Callable[[], None]:
+    """Return work that reads the columns and keys of a question and writes a result, no more."""
+    named = {axis.variable.id for axis in question.axes}
+    named |= {f.variable.id for f in question.filters}
+    columns = [version.column(v) for v in version.schema.columns if v.id in named]
+    words = [
+        part.view(np.uint64)
+        for column in (*columns, version.keys)
+        for part in np.array_split(column[: len(column) // 64 * 64].reshape(-1, 64), THREADS)
+    ]
+    flat = [part.reshape(-1) for part in words]
+
+    def work() -> None:
+        np.zeros(question.cells, np.uint64).fill(1)
+        list(pool.map(_read, flat))
+
+    return work
+
+
+def duck(version: Version) -> duckdb.DuckDBPyConnection:
+    """Return the same rows as a native table in memory: one byte a code, rows in the same order."""
+    connection = duckdb.connect(config={"threads": THREADS})
+    connection.register("source", pa.table(_columns(version)))
+    connection.execute("CREATE TABLE people AS SELECT * FROM source")
+    connection.unregister("source")
+    return connection
+
+
+def _columns(version: Version) -> dict[str, Any]:
+    columns = {v.id: version.column(v) for v in version.schema.columns if v.id in VARIABLES}
+    assert version.areas is not None
+    areas = np.arange(len(version.areas) - 1, dtype=np.uint32)
+    return {**columns, "oa": np.repeat(areas, np.diff(version.areas)), "key": version.keys}
+
+
+def _recodes(version: Version, question: Question) -> dict[str, tuple[str, Any]]:
+    """The axes that are not at their finest level: variable, and the group of each code."""
+    return {
+        axis.level.id: (_column(axis.variable.id), axis.level.of)
+        for axis in question.axes
+        if axis.level is not axis.variable.finest
+    }
+
+
+def _column(variable: str) -> str:
+    return "oa" if variable == GEOGRAPHY else variable
+
+
+def in_duckdb(
+    connection: duckdb.DuckDBPyConnection, version: Version, question: Question
+) -> Callable[[], Any]:
+    """Return the question to DuckDB: groups looked up after counting, as a tuner would write it."""
+    recodes = _recodes(version, question)
+    finest = [_column(axis.variable.id) for axis in question.axes]
+    where = " AND ".join(
+        f"{_column(f.variable.id)} IN ({', '.join(map(str, np.flatnonzero(f.allowed)))})"
+        for f in question.filters
+    )
+    inner = (
+        f"SELECT {', '.join(finest)}, count(*) AS n, sum(key) AS k FROM people "
+        f"{f'WHERE {where}' if where else ''} GROUP BY {', '.join(finest)}"
+    )
+    if not recodes:
+        return lambda: connection.sql(inner).to_arrow_table()
+    joins, names = [], []
+    for axis in question.axes:
+        column = _column(axis.variable.id)
+        if axis.level.id in recodes:
+            groups = f"groups_{axis.level.id}"
+            codes = np.arange(len(axis.level.of), dtype=np.uint32)
+            connection.register(groups, pa.table({"code": codes, "to": axis.level.of}))
+            joins.append(f"JOIN {groups} ON {groups}.code = t.{column}")
+            names.append(f"{groups}.to")
+        else:
+            names.append(f"t.{column}")
+    query = (
+        f"SELECT {', '.join(names)}, sum(n), sum(k) FROM ({inner}) AS t {' '.join(joins)} "
+        f"GROUP BY {', '.join(names)}"
+    )
+    return lambda: connection.sql(query).to_arrow_table()
+
+
+def in_polars(frame: pl.DataFrame, version: Version, question: Question) -> Callable[[], Any]:
+    """Return the question to Polars."""
+    recodes = _recodes(version, question)
+    lazy = frame.lazy()
+    for f in question.filters:
+        codes = np.flatnonzero(f.allowed).tolist()
+        lazy = lazy.filter(pl.col(_column(f.variable.id)).is_in(codes))
+    counted = lazy.group_by([_column(axis.variable.id) for axis in question.axes]).agg(
+        pl.len().alias("n"), pl.col("key").cast(pl.UInt64).sum().alias("k")
+    )
+    for name, (column, of) in recodes.items():
+        codes = pl.DataFrame(
+            {"code": np.arange(len(of), dtype=frame[column].to_numpy().dtype), name: of}
+        )
+        counted = counted.join(codes.lazy(), left_on=column, right_on="code")
+    if recodes:
+        by = [a.level.id if a.level.id in recodes else a.variable.id for a in question.axes]
+        counted = counted.group_by(by).agg(pl.col("n").sum(), pl.col("k").sum())
+    return counted.collect
+
+
+def checked(version: Version, connection: Any, question: Question, ours: Any) -> None:
+    """The programs must count the same people before they are compared."""
+    found = in_duckdb(connection, version, question)()
+    assert sum(found.column(found.num_columns - 2).to_pylist()) == int(ours.counts.sum())
+    assert found.num_rows == int(np.count_nonzero(ours.counts))
+
+
+def prepare(persons: int, folder: Path) -> tuple[Store, dict[str, float]]:
+    """Draw and build the census, each in a process of its own, and say what it cost."""
+    place = folder / str(persons)
+    facts_file = place / "facts.json"
+    if not facts_file.exists():
+        facts = {}
+        program = [sys.executable, "-m", "discreet"]
+        commands = {
+            "synth": [*program, "synth", "--persons", str(persons), "--out", str(place / "census")],
+            "build": [*program, "build", str(place / "census/dataset.toml"), "--out",
+                      str(place / "store")],
+        }  # fmt: skip
+        for name, command in commands.items():
+            print(name, "…", flush=True)
+            facts |= {f"{name}_{k}": v for k, v in _watched(command).items()}
+        facts_file.write_text(json.dumps(facts))
+    return Store(place / "store"), json.loads(facts_file.read_text())
+
+
+def _watched(command: list[str]) -> dict[str, float]:
+    """Run a command; return its seconds and the peak of its anonymous memory."""
+    before = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        process, peak, cpu = psutil.Process(child.pid), 0, 0.0
+        while child.poll() is None:
+            try:
+                everyone = [process, *process.children(recursive=True)]
+                peak = max(peak, sum(_anonymous(p.pid) for p in everyone))
+                times = [p.cpu_times() for p in everyone]
+                cpu = max(cpu, sum(t.user + t.system for t in times))
+            except psutil.NoSuchProcess:
+                pass
+            time.sleep(0.05)
+        assert child.returncode == 0, command
+    return {"wall": time.perf_counter() - before, "cpu": cpu, "anonymous": peak}
+
+
+def _anonymous(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+
+def start_up(store: Store) -> dict[str, float]:
+    """Seconds from a new process to the first answer, with and without compiled kernels at hand."""
+    script = (
+        "import time, sys; t = time.perf_counter()\n"
+        "import discreet as dc\n"
+        f"p = dc.open({str(store.path)!r})\n"
+        "a = time.perf_counter(); p.tabulate(dc.Query.parse('sex,age,health,tenure'))\n"
+        "b = time.perf_counter(); print(a - t, b - a)"
+    )
+    found = {}
+    for name, extra in {
+        "warm": {},
+        "no compiled kernels": {"NUMBA_CACHE_DIR": "/nonexistent"},
+    }.items():
+        environment = {**os.environ, **extra}
+        if extra:
+            scratch = store.path.parent / "no-cache"
+            scratch.mkdir(exist_ok=True)
+            environment["NUMBA_CACHE_DIR"] = str(scratch / str(time.time_ns()))
+        out = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.split()
+        found[f"{name}: open"], found[f"{name}: first question"] = map(float, out)
+    return found
+
+
+def concurrent(engine: ScanEngine, questions: list[Question]) -> tuple[Cost, Cost]:
+    """The cost of eight questions one after another, and of the same eight at once."""
+    eight = (questions * 8)[:8]
+    with ThreadPoolExecutor(8) as pool:
+        row = measured(lambda: [engine.tabulate(q) for q in eight])
+        together = measured(lambda: list(pool.map(engine.tabulate, eight)))
+    return row, together
+
+
+def covered(engine: ViewEngine, questions: list[Query], version: Version) -> Cost:
+    """The cost of a question that a view covers, from its text to its table."""
+
+    def ask() -> None:
+        for query in questions:
+            engine.tabulate(Question.of(query, version.schema))
+
+    cost = measured(ask)
+    return Cost(cost.cpu / len(questions), cost.wall / len(questions))
+
+
+def _views(version: Version) -> str:
+    """Return what views there could be, and what those built with the store cover."""
+    schema = version.schema
+    levels = [v.finest.id for v in schema.columns]
+    assert schema.geography is not None
+    coarse = [level.id for level in schema.geography.levels if len(level) <= 255]
+    sets = [
+        set(chosen)
+        for width in range(1, WIDEST + 1)
+        for chosen in combinations(levels + coarse, width)
+        if len(set(chosen) & set(coarse)) < 2
+    ]
+    size = {name: len(schema.find(name)[1]) for name in levels + coarse}
+    widest = [s for s in sets if len(s) == WIDEST]
+    every = sum(8 * prod(size[name] for name in s) for s in widest)
+    chosen = [set(view) for view in choose(schema, BUILT)]
+    held = sum(8 * prod(size[name] for name in s) for s in chosen)
+    shares = [
+        f"{sum(any(s <= view for view in chosen) for s in of) / len(of):.0%} of sets of {width}"
+        for width in range(2, WIDEST + 1)
+        if (of := [s for s in sets if len(s) == width])
+    ]
+    return (
+        f"- Views over {len(levels)} variables and {', '.join(coarse)}: all {len(widest):,} of "
+        f"{WIDEST} levels would take {every / 2**20:,.0f} MiB. The {len(chosen)} built with the "
+        f"store take {held / 2**20:.0f} MiB and cover {', '.join(shares)}; others are built when "
+        "first asked for."
+    )
+
+
+def machine() -> str:
+    """Return what ran this, without its name."""
+    model = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+         if line.startswith("model name")), platform.machine(),
+    )  # fmt: skip
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{THREADS} processors ({model}), {memory:.0f} GiB, Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--persons", type=int, default=60_000_000)
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "var" / "bench")
+    options = parser.parse_args()
+    store, facts = prepare(options.persons, options.folder)
+    version = store.open()
+    engine = ScanEngine(version)
+    questions = [
+        (name, Question.of(Query.parse(by, where), version.schema)) for name, by, where in QUESTIONS
+    ]
+    for column in (*version.codes8, version.keys):
+        _read(column[: len(column) // 64 * 64].view(np.uint64))  # into memory
+    ours, probes = {}, {}
+    with ThreadPoolExecutor(THREADS) as pool:
+        for name, question in questions:
+            ours[question] = measured(lambda q=question: engine.tabulate(q))
+            probes[question] = measured(probe(version, question, pool))
+            print(name, question.canonical, ours[question], probes[question], flush=True)
+    row, together = concurrent(engine, [q for n, q in questions if n in {"2-way", "3-way"}])
+    views = ViewEngine(version, engine, version.views)
+    small = [q for q in views.keys if len(q) == WIDEST][:20]
+    asked = [Query.parse(list(key[: 2 + i % 3])) for i, key in enumerate(small)]
+    hit = covered(views, asked, version)
+
+    theirs: dict[str, dict[Question, Cost]] = {"DuckDB": {}, "Polars": {}}
+    connection = duck(version)
+    for name, question in questions:
+        checked(version, connection, question, engine.tabulate(question).sparse())
+        theirs["DuckDB"][question] = measured(in_duckdb(connection, version, question))
+        print("duckdb", name, theirs["DuckDB"][question], flush=True)
+    connection.close()
+    frame = pl.DataFrame(_columns(version))
+    for name, question in questions:
+        theirs["Polars"][question] = measured(in_polars(frame, version, question))
+        print("polars", name, theirs["Polars"][question], flush=True)
+    del frame
+
+    lines = []
+    for name, question in questions:
+        cost, base = ours[question], probes[question]
+        duckdb_, polars = theirs["DuckDB"][question], theirs["Polars"][question]
+        lines.append([
+            name, f"`{question.canonical.removeprefix('by=')}`", f"{question.cells:,}",
+            f"{1e3 * cost.cpu:.0f}", f"{1e3 * cost.wall:.0f}",
+            f"1/{duckdb_.cpu / cost.cpu:.1f}", f"1/{duckdb_.wall / cost.wall:.1f}",
+            f"1/{polars.cpu / cost.cpu:.1f}", f"{cost.cpu / base.cpu:.1f}",
+        ])  # fmt: skip
+    heads = ["question", "", "cells", "CPU ms", "wall ms", "of DuckDB's CPU", "of DuckDB's wall",
+             "of Polars' CPU", "times the probe's CPU"]  # fmt: skip
+    people = options.persons
+    text = [
+        f"## Tabulation, {people / 1e6:g} million people\n",
+        f"{datetime.now(UTC):%Y-%m-%d}, {machine()}. Counts and key sums, {len(VARIABLES)} "
+        "variables and the geography, one byte a code. Targets: at most 1/8 of DuckDB's CPU, 1/30 "
+        "for output areas; at most 3 times the probe.\n",
+        table(heads, lines),
+        "",
+        f"- Eight questions at once cost {together.cpu / row.cpu:.2f} times the CPU of the same in "
+        f"a row ({together.wall / row.wall:.2f} times the wall time).",
+        f"- A question that a view covers: {1e3 * hit.cpu:.2f} ms of CPU, {1e3 * hit.wall:.2f} ms "
+        "of wall time, from its text to its table. Target: under 1 ms.",
+    ]
+    text += [f"- {name}: {value:.3f} s" for name, value in start_up(store).items()]
+    for name in ("synth", "build"):
+        cpu, peak = facts[f"{name}_cpu"], facts[f"{name}_anonymous"] / 2**20
+        text.append(
+            f"- `discreet {name}`: {facts[f'{name}_wall']:.0f} s, {cpu:.0f} CPU s "
+            f"({people / cpu / 1e6:.2f} million people a CPU second), at most {peak:,.0f} MiB of "
+            "anonymous memory. Target: 4 GiB."
+        )
+    text.append(_views(version))
+    write_section(f"tabulate-{people}", "\n".join(text))
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
