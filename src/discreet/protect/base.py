@@ -135,7 +135,7 @@ def check_room(counts: Counts, largest_change: int) -> None:
 
 
 def narrowed(values: NDArray[np.int64], dtype: np.dtype[Any]) -> Counts:
-    """Return the values in the type of the counts they come from, or raise where they do not fit."""
+    """Return the values in the type of their counts, or raise where they do not fit."""
     if values.size and int(values.max()) > np.iinfo(dtype).max:
         raise ParameterError(
             f"a released count does not fit in the type {dtype}. Give the counts a wider type."
