@@ -37,10 +37,12 @@ from discreet.risk.sensitivity import (
 )
 from discreet.risk.simulate import Simulated, simulated
 from discreet.risk.slices import (
+    SliceTerms,
     all_after_slices,
+    all_slice_terms,
     all_slices,
+    all_split_slices,
     all_transition_slices,
-    slice_terms,
     slices,
 )
 from discreet.risk.slots import SliceValues
@@ -62,6 +64,7 @@ __all__ = [
     "Risk",
     "RiskAfter",
     "Simulated",
+    "SliceTerms",
     "SliceValues",
     "SplitRisk",
     "SplitRiskAfter",
@@ -71,7 +74,9 @@ __all__ = [
     "after_transition",
     "after_transition_split",
     "all_after_slices",
+    "all_slice_terms",
     "all_slices",
+    "all_split_slices",
     "all_transition_slices",
     "attribute_disclosure",
     "averaged_channel",
@@ -93,7 +98,6 @@ __all__ = [
     "public_gate",
     "public_quality",
     "simulated",
-    "slice_terms",
     "slices",
     "small_share",
     "subgroup_entropy",

@@ -101,13 +101,18 @@ def before_split(
     """
     counts = checked_counts(F)
     w = checked_weights(weights, 4)
-    if largest_small < 0:
-        raise ParameterError(f"largest_small must be at least 0. Got {largest_small}.")
+    checked_largest_small(largest_small)
     total = checked_total(counts)
     small, large = (split_part(counts[part]) for part in split_masks(counts, largest_small))
     zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
     size = float(smallness(total))
     return SplitRisk(float(weighted(w, zeros, small, large, size)), zeros, small, large, size, w)
+
+
+def checked_largest_small(largest_small: int) -> None:
+    """Refuse a split that would leave zeros without a part."""
+    if largest_small < 0:
+        raise ParameterError(f"largest_small must be at least 0. Got {largest_small}.")
 
 
 def split_masks(

@@ -251,8 +251,9 @@ def _large_moments(
 ) -> dict[str, float]:
     """Sums over the released values above 40, with a flat prior over the counts nearby."""
     deltas, table = change_chances(transition)
-    true = np.maximum(values[:, None] - deltas, 0)
-    chance = table[transition.index(true), np.arange(len(deltas))]
+    possible = values[:, None] >= deltas
+    true = np.where(possible, values[:, None] - deltas, 0)
+    chance = np.where(possible, table[transition.index(true), np.arange(len(deltas))], 0)
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
     square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values[:, None]))
     first = (chance * square).sum(axis=1)

@@ -40,8 +40,9 @@ def simulated(
 ) -> Simulated:
     """Return the mean of measure(F, G) over draws of the released table G.
 
-    The caller seeds the generator. Draws for which the measure is NaN (a released table of nobody
-    has no conditional entropy) are left out of the mean and counted.
+    The caller seeds the generator. Zeros are whatever the measure makes of them. Draws for which
+    the measure is NaN (a released table of nobody has no conditional entropy) are left out of the
+    mean and counted.
     """
     counts = checked_counts(F)
     if draws < 2:

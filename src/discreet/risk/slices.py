@@ -1,18 +1,24 @@
 """The risk of every slice of a table along every axis at once, before and after protection.
 
+The kernels are imported where they are used: numba takes longer to import than most work takes.
 All functions here are for the custodian. A slice that holds nobody has no risk: its value is NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError, unknown
-from discreet.risk import kernels
-from discreet.risk.before import WEIGHTS
+from discreet.risk.before import (
+    LARGEST_SMALL,
+    SPLIT_WEIGHTS,
+    WEIGHTS,
+    checked_largest_small,
+)
 from discreet.risk.slots import SliceValues, Slots
 from discreet.risk.terms import (
     changed_zero_share,
@@ -32,6 +38,16 @@ from discreet.table.checks import (
 from discreet.table.transition import Transition
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SliceTerms:
+    """The three terms of R1 and their norm, each of every slice along every axis."""
+
+    zeros: SliceValues
+    entropy: SliceValues
+    size: SliceValues
+    norm: SliceValues
 
 
 def slices(F: ArrayLike, axis: int, weights: Sequence[float] = WEIGHTS) -> Floats:
@@ -54,16 +70,47 @@ def all_slices(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
     return slots.split(weighted(w, *_before_terms(slots, _sums(slots))))
 
 
-def slice_terms(F: ArrayLike, axis: int) -> tuple[Floats, Floats, Floats]:
-    """Return the three terms of R1, zeros, entropy and size, of every slice along one axis."""
+def all_slice_terms(F: ArrayLike) -> SliceTerms:
+    """Return the three terms of R1 and their norm, of every slice along every axis.
+
+    Notes
+    -----
+    [Shlomo2015, eq. 3 and §4.1], as in `before`. A slice of nobody has the zero share 1 and NaN
+    for the rest.
+    """
     counts = checked_counts(F)
     checked_total(counts)
     slots = Slots.of(counts, counts)
-    place = checked_axis(counts, axis)
-    zeros, entropy, size = (
-        slots.split(term).axes[place] for term in _before_terms(slots, _sums(slots))
+    zeros, entropy, size = _before_terms(slots, _sums(slots))
+    norm = np.sqrt((zeros**2 + entropy**2 + size**2) / 3)
+    return SliceTerms(*(slots.split(term) for term in (zeros, entropy, size, norm)))
+
+
+def all_split_slices(
+    F: ArrayLike, weights: Sequence[float] = SPLIT_WEIGHTS, largest_small: int = LARGEST_SMALL
+) -> SliceValues:
+    """Return the split form of R1 of every slice along every axis, and of the whole table.
+
+    Notes
+    -----
+    [Shlomo2015, §4.1] as in `before_split`, zeros and parts without people included. A slice of
+    nobody is NaN.
+    """
+    counts = checked_counts(F)
+    w = checked_weights(weights, 4)
+    checked_largest_small(largest_small)
+    checked_total(counts)
+    slots = Slots.of(counts, counts)
+    zeros, _, size = _before_terms(slots, _sums(slots))
+    is_large = slots.true > largest_small
+    small, large = (
+        _sums(replace(slots, true=np.where(part, slots.true, 0)))[:3]
+        for part in (~is_large, is_large)
     )
-    return zeros, entropy, size
+    parts = []
+    for (_, total, logs), cells in ((small, slots.cells - large[0]), (large, large[0])):
+        parts.append(np.where(total > 0, concentration(total, logs, cells), 0.0))
+    return slots.split(weighted(w, zeros, *parts, size))
 
 
 def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
@@ -74,6 +121,8 @@ def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIG
     [Antal2014, §3.3] as in `after`: for reproduction and study. A slice that holds nobody in the
     true or in the released table is NaN.
     """
+    from discreet.risk import kernels
+
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3)
     checked_total(true)
@@ -106,6 +155,8 @@ def all_transition_slices(
     [Shlomo2015, §4.2] as in `after_transition`, each slice with its own frequencies n_i, never
     above the slice's risk before. A slice that holds nobody in the true table is NaN.
     """
+    from discreet.risk import kernels
+
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3)
     checked_total(true)
@@ -131,6 +182,8 @@ def all_transition_slices(
 
 
 def _sums(slots: Slots) -> Floats:
+    from discreet.risk import kernels
+
     return np.asarray(kernels.before_sums(slots.true, slots.released, slots.index, slots.size))
 
 

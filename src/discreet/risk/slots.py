@@ -8,8 +8,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.risk import kernels
-
 Floats = NDArray[np.float64]
 
 
@@ -34,6 +32,8 @@ class Slots:
     @classmethod
     def of(cls, true: NDArray[np.int64], released: NDArray[np.int64]) -> Self:
         """Return the slots of two contiguous tables of one shape."""
+        from discreet.risk import kernels  # numba takes longer to import than most work takes
+
         shape = true.shape or (1,)
         lengths = np.array(shape, np.int64)
         f, g, index = kernels.populated(true.ravel(), released.ravel(), lengths)

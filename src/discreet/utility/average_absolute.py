@@ -24,6 +24,11 @@ def average_absolute(F: ArrayLike, G: ArrayLike) -> float:
 
 
 def average_absolute_rows(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:
-    """Return AAD of every row along an axis, with mean and standard error; zeros as there."""
+    """Return AAD of every row along an axis, with mean and standard error.
+
+    Notes
+    -----
+    `average_absolute` of each row [Longhurst2007, §5.2]. Zeros: a row of zeros counts as 0.
+    """
     true, released = as_rows(F, G, axis)
     return Rows(np.abs(released - true).mean(axis=1))

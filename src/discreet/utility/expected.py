@@ -46,19 +46,37 @@ def expected_hellinger(F: ArrayLike, transition: Transition) -> float:
 
 
 def expected_hellinger_square(F: ArrayLike, transition: Transition) -> float:
-    """Return E[HD²] = Σ n_i·r_i, r_i the expected ½(√i − √j)² of a cell of count i."""
+    """Return the expected square of the Hellinger distance.
+
+    Notes
+    -----
+    E[HD²] = Σ n_i·r_i, r_i the expected ½(√i − √j)² of a cell of count i; HD is
+    [Shlomo2015, eq. 4]. Zeros: as in `expected_hellinger`.
+    """
     number, squares, chances = _squares(F, transition)
     return float((number * (squares * chances).sum(axis=1)).sum())
 
 
 def expected_score(F: ArrayLike, transition: Transition) -> float:
-    """Return 1 − E[HD]/√N, cut at 0: the expected closeness wherever no draw falls below 0."""
+    """Return the expected closeness, 1 − E[HD]/√N.
+
+    Notes
+    -----
+    [Shlomo2015, §4.3], the expectation of `score` wherever no release falls below 0, where it is
+    cut. Zeros: as in `expected_hellinger`; a table of nobody is refused.
+    """
     total = checked_total(checked_counts(F))
     return max(0.0, 1 - expected_hellinger(F, transition) / sqrt(total))
 
 
 def expected_relative_absolute(F: ArrayLike, transition: Transition) -> float:
-    """Return the expected RAD, Σ_cells E|G − F|/F over F > 0 [Longhurst2007, §5.2]."""
+    """Return the expected RAD.
+
+    Notes
+    -----
+    Σ n_i·E|j − i|/i over true counts i > 0 [Longhurst2007, §5.2]. Zeros: true zeros are left out,
+    as in `relative_absolute`.
+    """
     values, number, rows = _frequencies(F, transition)
     change = (np.abs(transition.changes) * transition.probabilities).sum(axis=1)[rows]
     held = values > 0
@@ -66,14 +84,26 @@ def expected_relative_absolute(F: ArrayLike, transition: Transition) -> float:
 
 
 def expected_average_absolute(F: ArrayLike, transition: Transition) -> float:
-    """Return the expected AAD, Σ_cells E|G − F|/cells [Longhurst2007, §5.2]."""
+    """Return the expected AAD.
+
+    Notes
+    -----
+    Σ n_i·E|j − i|/K [Longhurst2007, §5.2]. Zeros: zero cells count as cells, as in
+    `average_absolute`.
+    """
     _, number, rows = _frequencies(F, transition)
     change = (np.abs(transition.changes) * transition.probabilities).sum(axis=1)[rows]
     return float((number * change).sum() / number.sum())
 
 
 def expected_unchanged(F: ArrayLike, transition: Transition) -> float:
-    """Return the expected share of cells that are released as they are, Σ n_i·P[i, i]/K."""
+    """Return the expected share of cells that are released as they are.
+
+    Notes
+    -----
+    Σ n_i·P[i, i]/K; its share among small cells is a risk [Shlomo2015, §5.2, Table 4]. Zeros:
+    zero cells that stay zero count as unchanged.
+    """
     _, number, rows = _frequencies(F, transition)
     stays = np.where(transition.changes == 0, transition.probabilities, 0).sum(axis=1)[rows]
     return float((number * stays).sum() / number.sum())

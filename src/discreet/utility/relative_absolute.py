@@ -23,7 +23,12 @@ def relative_absolute(F: ArrayLike, G: ArrayLike) -> float:
 
 
 def relative_absolute_rows(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:
-    """Return RAD of every row along an axis, with mean and standard error; zeros as there."""
+    """Return RAD of every row along an axis, with mean and standard error.
+
+    Notes
+    -----
+    `relative_absolute` of each row [Longhurst2007, §5.2]. Zeros: a row of true zeros counts as 0.
+    """
     return Rows(relative_changes(*as_rows(F, G, axis)).sum(axis=1))
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from discreet.risk.slots import SliceValues, Slots
 from discreet.table.checks import checked_pair
-from discreet.utility import kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +28,8 @@ def all_slices(F: ArrayLike, G: ArrayLike) -> DistanceSlices:
     [Shlomo2015, eq. 4], [Longhurst2007, §5.2], with the zeros of `hellinger`,
     `relative_absolute` and `average_absolute`.
     """
+    from discreet.utility import kernels  # numba takes longer to import than most work takes
+
     true, released = checked_pair(F, G)
     slots = Slots.of(true, released)
     squares, relative, absolute = kernels.distance_sums(

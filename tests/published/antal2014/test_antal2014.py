@@ -139,3 +139,28 @@ def test_a_row_that_rounding_never_changes_seems_safer() -> None:
     row = PRINTED["sex"].counts[5]
     assert float(risk.before(row)) == pytest.approx(0.0434, abs=ROUNDING)
     assert float(risk.after(row, row)) == pytest.approx(0.0250, abs=ROUNDING)
+
+
+def test_risk_and_closeness_of_the_true_table_disclose_it() -> None:
+    # docs/measures.md: row 9 of the religion table and one of its roundings. A released 0 may be
+    # 0, 1 or 2, any other value j may be j − 2 … j + 2: 3⁴·5⁵ true rows are possible.
+    true = PRINTED["religion"].counts[8]
+    released = np.array([147, 3, 0, 0, 0, 3, 0, 39, 21])
+    ranges = [
+        np.arange(risk.possible_range(METHOD.transition(), int(g))[0], g + 3) for g in released
+    ]
+    rows = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, true.size)
+    assert len(rows) == 253_125
+    total = rows.sum(axis=1)
+    entropy = 1 - (np.log(total) - x_log_x(rows).sum(axis=1) / total) / np.log(true.size)
+    r1 = (
+        0.1 * (rows == 0).mean(axis=1)
+        + 0.8 * entropy
+        + 0.1 * (1 + np.log(total) / 2) / np.sqrt(total)
+    )
+    distance = np.sqrt(0.5 * ((np.sqrt(rows) - np.sqrt(released)) ** 2).sum(axis=1))
+    closeness = 1 - distance / np.sqrt(total)
+    told = float(risk.before(true)), utility.score(true, released)
+    left = (r1.round(4) == round(told[0], 4)) & (closeness.round(4) == round(told[1], 4))
+    assert left[(rows == true).all(axis=1)].item()
+    assert left.sum() == 8

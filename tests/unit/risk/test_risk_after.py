@@ -88,13 +88,14 @@ def test_the_identity_method_changes_no_gating_measure(table: Integers) -> None:
     assert who.correct_claims == pytest.approx(1)
 
 
+@settings(derandomize=True)
 @given(tables(), SEEDS, NAMES)
-def test_expected_contents_never_raise_the_risk(table: Integers, seed: int, name: str) -> None:
-    # With expected numbers of cells the cut at the risk before never binds beyond rounding error
-    # in the entropy term, here without the multiplier's help.
+def test_expected_contents_do_not_raise_the_risk(table: Integers, seed: int, name: str) -> None:
+    # Seen in every draw of docs/public-quality.md and here, not proven: with expected numbers of
+    # cells the cut at the risk before does not bind.
     released = released_of(table, METHODS[name], seed)
     after = risk.after_transition(table, released, METHODS[name])
-    assert float(after) <= after.before
+    assert after.uncapped <= after.before + 1e-9
 
 
 def test_the_printed_form_can_exceed_the_risk_before_and_is_cut() -> None:
@@ -223,11 +224,13 @@ def test_the_expectation_is_that_of_every_release(
 
 
 def test_the_measure_of_the_expected_table_is_something_else() -> None:
-    # Rounding is unbiased, so that the expected table is F itself; its measure is not the mean.
+    # Rounding is unbiased, so that the expected table is F itself, with the first term ¼. The
+    # mean over releases: 1 stays off zero with ⅓, 2 with ⅔; |E| is 1, 2 or 3 with probability
+    # 2/9, 5/9, 2/9: ¼·2/9 + 1/16·5/9 + 1/64·2/9.
     true = np.array([0, 1, 2, 4])
-    plugged = 0.1 * 0.25 + 0.1 * risk.before(true).size
-    assert risk.expected_zeros_after(true, ROUNDING) < 0.25
-    assert risk.expected_after_transition(true, ROUNDING, (0.5, 0, 0.5)).value != plugged
+    mean = risk.expected_zeros_after(true, ROUNDING)
+    assert mean == pytest.approx(2 / 36 + 5 / 144 + 2 / 576)
+    assert risk.after_transition(true, np.array([0, 3, 3, 3]), ROUNDING).zeros == 0.25
 
 
 def test_simulation_meets_the_expectation_within_four_standard_errors() -> None:
@@ -282,6 +285,9 @@ def test_a_channel_is_made_of_distributions(table: Integers, seed: int) -> None:
         channel = risk.averaged_channel(table, released[held])
         np.testing.assert_allclose(channel.sum(axis=1), table.ravel() > 0, atol=1e-9)
         entropy = risk.channel_entropy(table, channel)
+        # Conditional entropy is concave in the channel, so that the average has no less of it.
+        alone = [risk.conditional_entropy(table, g) for g in released[held]]
+        assert np.mean(alone) <= entropy + 1e-9
         share = table.ravel()[table.ravel() > 0] / table.sum()
         assert -1e-9 <= entropy <= -(share * np.log(share)).sum() + 1e-9
 

@@ -139,10 +139,35 @@ def test_every_slice_is_a_table_of_its_own(table: Integers) -> None:
                 assert np.isnan(value)
 
 
-def test_terms_of_slices_and_a_wrong_axis() -> None:
-    zeros, entropy, size = risk.slice_terms([[4, 0], [1, 1]], 0)
-    np.testing.assert_allclose(zeros, [0.5, 0])
-    np.testing.assert_allclose(entropy, [1, 0], atol=1e-12)
-    np.testing.assert_allclose(size, [(1 + 0.5 * log(4)) / 2, (1 + 0.5 * log(2)) / sqrt(2)])
+@settings(max_examples=60)
+@given(tables(most=12, most_axes=4))
+def test_every_slice_has_its_terms_norm_and_split_form(table: Integers) -> None:
+    terms, split = risk.all_slice_terms(table), risk.all_split_slices(table)
+    assert split.whole == pytest.approx(float(risk.before_split(table)))
+    assert terms.norm.whole == pytest.approx(risk.before(table).norm)
+    for axis in range(table.ndim):
+        for i in range(table.shape[axis]):
+            part = table.take(i, axis=axis)
+            if not part.any():
+                assert np.isnan(split.axes[axis][i])
+                assert np.isnan(terms.norm.axes[axis][i])
+                continue
+            alone = risk.before(part)
+            for name in ("zeros", "entropy", "size", "norm"):
+                value = getattr(terms, name).axes[axis][i]
+                assert value == pytest.approx(getattr(alone, name), abs=1e-9)
+            assert split.axes[axis][i] == pytest.approx(float(risk.before_split(part)), abs=1e-9)
+
+
+def test_terms_of_slices_by_hand_and_a_wrong_axis() -> None:
+    terms = risk.all_slice_terms([[4, 0], [1, 1]])
+    np.testing.assert_allclose(terms.zeros.axes[0], [0.5, 0])
+    np.testing.assert_allclose(terms.entropy.axes[0], [1, 0], atol=1e-12)
+    expected = [(1 + 0.5 * log(4)) / 2, (1 + 0.5 * log(2)) / sqrt(2)]
+    np.testing.assert_allclose(terms.size.axes[0], expected)
     with pytest.raises(ParameterError, match="axis must be between 0 and 1"):
         risk.slices([[1, 2], [3, 4]], 2)
+    with pytest.raises(ParameterError, match="largest_small"):
+        risk.before_split([1, 2], largest_small=-1)
+    with pytest.raises(ParameterError, match="largest_small"):
+        risk.all_split_slices([1, 2], largest_small=-1)
