@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from discreet.errors import ParameterError
 from discreet.protect.base import Counts, Promise, checked_counts, checked_uniforms
 
 # Of a row's probability, what may be left out at either end of its description.
 NEGLIGIBLE = 1e-15
+
+
+def _binomial() -> Any:
+    """Return scipy's binomial distribution, whose loading takes longer than all the package's."""
+    from scipy.stats import binom
+
+    return binom
 
 
 @dataclass(frozen=True)
@@ -24,17 +30,17 @@ class BinomialTransition:
 
     def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the released values of a true count that can matter, with probabilities."""
-        low, high = binom.ppf([NEGLIGIBLE, 1 - NEGLIGIBLE], count, self.fraction)
+        low, high = _binomial().ppf([NEGLIGIBLE, 1 - NEGLIGIBLE], count, self.fraction)
         values = np.arange(max(int(low), 0), min(int(high), count) + 1)
         if count < 64:
             values = np.arange(count + 1)
-        probabilities = binom.pmf(values, count, self.fraction)
+        probabilities = _binomial().pmf(values, count, self.fraction)
         return values, probabilities / probabilities.sum()
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
         """Return P with a row for each true count 0…max_count and a column a released value."""
         counts = np.arange(max_count + 1)
-        return np.asarray(binom.pmf(counts[None, :], counts[:, None], self.fraction))
+        return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,9 @@ class Sampling:
         """Return the counts in the sample, in the shape and type of the counts."""
         true = checked_counts(counts)
         chances = checked_uniforms(uniforms, true.shape)
-        drawn = np.maximum(binom.ppf(chances, true.astype(np.int64), self.fraction), 0)
+        drawn = np.maximum(_binomial().ppf(chances, true.astype(np.int64), self.fraction), 0)
         # At a probability that the uniform meets to the last digit ppf stays one below.
-        drawn += binom.cdf(drawn, true.astype(np.int64), self.fraction) <= chances
+        drawn += _binomial().cdf(drawn, true.astype(np.int64), self.fraction) <= chances
         return np.asarray(np.minimum(drawn, true)).astype(true.dtype)
 
     def transition(self) -> BinomialTransition:

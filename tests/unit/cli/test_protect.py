@@ -161,3 +161,8 @@ def test_the_table_itself_is_not_overwritten(long: Path) -> None:
     with pytest.raises(ParameterError, match="another file"):
         run(long, "-m", "random-rounding", "-o", long)
     assert long.read_text() == LONG
+
+
+def test_the_help_names_every_method() -> None:
+    text = "".join(CliRunner().invoke(app, ["protect", "--help"]).output.split())
+    assert all(name in text for name in METHODS)

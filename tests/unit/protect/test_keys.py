@@ -28,6 +28,48 @@ def test_siphash_gives_the_published_test_vector() -> None:
     assert out.astype("<u8").tobytes() == bytes.fromhex("6224939a79f5f593")
 
 
+def _naive_siphash(key: bytes, message: bytes) -> int:
+    """SipHash-2-4 as the paper states it, one message at a time, in Python's integers."""
+    full = 2**64 - 1
+
+    def rotate(x: int, left: int) -> int:
+        return (x << left | x >> (64 - left)) & full
+
+    k0, k1 = (int.from_bytes(key[i : i + 8], "little") for i in (0, 8))
+    v = [0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573]
+    v = [v[0] ^ k0, v[1] ^ k1, v[2] ^ k0, v[3] ^ k1]
+
+    def rounds(times: int) -> None:
+        for _ in range(times):
+            for a, b, c, d, left, right in ((0, 1, 2, 3, 13, 16), (2, 1, 0, 3, 17, 21)):
+                v[a] = (v[a] + v[b]) & full
+                v[c] = (v[c] + v[d]) & full
+                v[b] = rotate(v[b], left) ^ v[a]
+                v[d] = rotate(v[d], right) ^ v[c]
+                v[a] = rotate(v[a], 32)
+
+    padded = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) % 256])
+    for i in range(0, len(padded), 8):
+        word = int.from_bytes(padded[i : i + 8], "little")
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def test_siphash_equals_its_naive_twin() -> None:
+    rng = np.random.default_rng(1)
+    key = rng.bytes(16)
+    words = rng.integers(0, 2**64, 50, dtype=np.uint64)
+    halves = np.frombuffer(key, "<u8")
+    out = np.empty(50, np.uint64)
+    kernels.siphash(words, halves[0], halves[1], out)
+    expected = [_naive_siphash(key, int(word).to_bytes(8, "little")) for word in words]
+    assert out.tolist() == expected
+
+
 def _union_noise(mixed: bool) -> tuple[NDArray[np.int64], ...]:
     """Noise of two cells and of their union, all counts large, keys modulo 2^32."""
     rng = np.random.default_rng(12)

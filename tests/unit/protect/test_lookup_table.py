@@ -159,3 +159,22 @@ def test_a_look_up_that_moves_zeros_wants_to_know_the_impossible_cells() -> None
 def test_a_look_up_must_be_one() -> None:
     with pytest.raises(ParameterError, match="must be a LookupTable"):
         CellKeyPerturbation([[1.0]])  # type: ignore[arg-type]
+
+
+def test_the_fast_look_up_equals_its_naive_twin() -> None:
+    rng = np.random.default_rng(3)
+    for table in (lookup.max_entropy(5, 3), lookup.rounding(7), lookup.normal()):
+        counts, uniforms = rng.integers(0, 40, (30, 40)), rng.random((30, 40))
+        expected = [
+            [
+                count
+                + next(
+                    int(change)
+                    for change, bound in zip(table.changes[row], table.bounds[row], strict=True)
+                    if uniform < bound
+                )
+                for count, uniform, row in zip(*cells, strict=True)
+            ]
+            for cells in zip(counts, uniforms, table.transition().index(counts), strict=True)
+        ]
+        np.testing.assert_array_equal(table.draw(counts, uniforms), expected)

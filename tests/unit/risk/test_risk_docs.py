@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,18 @@ def test_a_public_measure_does_not_take_the_true_table(name: str) -> None:
     text = inspect.getdoc(MEASURES[name]) or ""
     if "For the public" in text:
         assert "F" not in inspect.signature(MEASURES[name]).parameters
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "measures.md"
+
+
+def test_every_measure_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    missing = [name for name in MEASURES if name.rsplit(".", 1)[1] not in text]
+    assert not missing
+
+
+def test_every_picture_of_the_page_is_there_and_none_besides() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = set(re.findall(r"\(pictures/(measures-[\w-]+\.svg)\)", text))
+    assert shown == {path.name for path in (PAGE.parent / "pictures").glob("measures-*.svg")}

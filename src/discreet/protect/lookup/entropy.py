@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 Floats = NDArray[np.float64]
 
@@ -85,6 +84,8 @@ def variance_range(
     changes: tuple[int, ...], monotone: bool = True, stay: float = 0.0
 ) -> tuple[float, float] | None:
     """Return the least and greatest variance of mean-zero noise, or None where there is none."""
+    from scipy.optimize import linprog  # slow to load, and needed for refusals alone
+
     problem = RowProblem(changes, 0.0, monotone, stay)
     v = np.array(changes, float)
     lower = np.zeros(len(v))
