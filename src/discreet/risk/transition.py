@@ -124,10 +124,8 @@ def after_transition_split(
     zeros, size = zeros_after(true, released), float(smallness(total))
     uncapped = float(weighted(w, zeros, *parts, size))
     start = before_split(true, w, largest_small).value
-    return SplitRiskAfter(
-        float(np.fmin(uncapped, start)) if uncapped == uncapped else uncapped,
-        zeros, parts[0], parts[1], size, w, uncapped, start,
-    )  # fmt: skip
+    value = min(uncapped, start) if uncapped == uncapped else uncapped
+    return SplitRiskAfter(value, zeros, parts[0], parts[1], size, w, uncapped, start)
 
 
 def after_swapping(
