@@ -65,6 +65,7 @@ class Reader:
         allowed = ", ".join(_text(folder) for folder in [*folders, str(scratch)])
         self._connection.execute(f"SET allowed_directories = [{allowed}]")
         self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET enable_progress_bar = false")  # the program has its own
         self._connection.execute("SET lock_configuration = true")
         self._heads: dict[Path, list[str]] = {}
         self._kinds = {path: self._columns_of(path) for path in source.files}

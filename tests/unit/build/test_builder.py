@@ -316,7 +316,28 @@ def test_a_failed_build_with_a_new_secret_keeps_the_old_one(
         f"the disk of {folder.store.path} is full (No space left on device). Nothing was changed."
     )
     assert folder.store.secret.read_bytes() == secret
+    assert sorted(p.name for p in folder.store.path.iterdir() if p.name != ".lock") == [
+        "CURRENT",
+        "secret",
+        "versions",
+    ]
+    assert folder.store.list() == [folder.store.current()]
     assert folder.version().keys.tolist() == first
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_first_build_that_fails_at_the_switch_leaves_nothing(
+    csv: Make, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    folder = csv(PEOPLE)
+
+    def fail(store: Store, name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(Store, "switch", fail)
+    with pytest.raises((ParameterError, KeyboardInterrupt)):
+        folder.build()
+    assert not folder.store.path.exists()
 
 
 def test_a_kill_between_version_and_secret_is_made_good(csv: Make) -> None:
