@@ -37,7 +37,14 @@ def can_mount() -> bool:
     return subprocess.run(tried, capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("kilobytes", [300, 1600, 2000])
+@pytest.mark.parametrize(
+    "kilobytes",
+    [
+        pytest.param(300, marks=pytest.mark.slow),
+        1600,
+        pytest.param(2000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_small_file_system(tmp_path: Path, people: Callable[..., Path], kilobytes: int) -> None:
     """Full while reading, at the first column written, and at a later one."""
     if not can_mount():
@@ -77,7 +84,15 @@ def test_a_small_file_system(tmp_path: Path, people: Callable[..., Path], kiloby
     assert over == {"said": said, "same": True, "exists": True}
 
 
-@pytest.mark.parametrize("limit", [0, 1000, 150_000, 500_000])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        0,
+        pytest.param(1000, marks=pytest.mark.slow),
+        150_000,
+        pytest.param(500_000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_limit_on_the_size_of_files(
     tmp_path: Path, people: Callable[..., Path], discreet: Callable[..., Any], limit: int
 ) -> None:

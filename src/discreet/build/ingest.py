@@ -46,6 +46,8 @@ class Ingest:
         special += [area.column for area in dataset.areas]
         columns = [column.column for column in dataset.columns]
         self._reader = Reader(source, [*columns, *(c for c in special if c)], scratch)
+        if source.record_id:
+            self._reader.check_ids(source.record_id)
         self.categories = {column.id: self._categories(column) for column in dataset.columns}
         self._encoders = {
             column.id: CodeEncoder(

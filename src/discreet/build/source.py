@@ -78,6 +78,15 @@ class Reader:
         """Return how many rows there are: exactly for Parquet, about for CSV."""
         return sum(self._rows_of(path) for path in self.source.files)
 
+    def check_ids(self, column: str) -> None:
+        """Refuse fractional numbers as ids: 1 and 1.0 would be given different keys."""
+        for path in self.source.files:
+            if self._kinds[path][column] in {"FLOAT", "DOUBLE"}:
+                raise ParameterError(
+                    f"{path}, column '{column}': record ids must be texts or whole numbers. They "
+                    f"are of type {self._kinds[path][column]}."
+                )
+
     def distinct(self, column: str, most: int) -> list[str]:
         """Return the distinct values of a column over all files, as texts, up to one too many."""
         found: set[str] = set()

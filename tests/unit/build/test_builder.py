@@ -286,6 +286,15 @@ def test_a_build_killed_in_a_new_folder_leaves_nothing_after_the_next(csv: Make)
     assert not folder.store.path.exists()
 
 
+def test_a_store_of_another_format_is_built_anew(csv: Make) -> None:
+    folder = csv(PEOPLE)
+    path = folder.version().path / "manifest.json"
+    path.write_text(json.dumps({"format": 99}))
+    with pytest.raises(ParameterError, match="has store format 99; this program reads format 1"):
+        folder.store.open()
+    assert folder.version().rows == 3
+
+
 # The secret.
 
 
