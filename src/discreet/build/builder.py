@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,8 @@ from typing import Any
 from discreet import __version__
 from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
-from discreet.build.ingest import Ingest
+from discreet.build.ingest import Ingest, wanted
+from discreet.build.source import Reader
 from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.store import FORMAT, Store, Version, checksum, sync_folder
@@ -67,12 +68,11 @@ def build(
                 "Give a new folder."
             )
         secret = Secret.fresh() if new_secret else _kept_secret(store, held)
-        ingest = Ingest(dataset, secret, scratch)
-        try:
-            ingest.read(tell)
-            ingest.check()
-        finally:
-            ingest.close()
+        with closing(Reader(dataset.source, wanted(dataset), scratch)) as reader:
+            ingest = Ingest(dataset, reader, secret, scratch)
+            with closing(ingest):
+                ingest.read(tell)
+                ingest.check()
         version = scratch / "version"
         version.mkdir(mode=0o700)
         write_columns(ingest, version, tell)

@@ -68,7 +68,11 @@ class Reader:
         self._connection.execute("SET enable_progress_bar = false")  # the program has its own
         self._connection.execute("SET lock_configuration = true")
         self._heads: dict[Path, list[str]] = {}
-        self._kinds = {path: self._columns_of(path) for path in source.files}
+        try:
+            self._kinds = {path: self._columns_of(path) for path in source.files}
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let the connection go."""
