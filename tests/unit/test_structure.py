@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,11 @@ def test_every_citation_resolves_in_the_bibliography() -> None:
 def test_every_module_says_what_it_is(path: Path) -> None:
     if path.read_text(encoding="utf-8").strip():
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_no_folder_of_tests_is_left_out(request: pytest.FixtureRequest) -> None:
+    left_out = request.config.getini("norecursedirs")
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    for folder in folders:
+        for part in folder.relative_to(ROOT).parts:
+            assert not any(fnmatch(part, pattern) for pattern in left_out), folder

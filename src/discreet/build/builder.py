@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,8 @@ from typing import Any
 from discreet import __version__
 from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
-from discreet.build.ingest import Ingest
+from discreet.build.ingest import Ingest, wanted
+from discreet.build.source import Reader
 from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.store import FORMAT, Store, Version, checksum, sync_folder
@@ -66,15 +67,18 @@ def build(
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
     with _told(store), _locked(store), _nothing_left(store) as scratch:
-        held = _held(store, dataset)
-        _settle_secret(store, held)
+        held = _manifest(store)
+        if held.get("dataset") not in (None, dataset.id):
+            raise ParameterError(
+                f"{out} holds the data set '{held['dataset']}', not '{dataset.id}'. "
+                "Give a new folder."
+            )
         secret = Secret.fresh() if new_secret else _kept_secret(store, held)
-        ingest = Ingest(dataset, secret, scratch)
-        try:
-            ingest.read(tell)
-            ingest.check()
-        finally:
-            ingest.close()
+        with closing(Reader(dataset.source, wanted(dataset), scratch)) as reader:
+            ingest = Ingest(dataset, reader, secret, scratch)
+            with closing(ingest):
+                ingest.read(tell)
+                ingest.check()
         version = scratch / "version"
         version.mkdir(mode=0o700)
         write_columns(ingest, version, tell)
@@ -96,9 +100,14 @@ def _switch(store: Store, version: Path, secret: Secret, keep: int) -> None:
         secret.write(store.secret)
     elif Secret.read(store.secret) != secret:
         secret.write(store.next_secret)
-    os.replace(version, store.versions / name)
-    sync_folder(store.versions)
-    store.switch(name)
+    try:
+        os.replace(version, store.versions / name)
+        sync_folder(store.versions)
+        store.switch(name)
+    except BaseException:
+        if store.current() != name:
+            shutil.rmtree(store.versions / name, ignore_errors=True)
+        raise
     if store.next_secret.exists():
         os.replace(store.next_secret, store.secret)
         sync_folder(store.path)
@@ -164,8 +173,8 @@ def _locked(store: Store) -> Iterator[None]:
 
 def _leave(store: Store, found: set[str], made: list[Path]) -> None:
     """Take away what builders put into a folder in which none ever finished."""
-    for name in {"secret", "secret.new", "secret.next", "CURRENT.new"} - found:
-        (store.path / name).unlink(missing_ok=True)
+    if "secret" not in found:
+        store.secret.unlink(missing_ok=True)
     (store.path / ".lock").unlink(missing_ok=True)
     # Only if empty: versions and a secret that were here before are not this build's to remove.
     emptied = [store.versions, *made]
@@ -179,47 +188,40 @@ def _leave(store: Store, found: set[str], made: list[Path]) -> None:
 @contextmanager
 def _nothing_left(store: Store) -> Iterator[Path]:
     """Give a scratch folder on the store's disk, and remove it whatever happens."""
-    current = store.current()
-    for name in store.list():
-        if current is not None and name > current:
-            _remove(store, name)  # finished, but its build was killed before it was current
-    for stale in store.versions.glob(".scratch-*"):
-        shutil.rmtree(stale, ignore_errors=True)
+    _tidy(store)
     scratch = store.versions / f".scratch-{secrets.token_hex(4)}"
     scratch.mkdir(mode=0o700)
     try:
         yield scratch
     finally:
+        _tidy(store)
+
+
+def _tidy(store: Store) -> None:
+    """Finish or take away what a build left that was stopped, at whatever moment."""
+    current = store.current()
+    for name in store.list():
+        if current is not None and name > current:
+            _remove(store, name)  # finished, but its build was killed before it was current
+    for scratch in store.versions.glob(".scratch-*"):
         shutil.rmtree(scratch, ignore_errors=True)
+    for half in ("CURRENT.new", "secret.new"):
+        (store.path / half).unlink(missing_ok=True)
+    if store.next_secret.exists():
+        if Secret.read(store.next_secret).fingerprint() == _manifest(store).get("secret"):
+            os.replace(store.next_secret, store.secret)
+        else:
+            store.next_secret.unlink()
 
 
-def _held(store: Store, dataset: Dataset) -> dict[str, Any]:
-    """Return the manifest of the current version, which must be of the same data set."""
-    if store.current() is None:
-        return {}
+def _manifest(store: Store) -> dict[str, Any]:
+    """Return the manifest of the current version, empty where there is none to read."""
     path = store.versions / str(store.current()) / "manifest.json"
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    if not isinstance(held, dict):
-        return {}
-    if held.get("dataset") not in (None, dataset.id):
-        raise ParameterError(
-            f"{store.path} holds the data set '{held['dataset']}', not '{dataset.id}'. "
-            "Give a new folder."
-        )
-    return held
-
-
-def _settle_secret(store: Store, held: dict[str, Any]) -> None:
-    """Finish what a build left that was killed while it switched to a new secret."""
-    if not store.next_secret.exists():
-        return
-    if Secret.read(store.next_secret).fingerprint() == held.get("secret"):
-        os.replace(store.next_secret, store.secret)
-    else:
-        store.next_secret.unlink()
+    return held if isinstance(held, dict) else {}
 
 
 def _kept_secret(store: Store, held: dict[str, Any]) -> Secret:

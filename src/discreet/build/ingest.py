@@ -27,10 +27,19 @@ MAX_AREAS = 2**24
 blocks."""
 
 
+def wanted(dataset: Dataset) -> list[str]:
+    """Return the columns of the source that a data set needs."""
+    source = dataset.source
+    special = [source.record_id, source.household_id, source.count]
+    special += [source.key[0] if source.key else None]
+    special += [area.column for area in dataset.areas]
+    return [*(column.column for column in dataset.columns), *(c for c in special if c)]
+
+
 class Ingest:
     """One pass over the source: codes, areas, counts, and what keys are made of, in raw files."""
 
-    def __init__(self, dataset: Dataset, secret: Secret, scratch: Path) -> None:
+    def __init__(self, dataset: Dataset, reader: Reader, secret: Secret, scratch: Path) -> None:
         self.dataset = dataset
         self.scratch = scratch
         self.rows = 0
@@ -40,12 +49,10 @@ class Ingest:
         self._findings = Findings()
         self._raw: dict[str, IO[bytes]] = {}
         self._ends: list[tuple[Path, int]] = []  # files, and how many rows they and all before have
+        self._reader = reader
         source = dataset.source
-        special = [source.record_id, source.household_id, source.count]
-        special += [source.key[0] if source.key else None]
-        special += [area.column for area in dataset.areas]
-        columns = [column.column for column in dataset.columns]
-        self._reader = Reader(source, [*columns, *(c for c in special if c)], scratch)
+        if source.record_id:
+            self._reader.check_ids(source.record_id)
         self.categories = {column.id: self._categories(column) for column in dataset.columns}
         self._encoders = {
             column.id: CodeEncoder(
@@ -70,8 +77,7 @@ class Ingest:
         return np.uint8 if len(self.categories[column.id].codes) <= 255 else np.uint16
 
     def close(self) -> None:
-        """Let the source and the raw files go; the files stay until the scratch folder goes."""
-        self._reader.close()
+        """Let the raw files go; they stay on disk until the scratch folder goes."""
         for file in self._raw.values():
             file.close()
 

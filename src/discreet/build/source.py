@@ -65,9 +65,14 @@ class Reader:
         allowed = ", ".join(_text(folder) for folder in [*folders, str(scratch)])
         self._connection.execute(f"SET allowed_directories = [{allowed}]")
         self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET enable_progress_bar = false")  # the program has its own
         self._connection.execute("SET lock_configuration = true")
         self._heads: dict[Path, list[str]] = {}
-        self._kinds = {path: self._columns_of(path) for path in source.files}
+        try:
+            self._kinds = {path: self._columns_of(path) for path in source.files}
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let the connection go."""
@@ -76,6 +81,15 @@ class Reader:
     def rows(self) -> int:
         """Return how many rows there are: exactly for Parquet, about for CSV."""
         return sum(self._rows_of(path) for path in self.source.files)
+
+    def check_ids(self, column: str) -> None:
+        """Refuse fractional numbers as ids: 1 and 1.0 would be given different keys."""
+        for path in self.source.files:
+            if self._kinds[path][column] in {"FLOAT", "DOUBLE"}:
+                raise ParameterError(
+                    f"{path}, column '{column}': record ids must be texts or whole numbers. They "
+                    f"are of type {self._kinds[path][column]}."
+                )
 
     def distinct(self, column: str, most: int) -> list[str]:
         """Return the distinct values of a column over all files, as texts, up to one too many."""

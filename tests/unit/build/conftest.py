@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,12 @@ class Folder:
         after = contents(self.store.path) if self.store.path.exists() else None
         assert after == before
         return str(caught.value).replace(f"{self.path}/", "")
+
+
+@pytest.fixture(autouse=True)
+def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the disk: what survives a power cut is not seen here."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 @pytest.fixture

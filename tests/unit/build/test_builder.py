@@ -286,6 +286,15 @@ def test_a_build_killed_in_a_new_folder_leaves_nothing_after_the_next(csv: Make)
     assert not folder.store.path.exists()
 
 
+def test_a_store_of_another_format_is_built_anew(csv: Make) -> None:
+    folder = csv(PEOPLE)
+    path = folder.version().path / "manifest.json"
+    path.write_text(json.dumps({"format": 99}))
+    with pytest.raises(ParameterError, match="has store format 99; this program reads format 1"):
+        folder.store.open()
+    assert folder.version().rows == 3
+
+
 # The secret.
 
 
@@ -316,7 +325,28 @@ def test_a_failed_build_with_a_new_secret_keeps_the_old_one(
         f"the disk of {folder.store.path} is full (No space left on device). Nothing was changed."
     )
     assert folder.store.secret.read_bytes() == secret
+    assert sorted(p.name for p in folder.store.path.iterdir() if p.name != ".lock") == [
+        "CURRENT",
+        "secret",
+        "versions",
+    ]
+    assert folder.store.list() == [folder.store.current()]
     assert folder.version().keys.tolist() == first
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_first_build_that_fails_at_the_switch_leaves_nothing(
+    csv: Make, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    folder = csv(PEOPLE)
+
+    def fail(store: Store, name: str) -> None:
+        raise error
+
+    monkeypatch.setattr(Store, "switch", fail)
+    with pytest.raises((ParameterError, KeyboardInterrupt)):
+        folder.build()
+    assert not folder.store.path.exists()
 
 
 def test_a_kill_between_version_and_secret_is_made_good(csv: Make) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv as csv_module
 import datetime
 import io
+import tempfile
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from discreet.build import source
+from discreet.build import build, source
+from discreet.population import Store
 
 if TYPE_CHECKING:
     from conftest import Folder
@@ -251,6 +257,11 @@ def test_rows_are_counted_over_batches(parquet: Make, monkeypatch: pytest.Monkey
             "column 'a' has no value to read categories from in p.parquet.",
         ),
         (
+            pa.table({"id": [1.0, 2.0], "a": ["x", "y"]}),
+            "p.parquet, column 'id': record ids must be texts or whole numbers. They are of type "
+            "DOUBLE.",
+        ),
+        (
             pa.table({"id": [1], "b": [1]}),
             "p.parquet must have a column 'a'. Its columns: id, b.",
         ),
@@ -379,6 +390,38 @@ def test_a_bad_value_is_told_with_its_own_file(folder: Folder) -> None:
         "the data do not fit their description: be.csv, column 'a': not a category of 'a' (x): "
         "row 2 'q'"
     )
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+            st.text('a",;\n\r\t \\'),
+        ).filter(lambda code: code not in ("", "_T")),
+        min_size=1,
+        max_size=20,
+    ),
+    st.sampled_from(["csv", "parquet"]),
+)
+@settings(max_examples=12, deadline=None)
+def test_any_text_comes_back_from_a_store(values: list[str], form: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        if form == "parquet":
+            pq.write_table(pa.table({"id": range(len(values)), "a": values}), path / "p.parquet")
+        else:
+            with (path / "p.csv").open("w", encoding="utf-8", newline="") as file:
+                writer = csv_module.writer(file, quoting=csv_module.QUOTE_ALL)
+                writer.writerows([("id", "a"), *enumerate(values)])
+        (path / "dataset.toml").write_text(
+            f'id = "p"\ntitle = "P"\nsource = {{ files = "p.{form}", record_id = "id" }}\n'
+            '[variables]\na = { categories = "from data" }\n'
+        )
+        build(path / "dataset.toml", path / "store")
+        version = Store(path / "store").open()
+        (variable,) = version.schema.columns
+        codes = variable.finest.codes
+        assert [codes[i] for i in version.column(variable).tolist()] == values
 
 
 def test_codes_from_data_are_ordered_as_people_expect(csv: Make) -> None:
