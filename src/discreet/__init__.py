@@ -24,6 +24,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the heavy names when they are first used: `discreet --help` needs none of them."""
+    if name in {"risk", "utility", "protect"}:
+        from importlib import import_module
+
+        return import_module(f"discreet.{name}")
     if name in {"Population", "open"}:
         from discreet import api
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from threading import Event
 
+from discreet.policy import Policy, parse_policy
 from discreet.population import Schema, Store, Version
+from discreet.population.keys import Secret
 from discreet.query import Query, Question
+from discreet.release import Release, Releaser
 from discreet.table import CountTable
 from discreet.tabulate import Engine, ScanEngine, ViewEngine
 
 
 class Population:
-    """An open version of a population: what it holds, and its cross-tabulations.
+    """An open version of a population: what it holds, its releases, its cross-tabulations.
 
     Keeps answering from the version it was opened on, whatever is built meanwhile.
     """
 
-    def __init__(self, version: Version, engine: Engine | None = None) -> None:
+    def __init__(self, version: Version, store: Store, engine: Engine | None = None) -> None:
         self.version = version
         self._engine = engine or ViewEngine(version, ScanEngine(version), version.views)
+        self.policy: Policy = parse_policy(version.policy_values, "policy", str(version.path))
+        self.releaser = Releaser(
+            version, self._engine, self.policy, Secret.read(store.secret), store.path / "records"
+        )
 
     @property
     def schema(self) -> Schema:
@@ -30,6 +38,16 @@ class Population:
     def question(self, query: Query) -> Question:
         """Return the question as this population understands it, or complain with the choices."""
         return Question.of(query, self.schema)
+
+    def release(
+        self,
+        by: str | Sequence[str],
+        where: str | Mapping[str, str | Iterable[str]] | None = None,
+        totals: str = "none",
+        tier: str | None = None,
+    ) -> Release:
+        """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
+        return self.releaser.release(Query.parse(by, where), totals, tier)
 
     def tabulate(self, query: Query, stop: Event | None = None) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.
@@ -41,4 +59,5 @@ class Population:
 
 def open(path: str | PathLike[str]) -> Population:
     """Return the current version of the population in a store."""
-    return Population(Store(Path(path)).open())
+    store = Store(Path(path))
+    return Population(store.open(), store)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class DiscreetError(Exception):
@@ -19,11 +20,12 @@ class ParameterError(DiscreetError, ValueError):
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule."""
+    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, hints: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
-        self.code = code
+        self.code = str(code)
+        self.hints = hints
 
 
 class InternalError(DiscreetError, RuntimeError):

@@ -23,6 +23,9 @@ def write_columns(
     (version / "schema.json").write_text(
         json.dumps(schema.to_json(), ensure_ascii=False), encoding="utf-8"
     )
+    (version / "policy.json").write_text(
+        json.dumps(ingest.dataset.policy_values, ensure_ascii=False), encoding="utf-8"
+    )
     steps = len(schema.columns) + 2
     tell("sorting", 0, steps)
     places = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -17,12 +18,15 @@ from discreet.build.categories import (
     read_grouping,
 )
 from discreet.errors import ParameterError, unknown
-from discreet.policy import Policy
+from discreet.policy import PRESET, Policy, parse_policy, policy_values
 from discreet.population.keys import check_modulus
 from discreet.population.schema import GEOGRAPHY, identifier
 from discreet.toml import Mistakes, Section, load
 
 FORMATS = {".csv": "csv", ".parquet": "parquet"}
+DEFAULT = f"{PRESET}rounding-3"
+"""The policy of a data set that names none: protected all the same."""
+
 ENCODINGS = ("utf-8", "latin-1", "utf-16")
 
 
@@ -64,6 +68,7 @@ class Dataset:
     columns: tuple[Column, ...]
     areas: tuple[Areas, ...]
     policy: Policy
+    policy_values: Mapping[str, Any]
     accept_differencing: tuple[str, ...] = ()
 
     @classmethod
@@ -83,7 +88,7 @@ class Dataset:
             for key, values in variables.items()
         ]
         areas = mistakes.gather(lambda: _geography(top.take("geography", list, default=[]), folder))
-        policy = mistakes.gather(lambda: _policy(top.take("policy", str, default=None), folder))
+        policy = mistakes.gather(lambda: _policy(top.take("policy", str, default=DEFAULT), folder))
         accepted = mistakes.gather(
             lambda: _names(top.take("accept_differencing", list, default=[]))
         )
@@ -91,7 +96,9 @@ class Dataset:
         mistakes.end()
         if not columns and not areas:
             raise ParameterError(f"{path}: a data set must have at least one variable.")
-        dataset = cls(path, name, title, unit, source, tuple(columns), areas, policy, accepted)
+        dataset = cls(
+            path, name, title, unit, source, tuple(columns), areas, policy[0], policy[1], accepted
+        )  # fmt: skip
         mistakes.gather(dataset._check_names)
         mistakes.end()
         return dataset
@@ -221,5 +228,6 @@ def _geography(levels: list[Any], folder: Path) -> tuple[Areas, ...]:
     return areas
 
 
-def _policy(given: str | None, folder: Path) -> Policy:
-    return Policy() if given is None else Policy.read(folder / given)
+def _policy(given: str, folder: Path) -> tuple[Policy, dict[str, Any]]:
+    values = policy_values(given, folder)
+    return parse_policy(values, given, given), values

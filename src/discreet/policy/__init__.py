@@ -1,5 +1,41 @@
-"""What an office allows."""
+"""What an office allows: tiers, thresholds, presets, and all of it in sentences."""
 
-from discreet.policy.model import Policy
+from discreet.policy.explain import explain
+from discreet.policy.model import (
+    CountRules,
+    Gate,
+    Margins,
+    Place,
+    Policy,
+    Protection,
+    QuestionRules,
+    RiskRules,
+    Tier,
+)
+from discreet.policy.read import (
+    PRESET,
+    PRESETS,
+    parse_policy,
+    policy_values,
+    read_policy,
+    read_preset,
+)
 
-__all__ = ["Policy"]
+__all__ = [
+    "PRESET",
+    "PRESETS",
+    "CountRules",
+    "Gate",
+    "Margins",
+    "Place",
+    "Policy",
+    "Protection",
+    "QuestionRules",
+    "RiskRules",
+    "Tier",
+    "explain",
+    "parse_policy",
+    "policy_values",
+    "read_policy",
+    "read_preset",
+]

@@ -6,6 +6,7 @@ STORE/secret.next             while a build switches to a new secret
 STORE/versions/<id>/          written once, never changed
     manifest.json             format, rows, modulus, the size and checksum of every file
     schema.json               variables, levels, categories
+    policy.json               what may be released of it, and how it is protected
     codes.u8, codes.u16       a row of codes for each variable, records along it
     keys.u32                  record keys (of a hypercube: the key sum of each of its cells)
     counts.u32                of a hypercube: the count of each of its cells
@@ -184,6 +185,12 @@ class Version:
     def id(self) -> str:
         """The id of this version."""
         return self.path.name
+
+    @cached_property
+    def policy_values(self) -> dict[str, Any]:
+        """What the policy says, as it was built with."""
+        values: dict[str, Any] = json.loads((self.path / "policy.json").read_text(encoding="utf-8"))
+        return values
 
     @property
     def views(self) -> Path:

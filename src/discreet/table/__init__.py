@@ -1,6 +1,7 @@
-"""What flows: dimensions, and tables of true counts."""
+"""What flows: dimensions, tables of true counts, tables that may be released."""
 
 from discreet.table.counts import CountTable
 from discreet.table.dimension import Dimension
+from discreet.table.protected import TOTAL, ProtectedTable
 
-__all__ = ["CountTable", "Dimension"]
+__all__ = ["TOTAL", "CountTable", "Dimension", "ProtectedTable"]

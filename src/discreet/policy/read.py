@@ -1,0 +1,200 @@
+"""Reading policy.toml: every key known, every mistake told at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from discreet.errors import ParameterError, unknown
+from discreet.policy.model import (
+    CountRules,
+    Gate,
+    Margins,
+    Place,
+    Policy,
+    Protection,
+    QuestionRules,
+    RiskRules,
+    Tier,
+)
+from discreet.population.schema import identifier
+from discreet.toml import Mistakes, Section, load
+
+PRESETS = ("rounding-3", "cell-keys", "swapping-and-light-keys", "synthetic-only")
+PRESET = "preset:"
+"""What begins the name of a preset where a file could stand."""
+
+Rules = TypeVar("Rules")
+Choice = TypeVar("Choice", Margins, Place, Gate)
+
+
+def policy_values(given: str, folder: Path) -> dict[str, Any]:
+    """Return what a policy says, from a file or, as "preset:NAME", one that comes along.
+
+    Files that its methods name are looked for beside it.
+    """
+    if given.startswith(PRESET):
+        return tomllib.loads(preset_text(given.removeprefix(PRESET)))
+    path = folder / given
+    values = load(path)
+    tiers = values.get("tiers")
+    for tier in tiers.values() if isinstance(tiers, dict) else ():
+        protection = tier.get("protection", {}) if isinstance(tier, dict) else {}
+        options = protection.get("options", {}) if isinstance(protection, dict) else {}
+        if isinstance(options, dict) and isinstance(options.get("file"), str):
+            options["file"] = str((path.parent / options["file"]).resolve())
+    return values
+
+
+def read_policy(path: Path) -> Policy:
+    """Return the policy in a TOML file, or every mistake in it at once."""
+    return parse_policy(policy_values(path.name, path.parent), path.name, str(path))
+
+
+def read_preset(name: str) -> Policy:
+    """Return one of the policies that come with the program."""
+    return parse_policy(policy_values(PRESET + name, Path()), f"preset {name}", f"preset {name}")
+
+
+def preset_text(name: str) -> str:
+    """Return the text of a preset: thresholds, each with its reason."""
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    folder = resources.files("discreet.policy") / "presets"
+    return (folder / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
+    """Return the policy that parsed TOML describes."""
+    mistakes = Mistakes(title)
+    top = Section(values, name)
+    taken = partial(_gathered, mistakes, top)
+    version = taken("version", str, default="unnamed")
+    heading = taken("title", str, default="Policy")
+    minimum = taken("minimum_population", int, default=10)
+    synthetic = taken("synthetic", bool, default=False)
+    benchmark = taken("benchmark_totals", list, default=[])
+    tiers = taken("tiers", dict, default={"public": {}})
+    mistakes.gather(top.end)
+    built: dict[str, Tier] = {}
+    for key, given in (tiers or {}).items():
+        tier = mistakes.gather(partial(_tier, key, given, minimum, mistakes))
+        if tier is not None:
+            built[key] = tier
+    if not mistakes.found:
+        policy = mistakes.gather(
+            lambda: Policy(version, heading, built, minimum, _texts(benchmark), synthetic)
+        )
+    mistakes.end()
+    assert isinstance(policy, Policy)
+    return policy
+
+
+def _gathered(mistakes: Mistakes, section: Section, key: str, *kinds: type, default: Any) -> Any:
+    return mistakes.gather(lambda: section.take(key, *kinds, default=default))
+
+
+def _tier(key: str, given: object, minimum: int, mistakes: Mistakes) -> Tier | None:
+    name = identifier(key, "the id of a tier")
+    section = Section(given, f"tiers.{name}")
+    where = section.name
+    before = len(mistakes.found)
+    take = partial(_gathered, mistakes, section)
+    label = take("label", str, default=name.capitalize())
+    public = take("public", bool, default=name == "public")
+    asked = take("question", dict, default={}) or {}
+    question = mistakes.gather(lambda: _rules(QuestionRules, asked, f"{where}.question"))
+    counted = take("counts", dict, default={}) or {}
+    by_level = counted.get("levels", {})
+    if not isinstance(by_level, dict):
+        raise ParameterError(f"{where}.counts.levels must be a table. Got {by_level!r}.")
+    general = {k: v for k, v in counted.items() if k != "levels"}
+    if "minimum_population" not in general:
+        general["minimum_population"] = minimum
+    counts = mistakes.gather(lambda: _rules(CountRules, general, f"{where}.counts"))
+    levels = {
+        level: mistakes.gather(partial(_level_rules, general, extra, f"{where}.counts.{level}"))
+        for level, extra in by_level.items()
+    }
+    protection = mistakes.gather(
+        lambda: _protection(section.take("protection", dict, default={}), f"{where}.protection")
+    )
+    risk = mistakes.gather(
+        lambda: _rules(RiskRules, section.take("risk", dict, default={}), f"{where}.risk")
+    )
+    mistakes.gather(section.end)
+    if len(mistakes.found) > before:
+        return None
+    return Tier(name, label, public, question, counts, levels, protection, risk)
+
+
+def _level_rules(general: dict[str, Any], extra: object, where: str) -> CountRules:
+    """Return the rules for one level of areas: the general ones with some replaced."""
+    if not isinstance(extra, dict):
+        raise ParameterError(f"{where} must be a table. Got {extra!r}.")
+    return _rules(CountRules, {**general, **extra}, where)
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "levels_refused": lambda value: _texts(value),
+    "filters_refused": lambda value: _texts(value),
+    "weights": lambda value: tuple(value),
+    "gate": lambda value: _choice(Gate, "gate", value),
+}
+
+
+def _rules(kind: type[Rules], given: dict[str, Any], where: str) -> Rules:
+    """Return rules of a kind; the settings are its fields."""
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    values = {}
+    for key, value in given.items():
+        if key not in known:
+            raise ParameterError(f"{where}: {unknown('setting', key, known)}")
+        values[key] = _READ[key](value) if key in _READ else value
+    try:
+        return kind(**values)
+    except ParameterError as error:
+        raise ParameterError(f"{where}: {error}") from None
+
+
+def _protection(given: dict[str, Any], where: str) -> Protection:
+    section = Section(given, where)
+    method = section.take("method", str, default="random-rounding")
+    options = section.take("options", dict, default={})
+    margins = _choice(Margins, "margins", section.take("margins", str, default="protected"))
+    place = _choice(Place, "place", section.take("place", str, default="output"))
+    plain = section.take("plain_keys", bool, default=False)
+    published = section.take("published", bool, default=False)
+    section.end()
+    try:
+        return Protection(
+            method, {k: _option(v) for k, v in options.items()}, margins, place, plain, published
+        )
+    except ParameterError as error:
+        raise ParameterError(f"{where}: {error}") from None
+
+
+def _option(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def _choice(kind: type[Choice], name: str, value: object) -> Choice:
+    try:
+        return kind(str(value))
+    except ValueError:
+        raise unknown(name, str(value), (item.value for item in kind)) from None
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ParameterError(f"a list of names must hold texts. Got {values!r}.")
+    return tuple(values)

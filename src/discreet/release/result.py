@@ -1,0 +1,112 @@
+"""What comes out: a release that anyone may see, with a record that only the custodian may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.risk import PublicQuality
+from discreet.table import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.release.record import Record
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Another question that would be answered, in words and as it is asked."""
+
+    text: str
+    by: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a release comes from; nothing in it helps an intruder."""
+
+    dataset: str
+    title: str
+    unit: str
+    question: str
+    totals: str
+    tier: str
+    data_version: str
+    data_date: str
+    policy_version: str
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """An area that is not available."""
+
+    code: str
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A released table. Everything but `record` is a function of the released figures alone."""
+
+    table: ProtectedTable
+    population: str
+    filters: tuple[tuple[str, tuple[str, ...]], ...]
+    public_quality: PublicQuality
+    notes: tuple[str, ...]
+    provenance: Provenance
+    withheld: tuple[Withheld, ...] = ()
+    areas: int = 0
+    hints: tuple[Hint, ...] = ()
+    record: Record | None = field(default=None, repr=False)
+
+    @property
+    def title(self) -> str:
+        """What the table shows, in words."""
+        names = [_in_sentence(dimension.label) for dimension in self.table.dimensions]
+        head = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{self.provenance.unit.capitalize()} by {head}"
+
+    @property
+    def availability(self) -> str | None:
+        """How many areas are available, where some are not."""
+        if not self.withheld:
+            return None
+        return f"{self.areas - len(self.withheld):,} of {self.areas:,} areas available"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is public, as plain values."""
+        table = self.table
+        values: list[Any] = table.values.ravel().tolist()
+        for i in table.withheld.ravel().nonzero()[0].tolist():
+            values[i] = None
+        found: dict[str, Any] = {
+            "title": self.title,
+            "population": self.population,
+            "dimensions": [
+                {
+                    "variable": d.variable,
+                    "level": d.level,
+                    "label": d.label,
+                    "codes": list(d.codes),
+                    "labels": list(d.labels),
+                }
+                for d in table.dimensions
+            ],
+            "values": values,
+            "filters": {name: list(labels) for name, labels in self.filters},
+            "notes": list(self.notes),
+            "quality": self.public_quality.as_dict(),
+            "withheld": [area.code for area in self.withheld],
+            "availability": self.availability,
+            "hints": [{"text": h.text, "by": h.by, "where": h.where} for h in self.hints],
+            "provenance": vars(self.provenance),
+        }
+        if table.low is not None and table.high is not None:
+            found["low"] = table.low.ravel().tolist()
+            found["high"] = table.high.ravel().tolist()
+        return found
+
+
+def _in_sentence(label: str) -> str:
+    """Return a label as it stands inside a sentence; abbreviations keep their capitals."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]

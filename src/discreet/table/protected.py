@@ -1,0 +1,97 @@
+"""Tables that may be released. A different type from true counts: writers accept only these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.table.dimension import Dimension
+
+TOTAL = "_T"
+"""The code of a total; it is the last along its dimension."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectedTable:
+    """Released figures of a cross-tabulation.
+
+    `withheld` marks the cells that are not available, whose values are 0 here and missing in
+    every file. `low` and `high` bound the true counts where the policy publishes its method.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    values: NDArray[np.int64]
+    withheld: NDArray[np.bool_]
+    low: NDArray[np.int64] | None = None
+    high: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.shape != self.shape or self.withheld.shape != self.shape:
+            raise ParameterError(
+                f"a released table must have the shape of its dimensions, {self.shape}. "
+                f"Got {self.values.shape}."
+            )
+        if (self.low is None) != (self.high is None):
+            raise ParameterError("low and high must be given together.")
+        if self.values.size and int(self.values.min()) < 0:
+            raise ParameterError("released figures must not be negative.")
+        if self.values[self.withheld].any():
+            raise ParameterError("a withheld cell must have the value 0.")
+        for array in (self.values, self.withheld, self.low, self.high):
+            if array is not None:
+                array.setflags(write=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of categories along each dimension, totals included."""
+        return tuple(len(dimension) for dimension in self.dimensions)
+
+    @property
+    def inner(self) -> tuple[slice, ...]:
+        """The cells that are no totals."""
+        return tuple(
+            slice(0, len(dimension) - (TOTAL in dimension.codes[-1:]))
+            for dimension in self.dimensions
+        )
+
+    def columns(self, labels: bool = False) -> dict[str, list[Any] | NDArray[Any]]:
+        """Return a column of codes (or labels) for each dimension, then `value` and its bounds.
+
+        One row a cell, the last dimension fastest; a withheld cell has the value None.
+        """
+        found: dict[str, list[Any] | NDArray[Any]] = {}
+        for d, dimension in enumerate(self.dimensions):
+            texts = np.array(dimension.labels if labels else dimension.codes, object)
+            inner = int(np.prod(self.shape[d + 1 :]))
+            outer = int(np.prod(self.shape[:d]))
+            found[dimension.level] = np.tile(np.repeat(texts, inner), outer)
+        missing = self.withheld.ravel()
+        for name, array in (("value", self.values), ("low", self.low), ("high", self.high)):
+            if array is not None:
+                column = array.ravel().astype(object)
+                column[missing] = None
+                found[name] = column
+        return found
+
+    def to_arrow(self) -> Any:
+        """Return the cells as an Arrow table: codes, then the value."""
+        import pyarrow as pa
+
+        columns = self.columns()
+        kinds = {"value": pa.int64(), "low": pa.int64(), "high": pa.int64()}
+        return pa.table(
+            {name: pa.array(list(column), kinds.get(name, pa.string()))
+             for name, column in columns.items()}
+        )  # fmt: skip
+
+    def to_pandas(self) -> Any:
+        """Return the cells as a pandas data frame: codes, then the value (<NA> if withheld)."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.columns())
+        numbers = [name for name in ("value", "low", "high") if name in frame]
+        return frame.astype(dict.fromkeys(numbers, "Int64"))
