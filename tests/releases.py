@@ -15,7 +15,7 @@ from discreet.table.transition import Transition
 # Exact figures of the record that must be in no file: no other number looks like them.
 SECRETS = (0.123456789, 0.234567891, 0.345678912, 0.456789123)
 AWKWARD = (
-    'Comma, "quote" and \'apostrophe\'',
+    "Comma, \"quote\" and 'apostrophe'",
     "two\nlines",
     "=1+1",
     "+44",

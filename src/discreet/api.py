@@ -53,8 +53,22 @@ class Population:
         return self.signed(self.releaser.release(Query.parse(by, where), totals, tier))
 
     def signed(self, release: Release) -> Release:
-        """Return a release of this population with the store's key, which its files are signed by."""
+        """Return a release with the key of the store, by which its files are signed."""
         return replace(release, signer=Signer.of_store(self._store.path))
+
+    def again(self, origin: Mapping[str, str]) -> Release | None:
+        """Return the release that a file says it is, made once more and not recorded.
+
+        None where this version of the data or of the policy is not the one of the file.
+        """
+        now = (self.schema.id, self.version.id, self.policy.version)
+        if now != (origin["dataset"], origin["data_version"], origin["policy_version"]):
+            return None
+        by, _, where = origin["question"].removeprefix("by=").partition("&where=")
+        quiet = Releaser(
+            self.version, self._engine, self.policy, Secret.read(self._store.secret), None
+        )
+        return quiet.release(Query.parse(by, where or None), origin["totals"], origin["tier"])
 
     def tabulate(self, query: Query, stop: Event | None = None) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.

@@ -130,8 +130,8 @@ def labels_digest(table: ProtectedTable) -> str:
     """Return a digest of the labels of the dimensions and of their categories."""
     named = {
         d.level: [
-            folded(d.label),
-            {code: folded(label) for code, label in zip(d.codes, d.labels, strict=True)},
+            folded(d.label) or d.level,
+            {code: folded(label) or code for code, label in zip(d.codes, d.labels, strict=True)},
         ]
         for d in table.dimensions
     }
@@ -191,5 +191,3 @@ def _json(value: Any) -> bytes:
 
 def _bytes(value: dict[str, Any]) -> bytes:
     return _DOMAIN + _json(value)
-
-

@@ -57,4 +57,6 @@ def readable(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-FORMAT = Format("csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions)
+FORMAT = Format(
+    "csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions
+)

@@ -55,7 +55,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
             d, i = table.dimensions[layout.wafer], wafer.category
             name = f"{clean(d.label)}: {clean(d.labels[i])}"
             caption = f'<caption dir="auto">{escape(name)}</caption>'
-            mark = f' data-code="{_attribute(d.codes[i])}" data-label="{_attribute(d.labels[i])}"'
+            mark = f' data-code="{_attribute(d.codes[i])}"'
         _line(
             file,
             f'<div class="table" tabindex="0" role="region" aria-label="{title}"><table{mark}>',
@@ -69,8 +69,8 @@ def write_to(release: Release, file: BinaryIO) -> None:
                 for d, i in zip(wafer.stub, place, strict=True)
             )
             cells = "".join(
-                f"<td>{WITHHELD}</td>" if figure is None else f'<td data-value="{figure}">'
-                f"{figure:,}</td>" for figure in figures
+                f"<td>{WITHHELD}</td>" if figure is None else f"<td>{figure:,}</td>"
+                for figure in figures
             )  # fmt: skip
             _line(file, f"<tr>{stub}{cells}</tr>")
         _line(file, "</tbody></table></div>")

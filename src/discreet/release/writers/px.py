@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 from discreet.errors import ParameterError
-from discreet.release.text import clean, facts, meta
+from discreet.release.text import Facts, clean, facts, meta
 from discreet.release.writers.base import Format, chunks
 from discreet.table import Dimension
 
@@ -60,6 +60,11 @@ def variables(dimensions: tuple[Dimension, ...]) -> list[str]:
     return names
 
 
+def note(said: Facts) -> str:
+    """Return the notes as one text; in it a number sign begins a new line."""
+    return "#".join(_plain(f"{head}: {text.replace('#', '＃')}") for head, text in said)
+
+
 def _head(release: Release) -> Iterator[str]:
     table, origin = release.table, release.provenance
     said = meta(release)
@@ -99,9 +104,7 @@ def _head(release: Release) -> Iterator[str]:
         yield from _texts("LAST-UPDATED", [when])
     yield from _texts("SOURCE", [origin.title or "-"])
     yield from _texts("DATASYMBOL2", ["Not available"])
-    # In notes a number sign begins a new line.
-    rows = [f"{head}: {text.replace('#', '＃')}" for head, text in facts(said)]
-    yield from _texts("NOTE", ["#".join(map(_plain, rows))])
+    yield from _texts("NOTE", [note(facts(said))])
     # Escaped, so that no character of it means anything to PX; a proof is for programs.
     proof = json.dumps({**said, "proof": release.proof}, separators=(",", ":"))
     yield from _texts("INFO", [quote(proof, safe="{}[]:,")])

@@ -122,7 +122,7 @@ def structure(release: Release) -> bytes:
         return ItemReference("Concept", AGENCY, concepts, VERSION, name)
 
     codelists = [
-        listed(f"CL_{component}", d.label, _items(d))
+        listed(f"CL_{component}", _name(d.label, d.level), _items(d))
         for component, d in zip(names.components, dimensions, strict=True)
     ]
     status = listed(
@@ -153,9 +153,7 @@ def structure(release: Release) -> bytes:
         )
     )  # fmt: skip
     parts += [
-        Component(
-            name, False, Role.ATTRIBUTE, concept(name), DataType.STRING, attachment_level="D"
-        )
+        Component(name, False, Role.ATTRIBUTE, concept(name), DataType.STRING, attachment_level="D")
         for name in ATTRIBUTES
     ]
     title = _name(release.title, names.structure)

@@ -51,7 +51,9 @@ def write_to(release: Release, file: BinaryIO) -> None:
             label = table.dimensions[layout.wafer].labels[wafer.category]
             name = f"{wafer.category + 1} {label}"
         _sheet(book.add_worksheet(_name(name, used)), release, layout, wafer, style)
-    _notes(book.add_worksheet(NOTES), release, layout, said, bold, book.add_format({"text_wrap": 1}))
+    _notes(
+        book.add_worksheet(NOTES), release, layout, said, bold, book.add_format({"text_wrap": 1})
+    )
     book.close()
 
 
@@ -153,7 +155,7 @@ def _moment(release: Release) -> datetime:
     try:
         found = datetime.fromisoformat(release.provenance.data_date)
     except ValueError:
-        return datetime(2000, 1, 1)  # noqa: DTZ001 - the library wants it so
+        return datetime(2000, 1, 1)
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
