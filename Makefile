@@ -26,8 +26,10 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need (none so far)
-	@true
+tools: ## system packages the tests need: a browser
+	@command -v chromium >/dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get install -y --no-install-recommends chromium; } || \
+	  { echo "The tests need a browser. Install Debian's package chromium."; exit 1; }
 
 lint: $(VENV)/.ready ## style and types
 	@$(BIN)/ruff check .

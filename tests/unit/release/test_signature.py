@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from releases import dimension, release
 
 from discreet.errors import ParameterError
 from discreet.release.signature import (
@@ -21,6 +20,7 @@ from discreet.release.signature import (
     read_public_key,
 )
 from discreet.table import Dimension, ProtectedTable
+from releases import dimension, release
 
 TABLE = release((dimension("area", 3, True), dimension("sex", 2)), 1, bounds=True).table
 

@@ -12,13 +12,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from releases import AWKWARD, MARK, dimension, release
 
 from discreet.errors import ParameterError
 from discreet.release import Release
 from discreet.release.signature import Signer
 from discreet.release.verify import Verdict, verify
 from discreet.release.writers import FORMATS
+from releases import AWKWARD, MARK, dimension, release
 
 TEXT_FORMATS = [name for name in FORMATS if name not in ("xlsx", "parquet")]
 
@@ -81,9 +81,7 @@ def test_one_change_is_seen(
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_changed_note_is_seen(
-    format: str, made: Release, signer: Signer, tmp_path: Path
-) -> None:
+def test_a_changed_note_is_seen(format: str, made: Release, signer: Signer, tmp_path: Path) -> None:
     path = tmp_path / "t"
     files = made.write(path, format)
     old, new = "Use the published total.", "Add up as you like."
