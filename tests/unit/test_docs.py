@@ -273,3 +273,18 @@ def test_the_map_of_folders_is_complete() -> None:
     source = ROOT / "src" / "discreet"
     there = {path.parent.name for path in source.glob("*/__init__.py")}
     assert listed == there, "keep the map of folders in CONTRIBUTING.md"
+
+
+def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:
+    from dataclasses import fields
+
+    from discreet.policy import CountRules, Protection, QuestionRules, RiskRules
+    from discreet.rules import Code
+
+    page = (DOCS / "policy.md").read_text(encoding="utf-8")
+    for rules in (QuestionRules, CountRules, RiskRules, Protection):
+        for field in fields(rules):
+            assert f"`{field.name}`" in page, field.name
+    codes = (DOCS / "releases.md").read_text(encoding="utf-8")
+    for code in Code:
+        assert f"`{code}`" in codes
