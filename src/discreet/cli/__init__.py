@@ -20,21 +20,13 @@ COMMANDS: tuple[str, ...] = (
     "info",
     "table",
     "tabulate",
+    "verify",
+    "convert",
     "policy",
     "risk",
     "protect",
     "lookup",
     "check",
-)
-
-app = typer.Typer(
-    name="discreet",
-    help="Publish any table that users ask for, and disclose nobody.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
 )
 
 
