@@ -46,7 +46,8 @@ class IndividualSwapping:
                 f"axis must be below the number of dimensions, {true.ndim}. Got {self.axis}."
             )
         regions = true.shape[self.axis]
-        cells = np.moveaxis(true, self.axis, 0).astype(np.int64).reshape(regions, -1)
+        first = np.moveaxis(true, self.axis, 0)
+        cells = first.astype(np.int64).reshape(regions, true.size // max(regions, 1))
         totals = cells.sum(axis=1)
         flows = _flows(totals, self.rate, rng)
         swapped = cells.copy()
@@ -60,8 +61,7 @@ class IndividualSwapping:
                 left = left - leavers
                 swapped[region] -= leavers
                 swapped[other] += leavers
-        shape = (regions, *np.delete(true.shape, self.axis))
-        back = np.moveaxis(swapped.reshape(shape), 0, self.axis)
+        back = np.moveaxis(swapped.reshape(first.shape), 0, self.axis)
         return np.ascontiguousarray(back).astype(true.dtype)
 
     def promise(self, dimensions: int) -> Promise:
