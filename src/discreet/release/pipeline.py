@@ -144,7 +144,9 @@ class Releaser:
             bound = float(public_gate(judged, tier.risk.multiplier, tier.risk.weights))
             measure = bound
             if tier.risk.gate is Gate.TRANSITION:
-                exact = measures.risk_after(table.counts, inner, protection, tier.risk)
+                exact = measures.risk_after(
+                    table.counts, inner, protection, tier.risk, self.version.swap_rate
+                )
                 measure = bound if exact is None else exact
             if measure > tier.risk.maximum:
                 code = Code.RISK
@@ -175,7 +177,9 @@ class Releaser:
             "released" if judged.code is None else str(judged.code),
             question.cells,
             measures.risk_before(true, tier.risk),
-            measures.risk_after(true, judged.inner, tier.protection, tier.risk),
+            measures.risk_after(
+                true, judged.inner, tier.protection, tier.risk, self.version.swap_rate
+            ),
             judged.risk_public,
             measures.utility(true, judged.inner),
             missing,
