@@ -29,6 +29,16 @@ COMMANDS: tuple[str, ...] = (
     "check",
 )
 
+app = typer.Typer(
+    name="discreet",
+    help="Publish any table that users ask for, and disclose nobody.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
+)
+
 
 def _print_version(asked: bool) -> None:
     if asked:
