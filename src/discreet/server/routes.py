@@ -37,7 +37,7 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     async def dataset(request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
         _only(request)
-        return _json(service.dataset(request.path_params["dataset"]))
+        return _file(request, await service.description(request.path_params["dataset"]))
 
     @get("/api/v1/datasets/{dataset}/check", "check")
     async def check(request: Request) -> Response:
@@ -70,7 +70,6 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
         plain = isinstance(given.get("by"), str) and isinstance(where, str)
         typed = (dataset, given.get("by", ""), where, given.get("totals", "none"), form)
         file = service.at_hand(*typed) if plain else None
-        hit = file is not None
         if file is None:
             asked = service.ask(dataset, **_question(given))
             key = service.file_key(asked, form)
@@ -78,10 +77,12 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
                 # Only who was given the answer can know its name: it need not be made again.
                 request.state.cache = "hit"
                 return _unchanged(request, key.hex(), asked.public)
-            file, hit = await service.file(asked, form)
+            request.state.cache = "hit" if service.holds(asked) else "miss"
+            file = await service.file(asked, form)
             if plain:
                 service.remember(key, *typed)
-        request.state.cache = "hit" if hit else "miss"
+        else:
+            request.state.cache = "hit"
         return _file(request, file)
 
     @get("/api/v1/config", "config")

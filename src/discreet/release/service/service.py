@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -77,6 +78,7 @@ class File:
 
 
 _Kept = Release | QueryRefused | File
+Value = TypeVar("Value", bound=_Kept)
 
 
 class Service:
@@ -155,6 +157,23 @@ class Service:
         """Return what a data set holds: variables, levels, categories, what may be asked."""
         return described(self.opened(dataset))
 
+    async def description(self, dataset: str) -> File:
+        """Return what a data set holds as JSON; kept, for long lists of areas take a while."""
+        opened = self.opened(dataset)
+        key = opened.tag("description", __version__)
+        held = self.cache.get(key)
+        if isinstance(held, File):
+            return held
+
+        async def work() -> File:
+            def write(stop: Event) -> File:
+                body = json.dumps(described(opened), ensure_ascii=False).encode()
+                return _packed(body, "application/json", f"{opened.id}.json", key, opened.public)
+
+            return self._kept(opened, key, await self.light.run(write))
+
+        return await self._once(key, work)
+
     def opened(self, dataset: str) -> Opened:
         """Return the version of a data set that answers now."""
         found = self.catalogue.datasets.get(dataset)
@@ -227,20 +246,24 @@ class Service:
         assert isinstance(held, Release)
         return Answer(held, hit=True)
 
-    async def file(self, asked: Asked, format: str) -> tuple[File, bool]:
-        """Return the release in a format, and whether it was at hand."""
+    async def file(self, asked: Asked, format: str) -> File:
+        """Return the release in a format, or raise `QueryRefused`."""
         key = self.file_key(asked, format)
         held = self.cache.get(key)
         if isinstance(held, File):
-            return held, True
+            return held
         answer = await self.release(asked)
-        return await self._once(key, lambda: self._write(asked, answer.release, format, key)), False
+        return await self._once(key, lambda: self._write(asked, answer.release, format, key))
 
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
         if format not in FORMATS:
             raise unknown("format", format[:64], FORMATS)
         return asked.opened.tag(asked.key.hex(), format, __version__)
+
+    def holds(self, asked: Asked) -> bool:
+        """Whether the release or the refusal of a question is at hand."""
+        return self.cache.get(asked.key) is not None
 
     def at_hand(self, *typed: str) -> File | None:
         """Return the answer to a question typed exactly like an earlier one, if it is kept."""
@@ -283,8 +306,7 @@ class Service:
                     "a question that was looked up could not be answered"
                 ) from error
 
-        found = await self._lane_of(asked).run(work)
-        self._keep(asked, asked.key, found, _bytes(found))
+        found = self._kept(opened, asked.key, await self._lane_of(asked).run(work))
         if isinstance(found, QueryRefused):
             raise found
         return found
@@ -293,32 +315,30 @@ class Service:
         kind = FORMATS[format]
 
         def work(stop: Event) -> File:
-            body = kind.to_bytes(release)
-            compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
-            if compressed is not None and len(compressed) > 0.9 * len(body):
-                compressed = None
-            return File(
-                body,
-                compressed,
-                kind.media_type,
-                f"{asked.opened.id}.{kind.extension}",
-                key.hex(),
-                asked.public,
-            )
+            name = f"{asked.opened.id}.{kind.extension}"
+            return _packed(kind.to_bytes(release), kind.media_type, name, key, asked.public)
 
         light = asked.question.cells <= self.limits.light_cells
-        file = await (self.light if light else self.heavy).run(work)
-        self._keep(asked, key, file, len(file.body) + len(file.compressed or b"") + 500)
-        return file
+        return self._kept(asked.opened, key, await (self.light if light else self.heavy).run(work))
 
-    def _keep(self, asked: Asked, key: bytes, value: _Kept, size: int) -> None:
+    def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
-        if self.catalogue.datasets.get(asked.opened.id) is asked.opened:
-            self.cache.put(key, value, size, asked.opened.version.id)
+        if self.catalogue.datasets.get(opened.id) is opened:
+            self.cache.put(key, value, _bytes(value), opened.version.id)
+        return value
 
 
-def _bytes(found: Release | QueryRefused) -> int:
+def _packed(body: bytes, media_type: str, name: str, key: bytes, public: bool) -> File:
+    compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
+    if compressed is not None and len(compressed) > 0.9 * len(body):
+        compressed = None  # the format is compressed already
+    return File(body, compressed, media_type, name, key.hex(), public)
+
+
+def _bytes(found: _Kept) -> int:
     """Return about how much memory an answer takes."""
+    if isinstance(found, File):
+        return 500 + len(found.body) + len(found.compressed or b"")
     if isinstance(found, QueryRefused):
         return 2_000
     table = found.table
