@@ -277,7 +277,10 @@ _DATASET_EXAMPLE = {
                     "id": "sex",
                     "label": "Sex",
                     "available": True,
-                    "categories": [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}],
+                    "categories": [
+                        {"code": "1", "label": "Male"},
+                        {"code": "2", "label": "Female"},
+                    ],
                 }
             ],
         }
