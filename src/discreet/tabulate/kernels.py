@@ -12,7 +12,7 @@ bytes where the table allows it, because narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import njit, uint8, uint32, uint64
 
 BLOCK = 1024
 
@@ -70,8 +70,12 @@ def _cells(codes8, codes16, wide, row, start, multiply, places, areas, area_cell
 
 
 @njit(inline="always")
-def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
-    """List in `chosen` the records of a…a+n that every filter lets pass; return how many."""
+def _passing(codes8, codes16, wide, row, start, low, passes, a, n, out, chosen):
+    """List in `chosen` the records of a…a+n that every filter lets pass; return how many.
+
+    A filter that lets one run of codes pass (`low` to `low` + its entry in `passes`) is two
+    comparisons, many records at once; others are looked up.
+    """
     for j in range(n):
         out[j] = 1
     for k in range(len(row)):
@@ -80,12 +84,23 @@ def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
             column16 = codes16[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column16[j]]
+        elif low[k] >= 0:
+            first, span = uint8(low[k]), p[0]
+            column8 = codes8[row[k], a : a + n]
+            for j in range(n):
+                out[j] &= uint8(uint8(column8[j] - first) <= span)
         else:
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column8[j]]
     found = 0
-    for j in range(n):
+    words = out.view(np.uint64)
+    for word in range(n // 8):
+        if words[word] != 0:
+            for j in range(8 * word, 8 * word + 8):
+                chosen[found] = j
+                found += out[j]
+    for j in range(n - n % 8, n):
         chosen[found] = j
         found += out[j]
     return found
@@ -94,7 +109,7 @@ def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
 @njit(cache=True, nogil=True)
 def scan(
     codes8, codes16, keys, counts, wide, row, start, multiply, places,
-    f_wide, f_row, f_start, passes, areas, area_cell, stretches, first_area,
+    f_wide, f_row, f_start, f_low, passes, areas, area_cell, stretches, first_area,
     packed, sums, lanes,
 ):  # fmt: skip
     """Add the records of the stretches to the accumulator, one uint64 a cell.
@@ -123,9 +138,25 @@ def scan(
             found = n
             if filtered:
                 found = _passing(
-                    codes8, codes16, f_wide, f_row, f_start, passes, a, n, pass_, chosen
+                    codes8, codes16, f_wide, f_row, f_start, f_low, passes, a, n, pass_, chosen
                 )
                 if found == 0:
+                    continue
+                if 2 * found < n and not (apart or weighted or len(area_cell) > 0):
+                    # Few records: their cells one by one, and nobody else's.
+                    for i in range(found):
+                        cell[i] = 0
+                    for k in range(len(row)):
+                        place = places[start[k] :]
+                        for i in range(found):
+                            j = uint64(a) + uint64(chosen[i])
+                            if wide[k]:
+                                cell[i] += place[codes16[row[k], j]]
+                            else:
+                                cell[i] += place[codes8[row[k], j]]
+                    for i in range(found):
+                        j = uint64(a) + uint64(chosen[i])
+                        packed[cell[i]] += (uint64(keys[j]) << high) | one
                     continue
             if len(area_cell) > 0:
                 while areas[area + 1] <= a:
@@ -166,7 +197,7 @@ def scan(
 @njit(cache=True, nogil=True)
 def list_cells(
     codes8, codes16, keys, counts, wide, row, start, multiply, places,
-    f_wide, f_row, f_start, passes, areas, area_cell, a, b, first_area,
+    f_wide, f_row, f_start, f_low, passes, areas, area_cell, a, b, first_area,
     cells, cell_counts, cell_keys,
 ):  # fmt: skip
     """List cell, count and key of each record of a…b that the filters let pass; return how many.
@@ -187,7 +218,7 @@ def list_cells(
         passing = n
         if len(f_row) > 0:
             passing = _passing(
-                codes8, codes16, f_wide, f_row, f_start, passes, block, n, pass_, chosen
+                codes8, codes16, f_wide, f_row, f_start, f_low, passes, block, n, pass_, chosen
             )
         for i in range(passing):
             j = chosen[i]
