@@ -12,6 +12,7 @@ import pytest
 
 import discreet as dc
 from applications import Client
+from discreet.release.writers import FORMATS
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -20,7 +21,7 @@ CSV = {"by": "sex,age_band", "format": "csv"}
 
 
 def figures(text: str) -> list[int]:
-    return pd.read_csv(io.StringIO(text)).iloc[:, -1].tolist()
+    return pd.read_csv(io.StringIO(text))["value"].tolist()
 
 
 def test_data_sets_are_listed_and_described(client: Client) -> None:
@@ -185,3 +186,17 @@ def test_config_tells_limits_and_formats(client: Client) -> None:
     config = client.get("/api/v1/config").json()
     assert "csv" in config["formats"]
     assert config["limits"]["query_bytes"] == 8_192
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_an_answer_that_is_made_again_is_the_same_to_the_byte(
+    start: Callable[..., Client], format: str
+) -> None:
+    """A strong ETag promises it: the answer may have been dropped, or made by another server."""
+    params = {"by": "sex,age_band", "where": "health=1|2", "format": format}
+    answers = [start().get(TABLE, params=params) for _ in range(2)]
+    assert answers[0].status_code == 200
+    assert answers[0].headers["content-type"] == FORMATS[format].media_type
+    assert FORMATS[format].suffix in answers[0].headers["content-disposition"]
+    assert answers[0].headers["etag"] == answers[1].headers["etag"]
+    assert answers[0].content == answers[1].content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import time
@@ -9,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import discreet as dc
@@ -98,7 +100,7 @@ def test_a_new_version_is_picked_up_without_a_wrong_answer(tmp_path: Path) -> No
         new = client.get(url)
         kept = client.get(url, headers={"If-None-Match": old.headers["etag"]})
     fresh = dc.open(store).release("sex,health").table.values.ravel().tolist()
-    assert [int(line.split(",")[-1]) for line in new.text.split()[1:]] == fresh
+    assert pd.read_csv(io.StringIO(new.text))["value"].tolist() == fresh
     assert {answer.status_code for answer in seen} == {200}
     # Never anything but the one or the other, each under its own name.
     assert {(a.headers["etag"], a.content) for a in seen} == {
