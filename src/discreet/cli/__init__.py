@@ -20,6 +20,7 @@ COMMANDS: tuple[str, ...] = (
     "info",
     "table",
     "tabulate",
+    "serve",
     "verify",
     "convert",
     "policy",

@@ -160,9 +160,9 @@ class ScanEngine:
 
 def _kernel(version: Version, way: Plan) -> Callable[..., None]:
     """Return the scan kernel with everything but the records and the accumulator filled in."""
-    from discreet.tabulate.kernels import scan_16, scan_32
+    from discreet.tabulate.kernels import scan
 
-    scan, index = (scan_16, np.uint16) if way.cells <= 2**16 else (scan_32, np.uint32)
+    index = np.uint16 if way.cells <= 2**16 else np.uint32
     arguments = (
         version.codes8, version.codes16, version.keys,
         _NO_COUNTS if version.counts is None else version.counts,
