@@ -60,7 +60,7 @@ WHY = """\
 - **The stochastic matrix** as printed changes half of the ones and twos, where the paper reports
   that a third were changed; the matrix that was used must have been milder than the one in print.
   So its utility is lower here, and below that of rounding in most tables.
-- **Table 4** is riskier here before anything is done: only two of its 234 cells hold 1 to 6
+- **Table 4** is riskier here before anything is done: only two of its 234 cells hold 1 to 5
   people, against 24 in the paper, and the split form reads few people in few of the small cells
   as concentration."""
 
