@@ -31,7 +31,7 @@ Tables and facts go to the standard output, progress and remarks to the standard
 | 3 | a disclosure rule refuses the question; the code of the rule is named |
 | 130 | stopped from the keyboard |
 
-Status 3 is kept for releases. No command of this version releases anything.
+
 """
 
 
