@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,6 +52,8 @@ def serve(
             timeout_graceful_shutdown=settings.grace,
             h11_max_incomplete_event_size=_LONGEST,
         )
+        # Uvicorn finishes, then raises the signal once more for whoever asked before it.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         uvicorn.Server(config).run([listener])
     finally:
         listener.close()
