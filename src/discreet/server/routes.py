@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from discreet.errors import ParameterError, unknown
 from discreet.release.service import DEFAULT_FORMAT, File, Service, Starting
@@ -16,14 +18,16 @@ from discreet.server import openapi
 from discreet.server.errors import Failure
 from discreet.server.settings import Settings
 
-Route = TypeVar("Route", bound=Callable[..., Any])
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+Handler = Callable[[Request], Awaitable[Response]]
+TABLE = "/api/v1/datasets/{dataset}/table"
 _ASKED = ("by", "where", "totals")
 
 
 def add(app: FastAPI, service: Service, settings: Settings) -> None:
     """Add the routes to an application."""
 
-    def get(path: str, name: str) -> Callable[[Route], Route]:
+    def get(path: str, name: str) -> Callable[[Endpoint], Endpoint]:
         return app.get(path, operation_id=name, response_class=Response, **openapi.OF[name])
 
     @get("/api/v1/datasets", "datasets")
@@ -46,14 +50,18 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
         asked = service.ask(request.path_params["dataset"], **_question(given))
         return _json(service.check(asked))
 
-    @get("/api/v1/datasets/{dataset}/table", "table")
+    @get(TABLE, "table")
     async def table(request: Request) -> Response:
         """Answer a question with a protected table."""
         given = _only(request, *_ASKED, "format")
         return await _table(request, request.path_params["dataset"], given)
 
+    # The same function once more in front of all: what FastAPI does for a route besides documenting
+    # it takes longer than answering from what is kept.
+    app.router.routes.insert(0, Route(TABLE, _named(table), methods=["GET"]))
+
     @app.post(
-        "/api/v1/datasets/{dataset}/table",
+        TABLE,
         operation_id="post_table",
         response_class=Response,
         **openapi.OF["post_table"],
@@ -108,6 +116,19 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
         """Say whether every store is open and warm."""
         _opened(service)
         return _json({"status": "ready"})
+
+
+def _named(handler: Handler) -> Handler:
+    """Return a handler that leaves its route for the log, as FastAPI does."""
+
+    async def handle(request: Request) -> Response:
+        request.scope["route"] = _TABLE_ROUTE
+        return await handler(request)
+
+    return handle
+
+
+_TABLE_ROUTE = SimpleNamespace(path=TABLE)
 
 
 def _opened(service: Service) -> None:
