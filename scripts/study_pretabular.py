@@ -1,4 +1,4 @@
-"""Two published studies of protection, repeated on synthetic people; writes into docs/pretabular.md.
+"""Two published studies of protection, repeated on synthetic people, for docs/pretabular.md.
 
 Longhurst, Tromans and Young (2007) compare rounding, random and targeted swapping and cell keys
 on two tables of one estimation area. Shlomo (2010) compares stochastic perturbation, rounding and
@@ -31,6 +31,9 @@ from discreet.protect.swapping import (
 )
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from report import table, write_section  # noqa: E402
+
 PUBLISHED = ROOT / "tests" / "published"
 PAGE = ROOT / "docs" / "pretabular.md"
 SEED = 2007
@@ -42,6 +45,8 @@ RATE = 0.1
 # ln(1 − 0.30)/ln(1 − 0.085) = 4.0 is the ratio of the chances of having a turn.
 ODDS = 4.0
 METHODS = ("rounding", "random swap", "targeted swap", "cell keys")
+WARD_SPREAD = 0.7  # of the logarithm: most have 1,500 to 16,000 people
+WIDER = "cell keys, sd 2"
 OURS = "at risk first"
 Table = NDArray[np.int64]
 
@@ -108,7 +113,10 @@ def town(seed: int = SEED) -> Town:
     household, ids = numbered(block.household)
     home = np.zeros(len(ids), np.int64)
     home[household] = block.oa - 1
-    ward = np.arange(AREAS) * WARDS // AREAS
+    # Uneven wards, as those of Southampton, Eastleigh and Test Valley are.
+    sizes = np.exp(WARD_SPREAD * np.random.default_rng(seed).standard_normal(WARDS))
+    ends = np.rint(np.cumsum(sizes) / sizes.sum() * (AREAS - WARDS)).astype(np.int64)
+    ward = np.repeat(np.arange(WARDS), np.diff(ends, prepend=0) + 1)
     keys = np.random.default_rng(seed).integers(2**64, size=len(ids), dtype=np.uint64)
     return Town(
         codes,
@@ -162,10 +170,12 @@ def longhurst(seed: int = SEED) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     true = dict(zip("AB", here.tables(here.home), strict=True))
     noise = protect.CellKeyPerturbation(lookup.normal())
+    wider = protect.CellKeyPerturbation(lookup.normal(variance=4))
     released: dict[str, dict[str, Table]] = {
         "rounding": {k: protect.SemiControlledRounding(3).apply(t, rng) for k, t in true.items()},
         "cell keys": {k: noise.apply(t, rng.random(t.shape)) for k, t in true.items()},
     }
+    released[WIDER] = {k: wider.apply(t, rng.random(t.shape)) for k, t in true.items()}
     kept: dict[str, dict[str, Table]] = {}
     unmatched = {}
     for name, swapped in swaps(here).items():
@@ -180,7 +190,7 @@ def longhurst(seed: int = SEED) -> dict[str, Any]:
     }
     for k, level in (("A", "output_area"), ("B", "ward")):
         figures[level] = {}
-        for name in (*METHODS, OURS):
+        for name in (*METHODS, WIDER, OURS):
             F, G = true[k], released[name][k]
             if name in kept:
                 left = risk.unchanged_small_records_swapped(F, kept[name][k])
@@ -193,12 +203,11 @@ def longhurst(seed: int = SEED) -> dict[str, Any]:
                 "average_absolute": utility.average_absolute_rows(F, G).mean,
                 "variance_ratio": utility.variance_ratio(F, G).mean,
                 "deciles": 100 * utility.rank_change(F, G).mean,
+                "deciles_of_table": 100 * utility.rank_change(F.ravel(), G.ravel()).mean,
             }
     margins = {"sex_age": ("A", 2), "religion": ("A", 1), "activity": ("B", 1)}
     figures["margins"] = {
-        label: {
-            name: _margin(true[k], released[name][k], axis) for name in (*METHODS, OURS)
-        }
+        label: {name: _margin(true[k], released[name][k], axis) for name in (*METHODS, WIDER, OURS)}
         for label, (k, axis) in margins.items()
     }
     return figures
@@ -233,7 +242,16 @@ NAMES = ("nuts2", "gender", "age_band", "activity", "occupation", "education", "
 SHAPE = (2, 2, 21, 5, 13, 9, 5)
 
 
-def shlomo(persons: int = 1_500_000, seed: int = 2010) -> dict[str, Any]:
+SUBGROUPS = (0, 1, 2)
+RAD_TABLES = (
+    *NAMES,
+    *(f"{name}*nuts2" for name in NAMES[1:]),
+    *(f"{name}*age_band" for name in ("gender", "activity", "occupation", "education")),
+    "citizenship*age_band",
+)
+
+
+def shlomo(persons: int = 1_500_000, seed: int = 2010, draws: int = 10) -> dict[str, Any]:
     """RAD, entropy and Cramér's V of the hypercube under the three methods."""
     geography = lay_out(persons, seed)
     block, codes = people(geography, seed)
@@ -242,48 +260,178 @@ def shlomo(persons: int = 1_500_000, seed: int = 2010) -> dict[str, Any]:
     codes["gender"], codes["age_band"] = codes["sex"], np.minimum(codes["age"] // 5, 20)
     F = _count([(codes[name], n) for name, n in zip(NAMES, SHAPE, strict=True)]).reshape(SHAPE)
     rng = np.random.default_rng(seed)
-    drawn = protect.StochasticPerturbation.published(exact=True)
-    released = {
-        "stochastic": drawn.invariant(np.bincount(F[F <= 10], minlength=11)).apply(F, rng),
-        "rounding": protect.SemiControlledRounding(3, axis=0).apply(F, rng),
-        "swapping": protect.IndividualSwapping(0.1, axis=0).apply(F, rng),
+    invariant = protect.StochasticPerturbation.published(exact=True).invariant(
+        np.bincount(F[F <= 10], minlength=11)
+    )
+    methods = {
+        "stochastic": invariant,
+        "rounding": protect.SemiControlledRounding(3, axis=0),
+        "swapping": protect.IndividualSwapping(0.1, axis=0),
+        "half": protect.IndividualSwapping(0.05, axis=0),
     }
     small = (F == 1) | (F == 2)
+    results: dict[str, list[dict[str, dict[str, float]]]] = {m: [] for m in methods}
+    for name, method in methods.items():
+        for _ in range(draws):
+            results[name].append(_measured(F, method.apply(F, rng), small))
     figures: dict[str, Any] = {
         "cells": {"zeros": int((F == 0).sum()), "small": int(small.sum()), "all": F.size},
-        "changed": {m: 100 * float((G != F)[small].mean()) for m, G in released.items()},
-        "entropy": {
-            "original": risk.median_entropy(F, (0, 1, 2)),
-            **{m: risk.median_entropy(G, (0, 1, 2)) for m, G in released.items()},
+        "original_entropy": risk.median_entropy(F, SUBGROUPS),
+    }
+    for kind in ("all", "RAD", "cramers_v"):
+        figures[kind] = {
+            key: {
+                m: float(np.mean([result[kind][key] for result in found]))
+                for m, found in results.items()
+            }
+            for key in results["rounding"][0][kind]
+        }
+    return figures
+
+
+def _measured(F: Table, G: Table, small: NDArray[np.bool_]) -> dict[str, dict[str, float]]:
+    """Everything that the paper measures of one released hypercube."""
+    rad = {}
+    for name in RAD_TABLES:
+        axes = [NAMES.index(part) for part in name.split("*")]
+        others = tuple(i for i in range(7) if i not in axes)
+        rad[name] = utility.relative_absolute(F.sum(axis=others), G.sum(axis=others))
+    return {
+        "all": {
+            "changed": 100 * float((G != F)[small].mean()),
+            "entropy": risk.median_entropy(G, SUBGROUPS),
+        },
+        "RAD": rad,
+        "cramers_v": {
+            NAMES[i]: 100 * utility.cramers_v(_two(F, i), _two(G, i)).relative_change
+            for i in range(2, 7)
         },
     }
-    tables = [(i,) for i in range(7)] + [(0, i) for i in range(1, 7)]
-    tables += [(i, 2) for i in (1, 3, 4, 5, 6)]
-    figures["RAD"] = {}
-    for axes in tables:
-        others = tuple(i for i in range(7) if i not in axes)
-        named = [NAMES[i] for i in axes if i != 2 or len(axes) == 1 or 0 in axes]
-        name = "*".join([*(n for n in named if n != "nuts2"), *("nuts2",) * (0 in axes)])
-        if 2 in axes and len(axes) == 2 and 0 not in axes:
-            name += "*age_band"
-        figures["RAD"][name] = {
-            m: utility.relative_absolute(F.sum(axis=others), G.sum(axis=others))
-            for m, G in released.items()
-        }
-    figures["cramers_v"] = {
-        NAMES[i]: {
-            m: 100 * utility.cramers_v(_two(F, i), _two(G, i)).relative_change
-            for m, G in released.items()
-        }
-        for i in range(1, 7)
-    }
-    return figures
 
 
 def _two(cube: Table, axis: int) -> Table:
     return cube.sum(axis=tuple(i for i in range(7) if i not in (0, axis)))
 
 
+def agreement(
+    ours: list[float], printed: list[float], names: tuple[str, ...]
+) -> tuple[int, int, list[str]]:
+    """How many pairs of methods are in the printed order, of how many; and those that are not."""
+    pairs, same, others = 0, 0, []
+    for i in range(len(names)):
+        for j in range(i):
+            if printed[i] == printed[j]:
+                continue
+            pairs += 1
+            if (ours[i] - ours[j]) * (printed[i] - printed[j]) > 0:
+                same += 1
+            else:
+                others.append(f"{names[j]} / {names[i]}")
+    return same, pairs, others
+
+
+MEASURES = {
+    "risk": "records in small cells left as they were",
+    "hellinger": "Hellinger distance",
+    "relative_absolute": "RAD",
+    "average_absolute": "AAD",
+    "variance_ratio": "variance ratio",
+    "deciles": "cells that change decile, %",
+}
+
+
+def printed_longhurst(level: str, measure: str) -> list[float]:
+    """The printed figures of the four methods."""
+    held = json.loads((PUBLISHED / "longhurst2007" / "figures.json").read_text(encoding="utf-8"))
+    if measure == "risk":
+        found = held["risk_small_cell_record_unperturbed"][level]
+    elif measure == "variance_ratio":
+        found = held["variance_ratio"][level]
+    elif measure == "deciles":
+        found = held["cells_changing_decile_percent"][level]
+    else:
+        found = held[f"{level}_distance"][measure]
+    return [float(x) for x in found]
+
+
+def _number(x: float) -> str:
+    return f"{x:.0f}" if x == 0 or x >= 100 else f"{x:.3g}" if x < 1 else f"{x:.4g}"
+
+
+def write_longhurst(figures: dict[str, Any]) -> None:
+    facts = figures["small_cells"]
+    text = [
+        f"Table A: {facts['A']['persons']:,} persons in {facts['A']['cells']:,} cells, "
+        f"{facts['A']['zeros_percent']:.1f}% zeros and {facts['A']['small_percent']:.1f}% ones and "
+        "twos (in print 59.1% and 12.6%). "
+        f"Table B: {facts['B']['persons']:,} persons in {facts['B']['cells']:,} cells, "
+        f"{facts['B']['zeros_percent']:.1f}% and {facts['B']['small_percent']:.1f}% (in print "
+        "317,064 persons, 16.9% and 9.0%).",
+        "",
+    ]
+    columns = (*METHODS, WIDER, OURS)
+    for level, title in (("output_area", "Table A, output areas"), ("ward", "Table B, wards")):
+        rows = []
+        for measure, label in MEASURES.items():
+            printed = printed_longhurst(level, measure)
+            ours = [figures[level][name][measure] for name in columns]
+            same, pairs, _ = agreement(ours[:4], printed, METHODS)
+            shown = [f"{_number(o)} ({_number(p)})" for o, p in zip(ours, printed, strict=False)]
+            shown += [_number(o) for o in ours[4:]]
+            wider, _, _ = agreement([*ours[:3], ours[4]], printed, METHODS)
+            rows.append([label, *shown, f"{same} of {pairs}", f"{wider} of {pairs}"])
+        text += [f"**{title}**: here (in print)", ""]
+        text += [table(["", *columns, "pairs in the printed order", "… with sd 2"], rows), ""]
+    rows = []
+    for key, label in (("sex_age", "age and sex"), ("religion", "religion"),
+                       ("activity", "activity")):  # fmt: skip
+        found = figures["margins"][key]
+        rows.append([label, *(_number(found[name]) for name in columns)])
+    text += ["**Totals over all areas**, mean relative change in percent", ""]
+    text += [table(["", *columns], rows), ""]
+    text.append(
+        f"Households with a member in a small cell: {figures['flagged']:.1%}. Without a partner, "
+        "of those that were to be swapped: "
+        + ", ".join(f"{name} {share:.2%}" for name, share in figures["unmatched"].items())
+        + " (in print 0.15%)."
+    )
+    write_section("longhurst", "\n".join(text), PAGE)
+
+
+def write_shlomo(figures: dict[str, Any]) -> None:
+    held = json.loads((PUBLISHED / "shlomo2010" / "figures.json").read_text(encoding="utf-8"))
+    names = ("stochastic", "rounding", "swapping")
+    columns = ["stochastic perturbation", "rounding", "swapping, 10% move", "swapping, 5% move"]
+
+    def row(label: str, found: dict[str, float], printed: list[float] | None) -> list[str]:
+        shown = [f"{found[m]:.3f}" for m in (*names, "half")]
+        if printed is not None:
+            shown[:3] = [f"{s} ({p:g})" for s, p in zip(shown, printed, strict=False)]
+        return [label, *shown]
+
+    percent = held["small_cells_changed_percent"]
+    entropy = held["median_subgroup_entropy"]
+    rows = [
+        row("ones and twos changed, %", figures["all"]["changed"], [percent[m] for m in names]),
+        row("median entropy", figures["all"]["entropy"], [entropy[m] for m in names]),
+    ]
+    for key, name in (("age_band", "age band"), *((n, n) for n in NAMES[3:])):
+        found = figures["cramers_v"][key]
+        rows.append(row(f"Cramér's V, NUTS2 by {name}, % change", found, None))
+    for key in RAD_TABLES:
+        label = "RAD " + key.replace("age_band", "age band").replace("*", " by ")
+        rows.append(row(label.replace("nuts2", "NUTS2"), figures["RAD"][key], held["RAD"][key]))
+    facts = figures["cells"]
+    text = [
+        f"Of {facts['all']:,} cells {facts['zeros']:,} are zeros and {facts['small']:,} ones or "
+        "twos (in print 226,939 and 6,140); the median entropy of the original is "
+        f"{figures['original_entropy']:.2f} (in print 2.36). Means of ten draws, here (in print):",
+        "",
+        table(["", *columns], rows),
+    ]
+    write_section("shlomo", "\n".join(text), PAGE)
+
+
 if __name__ == "__main__":
-    print(json.dumps({"longhurst": longhurst(), "shlomo": shlomo()}, indent=1))
-    sys.exit()
+    write_longhurst(longhurst())
+    write_shlomo(shlomo())
