@@ -27,7 +27,7 @@ SCALE = LinearSegmentedColormap.from_list(
     "share", ["#f5f7fa", "#b9d3e6", "#5f9bc4", BLUE, "#0d2f4f"]
 )
 SHIFT = LinearSegmentedColormap.from_list("shift", [AMBER, "#ffffff", BLUE])
-RELIGION = 2  # a minority that lives clustered
+RELIGION = 5  # a minority of 3% that lives clustered
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 plt.rcParams.update(
@@ -61,23 +61,14 @@ def save(name: str) -> None:
     plt.close()
 
 
-def curve(number: int, order: int = 5) -> NDArray[np.int64]:
-    """Places on a Hilbert curve: areas that follow each other become neighbours on the map."""
-    places = np.zeros((number, 2), np.int64)
-    for d in range(number):
-        x = y = 0
-        t = d
-        for k in range(order):
-            side = 1 << k
-            rx, ry = 1 & (t // 2), 1 & (t ^ (t // 2))
-            if ry == 0:
-                if rx == 1:
-                    x, y = side - 1 - x, side - 1 - y
-                x, y = y, x
-            x, y = x + side * rx, y + side * ry
-            t //= 4
-        places[d] = x, y
-    return places
+def snake(number: int, wide: int = 34, high: int = 4) -> NDArray[np.int64]:
+    """Places in strips, up and down, to and fro: areas that follow each other are neighbours."""
+    n = np.arange(number)
+    strip, rest = n // (wide * high), n % (wide * high)
+    column, row = rest // high, rest % high
+    x = np.where(strip % 2 == 0, column, wide - 1 - column)
+    y = strip * high + np.where(column % 2 == 0, row, high - 1 - row)
+    return np.stack([x, y], axis=1)
 
 
 def grid(values: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -92,21 +83,23 @@ def outlines(axes: Any, groups: NDArray[np.float64]) -> None:
     high, wide = groups.shape
     for y in range(high):
         for x in range(wide):
-            if x + 1 < wide and groups[y, x] != groups[y, x + 1]:
+            if x + 1 < wide and _differ(groups[y, x], groups[y, x + 1]):
                 axes.plot([x + 0.5] * 2, [y - 0.5, y + 0.5], color=INK, lw=0.6)
-            if y + 1 < high and groups[y, x] != groups[y + 1, x]:
+            if y + 1 < high and _differ(groups[y, x], groups[y + 1, x]):
                 axes.plot([x - 0.5, x + 0.5], [y + 0.5] * 2, color=INK, lw=0.6)
+
+
+def _differ(one: float, other: float) -> bool:
+    return one != other and not (np.isnan(one) and np.isnan(other))
 
 
 def draw_map() -> None:
     """One authority before a swap, after it, and who went where."""
     here = study.town()
     swapped = study.swaps(here)["random swap"]
-    inside = np.flatnonzero(here.authority == 0)
-    places = curve(len(inside))
-    if places[:, 0].max() < places[:, 1].max():
-        places = places[:, ::-1]
-    of = np.isin(here.codes["religion"], [RELIGION])
+    inside = np.flatnonzero(here.authority == 1)
+    places = snake(len(inside))
+    of = here.codes["religion"] == RELIGION
 
     def share(home: NDArray[np.int64]) -> NDArray[np.float64]:
         area = home[here.household]
@@ -116,7 +109,7 @@ def draw_map() -> None:
     before, after = share(here.home), share(swapped.exchange(here.home))
     wards = grid(here.ward[inside], places)
     most = np.percentile(before, 99)
-    figure, panels = plt.subplots(3, 1, figsize=(6.2, 10.2), layout="constrained")
+    figure, panels = plt.subplots(3, 1, figsize=(6.6, 8.6), layout="constrained")
     for axes, values, title in (
         (panels[0], before, "As recorded"),
         (panels[1], after, "After a random swap of a tenth of the households"),
@@ -152,7 +145,7 @@ def draw_rates() -> None:
         here.household, here.households, [(here.codes["sex"], 2), (here.codes["broad"], 3)]
     )
     risky = study.flagged(here)
-    figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.4), layout="constrained")
+    _, panels = plt.subplots(1, 2, figsize=(8.2, 3.4), layout="constrained")
     for method, colour, label in (
         ({"odds": 1.0}, QUIET, "random"),
         ({"odds": study.ODDS, "match_risk": True}, BLUE, "at risk 4 times as likely"),
