@@ -295,6 +295,8 @@ def test_a_release_knows_what_was_done_beforehand(folder: Folder) -> None:
     assert unswapped.record is not None
     assert swapped.record.risk_before == unswapped.record.risk_before
     assert swapped.record.risk_after < unswapped.record.risk_after
+    assert any("altered before any table" in note for note in swapped.notes)
+    assert not any("altered before any table" in note for note in unswapped.notes)
     described(folder, SWAP, policy="swapping-and-light-keys").build()
     assert dc.open(folder.store.path).release("la,sex").table.values.sum() > 0
 
