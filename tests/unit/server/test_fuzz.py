@@ -37,7 +37,7 @@ def test_any_bytes_are_read_or_told_off(raw: bytes) -> None:
         try:
             read()
         except ParameterError as error:
-            assert orjson.dumps(str(error))
+            orjson.dumps(str(error))  # it can be told
 
 
 @given(
