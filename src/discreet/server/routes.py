@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import ParameterError, unknown
+from discreet.errors import ParameterError
 from discreet.release.service import DEFAULT_FORMAT, File, Service, Starting
 from discreet.server import openapi
 from discreet.server.errors import Failure
+from discreet.server.parse import ASKED, posted, typed
 from discreet.server.settings import Settings
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Handler = Callable[[Request], Awaitable[Response]]
 TABLE = "/api/v1/datasets/{dataset}/table"
-_ASKED = ("by", "where", "totals")
 
 
 def add(app: FastAPI, service: Service, settings: Settings) -> None:
@@ -46,14 +45,14 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     @get("/api/v1/datasets/{dataset}/check", "check")
     async def check(request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
-        given = _only(request, *_ASKED)
+        given = _only(request, *ASKED)
         asked = service.ask(request.path_params["dataset"], **_question(given))
         return _json(service.check(asked))
 
     @get(TABLE, "table")
     async def table(request: Request) -> Response:
         """Answer a question with a protected table."""
-        given = _only(request, *_ASKED, "format")
+        given = _only(request, *ASKED, "format")
         return await _table(request, request.path_params["dataset"], given)
 
     # The same function once more in front of all: what FastAPI does for a route besides documenting
@@ -69,7 +68,7 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     async def post_table(request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _only(request)
-        given = _posted(await _body(request, settings.max_body))
+        given = posted(await _body(request, settings.max_body))
         return await _table(request, request.path_params["dataset"], given)
 
     async def _table(request: Request, dataset: str, given: dict[str, Any]) -> Response:
@@ -138,21 +137,7 @@ def _opened(service: Service) -> None:
 
 def _only(request: Request, *names: str) -> dict[str, str]:
     """Return the query's values; a name that is not known or given twice is an error."""
-    raw: bytes = request.scope["query_string"]
-    found: dict[str, str] = {}
-    try:
-        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
-    except ValueError:
-        raise ParameterError("the query string must be percent-encoded UTF-8.") from None
-    for name, value in pairs:
-        if name == "tier":
-            raise ParameterError("a tier cannot be asked for: over HTTP every reader is public.")
-        if name not in names:
-            raise unknown("parameter", name[:64], names)
-        if name in found:
-            raise ParameterError(f"'{name}' must be given once. It is given again.")
-        found[name] = value
-    return found
+    return typed(request.scope["query_string"], *names)
 
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
@@ -173,34 +158,6 @@ async def _body(request: Request, most: int) -> bytes:
             raise Failure(413, "BODY_TOO_LARGE", f"The body may have at most {most:,} bytes.")
         parts.append(part)
     return b"".join(parts)
-
-
-def _posted(body: bytes) -> dict[str, Any]:
-    """Return the question in a body, every value of the type it must have."""
-    try:
-        given = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise ParameterError("the body must be JSON.") from None
-    if not isinstance(given, dict):
-        raise ParameterError("the body must be an object with 'by', and perhaps 'where'.")
-    for name in given:
-        if name == "tier":
-            raise ParameterError("a tier cannot be asked for: over HTTP every reader is public.")
-        if name not in (*_ASKED, "format"):
-            raise unknown("parameter", name[:64], (*_ASKED, "format"))
-    by, where = given.get("by"), given.get("where", {})
-    if not _texts(by):
-        raise ParameterError('by must be a list of names, like ["sex", "age_band"].')
-    if not isinstance(where, dict) or not all(map(_texts, where.values())):
-        raise ParameterError('where must map names to lists of codes, like {"sex": ["2"]}.')
-    for name in ("totals", "format"):
-        if name in given and not isinstance(given[name], str):
-            raise ParameterError(f"{name} must be a text.")
-    return given
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _json(values: Any) -> Response:
