@@ -26,8 +26,10 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need (none so far)
-	@true
+tools: ## system packages the tests need: a browser
+	@command -v chromium >/dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get install -y --no-install-recommends chromium; } || \
+	  { echo "The tests need a browser. Install Debian's package chromium."; exit 1; }
 
 lint: $(VENV)/.ready ## style and types
 	@$(BIN)/ruff check .
@@ -47,7 +49,7 @@ docs: $(VENV)/.ready ## the documents as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods pretabular tabulate; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods pretabular tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

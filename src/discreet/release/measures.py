@@ -1,4 +1,4 @@
-"""Exact risk and utility for the record, and bounds of figures for readers who may have them."""
+"""Exact risk and utility, for the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from discreet import risk
 from discreet import utility as useful
 from discreet.policy import Protection, RiskRules
-from discreet.table.transition import Transition
 
 
 def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
@@ -59,13 +58,3 @@ def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float 
         "score": float(useful.score(counts, released)),
         "average_absolute": float(useful.average_absolute(counts, released)),
     }
-
-
-def possible(
-    values: NDArray[np.int64], transition: Transition
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the smallest and the largest true count that each figure may stand for."""
-    distinct, where = np.unique(values, return_inverse=True)
-    bounds = np.array([risk.possible_range(transition, int(value)) for value in distinct])
-    low, high = bounds[:, 0][where], bounds[:, 1][where]
-    return low.reshape(values.shape), high.reshape(values.shape)

@@ -29,7 +29,7 @@ from discreet.release.hints import alternatives
 from discreet.release.protection import protect
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.risk import public_gate, public_quality
+from discreet.risk import possible_ranges, public_gate, public_quality
 from discreet.rules import Code, broken_rules, check_question
 from discreet.table import TOTAL, CountTable, Dimension, ProtectedTable
 from discreet.table.transition import Transition
@@ -220,7 +220,7 @@ class Releaser:
         published = tier.protection.published
         low = high = None
         if published and tier.protection.build is not None and totals is not Margins.SUMMED:
-            low, high = measures.possible(values, transition)
+            low, high = possible_ranges(transition, values)
         available = judged.inner
         if geography is not None and judged.withheld is not None:
             available = np.compress(~judged.withheld, judged.inner, axis=geography)

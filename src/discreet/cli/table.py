@@ -1,0 +1,71 @@
+"""`discreet table`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
+    by: Annotated[str, typer.Option(metavar="NAMES", help="Variables or levels: age_band,sex")],
+    where: Annotated[
+        str | None, typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02")
+    ] = None,
+    totals: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="none, protected or summed, as the policy allows."),
+    ] = "none",
+    tier: Annotated[
+        str | None,
+        typer.Option(metavar="TIER", help="For whom.  [default: the public]", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to a file instead.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="Of the file.  [default: by its ending]", show_default=False
+        ),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Also print the record: exact figures, not for release."),
+    ] = False,
+) -> None:
+    """Release one table through all five steps.
+
+    The question is checked, the table counted and protected, and what is
+    left of its risk decides. A refusal says which rule, and what would do.
+    """
+    import discreet as dc
+    from discreet.cli.show import release_text
+
+    population = dc.open(store)
+    release = population.release(by, where, totals, tier)
+    if out is None:
+        typer.echo(release_text(release))
+    else:
+        release.write(out, format or _by_ending(out))
+        typer.echo(f"Wrote {out}.", err=True)
+    if record and release.record is not None:
+        typer.echo(json.dumps(release.record.as_dict(), indent=1))
+        typer.echo("The record is not for release.", err=True)
+
+
+def _by_ending(path: Path) -> str:
+    """Return the format that the ending of a file stands for, the first where several share it."""
+    from discreet.errors import ParameterError
+    from discreet.release.writers import FORMATS
+
+    for name, format in FORMATS.items():
+        if path.suffix.lower() == format.suffix:
+            return name
+    endings = ", ".join(dict.fromkeys(format.suffix for format in FORMATS.values()))
+    raise ParameterError(
+        f"the ending of {path.name} must be one of {endings}, or --format must say what it is."
+    )
