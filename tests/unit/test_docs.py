@@ -164,8 +164,8 @@ def test_every_setting_of_a_data_set_is_documented() -> None:
 
 
 def test_the_examples_use_every_setting() -> None:
-    page = (DOCS / "dataset.md").read_text(encoding="utf-8")
-    examples = "".join(content for _, content in _FILE.findall(page))
+    pages = [(DOCS / name).read_text(encoding="utf-8") for name in ("dataset.md", "pretabular.md")]
+    examples = "".join(content for page in pages for _, content in _FILE.findall(page))
     used = set(re.findall(r"\b(\w+) = ", examples)) | set(re.findall(r"\b(\w+)\.", examples))
     used |= set(re.findall(r"^\[+(\w+)", examples, re.MULTILINE))
     assert _settings() - used == {"weight"}  # which is refused
