@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+_MOST_SEARCHED = 1_000
+_LONGEST_NAME = 100
+
 
 class DiscreetError(Exception):
     """Anything this package raises on purpose."""
@@ -39,7 +42,10 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> ParameterError:
     "no variable 'agee'; did you mean 'age'? Choices: age, sex"
     """
     listed = list(choices)
-    near = get_close_matches(name, listed, n=1, cutoff=0.6)
+    # Among thousands of areas the search takes seconds, which anyone could make a server spend.
+    searched = len(listed) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
+    near = get_close_matches(name, listed, n=1, cutoff=0.6) if searched else []
     hint = f"did you mean '{near[0]}'? " if near else ""
     shown = ", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")
-    return ParameterError(f"no {kind} '{name}'; {hint}Choices: {shown or 'none'}")
+    given = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    return ParameterError(f"no {kind} '{given}'; {hint}Choices: {shown or 'none'}")

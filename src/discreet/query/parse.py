@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
@@ -46,11 +47,11 @@ class Query:
             raise ParameterError(
                 f"a table must have 1 to {MAX_VARIABLES} variables. Got {len(self.by)}."
             )
-        filtered = [name for name, _ in self.where]
+        filtered = Counter(name for name, _ in self.where)
         for name, codes in self.where:
             if not codes:
                 raise ParameterError(f"the filter on '{name}' must name at least one category.")
-            if filtered.count(name) > 1:
+            if filtered[name] > 1:
                 raise ParameterError(
                     f"'{name}' must be filtered once; put its categories together: {name}=a|b."
                 )

@@ -148,6 +148,15 @@ class ViewEngine:
             view = self.build(key, stop)
         return view.answer(question, self.version.modulus)
 
+    def covers(self, question: Question) -> bool:
+        """Whether a view that is held answers the question, so that no record need be read."""
+        key = needed(question)
+        if key is None:
+            return False
+        wanted = self._mask(key)
+        with self._lock:
+            return any(wanted & mask == wanted for mask in self._masks.values())
+
     def build(self, key: Key, stop: Event | None = None) -> View:
         """Return the view over some levels, from the engine behind unless it is there already."""
         with self._lock:

@@ -1,0 +1,35 @@
+"""`discreet serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", show_default=False)],
+    host: Annotated[str, typer.Option(metavar="H", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="P", help="The port to listen on; 0 for any that is free.")
+    ] = 8000,
+    settings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
+    ] = None,
+) -> None:
+    """Serve the web page and the API of one or more stores.
+
+    Runs until it is stopped; what runs then is finished. A store that is
+    built again is picked up by itself. The log is on standard error.
+    """
+    from discreet.server.run import serve
+    from discreet.server.settings import Settings, read_settings
+
+    chosen = Settings() if settings is None else read_settings(settings)
+
+    def listening(address: str) -> None:
+        typer.echo(f"Serving on {address}")
+
+    serve(stores, host, port, chosen, listening)

@@ -1,0 +1,76 @@
+"""Work in threads, bounded: so many at a time, so many waiting, so many seconds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TypeVar
+
+from discreet.errors import DiscreetError
+from discreet.tabulate import TabulationStopped
+
+Answer = TypeVar("Answer")
+
+
+class Busy(DiscreetError):
+    """Too many questions wait already; `retry_after` seconds later there may be room."""
+
+    def __init__(self, retry_after: int = 2) -> None:
+        super().__init__("The server is busy.")
+        self.retry_after = retry_after
+
+
+class Starting(DiscreetError):
+    """The stores are being opened."""
+
+
+class TooLong(DiscreetError):
+    """The question took longer than allowed and was stopped."""
+
+
+class Lane:
+    """A bounded queue in front of a few threads.
+
+    There are two: questions that a view answers do not wait behind those that read the records.
+    """
+
+    def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
+        self.queue = queue
+        self.seconds = seconds
+        self.waiting = 0
+        self.running = 0
+        self._free = asyncio.Semaphore(workers)
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
+
+    async def run(self, work: Callable[[Event], Answer]) -> Answer:
+        """Return what the work returns; it is given an event that tells it to stop."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.seconds
+        if self._free.locked() and self.waiting >= self.queue:
+            raise Busy
+        self.waiting += 1
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Busy from None
+        finally:
+            self.waiting -= 1
+        stop = Event()
+        timer = loop.call_at(deadline, stop.set)
+        self.running += 1
+        try:
+            return await loop.run_in_executor(self._pool, work, stop)
+        except TabulationStopped:
+            raise TooLong("The question took too long and was stopped.") from None
+        finally:
+            stop.set()  # whoever asked is gone: nobody waits for what may still run
+            timer.cancel()
+            self.running -= 1
+            self._free.release()
+
+    def close(self) -> None:
+        """Let the threads finish and go."""
+        self._pool.shutdown(wait=True)

@@ -1,0 +1,43 @@
+"""What a service spends on questions at most."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+
+from discreet.errors import ParameterError
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on memory, time and concurrency; every one has a default that suits two cores."""
+
+    # Releases, refusals and finished answers that are kept, in bytes of memory.
+    cache_bytes: int = 256 * 2**20
+    # Questions answered from marginal views at a time, and those that read the records.
+    light_workers: int = field(default_factory=_cores)
+    heavy_workers: int = field(default_factory=_cores)
+    # Questions of either kind that wait for a worker; the next one is turned away.
+    queue: int = 200
+    # Cells above which a question counts as heavy even if a view answers it: writing them takes
+    # longer than counting.
+    light_cells: int = 10_000
+    # Seconds from asking to the answer, waiting included; after that the kernels are stopped.
+    seconds: int = 30
+    # Cells of a table, whatever a policy allows: memory is bounded by it.
+    max_cells: int = 1_000_000
+    # Filters, and codes in all of them together.
+    max_filters: int = 50
+    max_codes: int = 10_000
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value, least = getattr(self, one.name), 0 if one.name == "queue" else 1
+            if type(value) is not int or value < least:
+                raise ParameterError(
+                    f"{one.name} must be an integer of at least {least}. Got {value!r}."
+                )

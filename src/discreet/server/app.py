@@ -1,0 +1,70 @@
+"""The application: the API, and the pages if they are installed, over one service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from discreet import __version__
+from discreet.release.service import Service
+from discreet.server import routes
+from discreet.server.errors import of_status, response_of
+from discreet.server.gate import Gate
+from discreet.server.log import Log
+from discreet.server.metrics import Metrics
+from discreet.server.settings import Settings
+
+_ABOUT = """Any table of these data sets, protected so that nobody is disclosed.
+
+Ask `check` whether a question may be asked, and `table` for the answer. The same question always
+has the same answer until the data are published anew; answers carry an ETag."""
+
+
+def create_app(stores: Sequence[Path], settings: Settings | None = None) -> FastAPI:
+    """Return the application that serves some stores.
+
+    The service is `app.state.service`; pages get it by `discreet.page.mount(app, service)`.
+    """
+    settings = settings or Settings()
+    log = Log()
+    service = Service(stores, settings.limits, log.trouble)
+    metrics = Metrics(service)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="Discreet",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service, app.state.settings = service, settings
+    app.state.log, app.state.metrics = log, metrics
+    routes.add(app, service, settings)
+    if find_spec("discreet.page") is not None:
+        from discreet import page
+
+        page.mount(app, service)
+    app.exception_handler(HTTPException)(_http)
+    app.add_middleware(Gate, settings=settings, log=log, metrics=metrics)
+    return app
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    allow = {k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"}
+    return response_of(of_status(error.status_code, allow), request.state.request_id)

@@ -1,0 +1,76 @@
+"""Who asks, and how often they may: an address, a network of IPv6, or a key."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from time import monotonic
+
+from discreet.server.settings import Key, Network
+
+_MOST = 100_000  # clients that are remembered; the one seen longest ago goes first
+
+
+@lru_cache(maxsize=10_000)
+def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
+    """Return the client: of IPv6 its /64, for behind it one household has 2^64 addresses.
+
+    X-Forwarded-For is read from the right, as far as configured proxies have written it.
+    """
+    hops = [part.strip() for part in forwarded.split(",") if part.strip()]
+    here = peer
+    while hops and _is_proxy(here, proxies):
+        here = hops.pop()
+    try:
+        address = ip_address(here.split("%")[0])
+    except ValueError:
+        return "unknown"
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    return str(address)
+
+
+def _is_proxy(text: str, proxies: Sequence[Network]) -> bool:
+    try:
+        address = ip_address(text.split("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return any(address in network for network in proxies)
+
+
+def key_of(given: str, keys: Sequence[Key]) -> Key | None:
+    """Return the key that was given, if it is one of ours."""
+    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()
+    return next((key for key in keys if key.digest == digest), None)
+
+
+class Buckets:
+    """Token buckets by client: `rate` a minute flow in, `burst` fit."""
+
+    def __init__(self, burst: int, clock: Callable[[], float] = monotonic) -> None:
+        self.burst = burst
+        self._clock = clock
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str, rate: int) -> int:
+        """Return 0 if the client may go on, or else in how many seconds it may."""
+        now = self._clock()
+        tokens, before = self._held.pop(client, (float(self.burst), now))
+        tokens = min(self.burst, tokens + (now - before) * rate / 60)
+        wait = 0
+        if tokens >= 1:
+            tokens -= 1
+        else:
+            wait = math.ceil((1 - tokens) * 60 / rate)
+        self._held[client] = (tokens, now)
+        if len(self._held) > _MOST:
+            self._held.popitem(last=False)
+        return wait

@@ -1,0 +1,89 @@
+"""A server that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import uvicorn
+
+from discreet.errors import ParameterError
+from discreet.policy import parse_policy
+from discreet.population import Store
+from discreet.server.app import create_app
+from discreet.server.settings import Settings
+
+_LONGEST = 2**20  # bytes of a request line: above the limit on queries, so that ours is told
+
+
+def serve(
+    stores: Sequence[Path],
+    host: str,
+    port: int,
+    settings: Settings,
+    listening: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve some stores until SIGTERM or Ctrl-C; what runs is finished first."""
+    _look_at(stores)
+    app = create_app(stores, settings)
+    metrics = None
+    listener = _listen(host, port)
+    try:
+        if settings.metrics_port:
+            try:
+                metrics = app.state.metrics.listen(settings.metrics_host, settings.metrics_port)
+            except OSError as error:
+                raise ParameterError(
+                    f"metrics cannot be served on {settings.metrics_host} port "
+                    f"{settings.metrics_port}: {error.strerror}"
+                ) from None
+        place = listener.getsockname()
+        shown = f"[{place[0]}]" if ":" in place[0] else place[0]
+        listening(f"http://{shown}:{place[1]}")
+        config = uvicorn.Config(
+            app,
+            access_log=False,  # the gate writes the log
+            log_level="error",
+            proxy_headers=False,  # the gate believes configured proxies only
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=settings.grace,
+            h11_max_incomplete_event_size=_LONGEST,
+        )
+        uvicorn.Server(config).run([listener])
+    finally:
+        listener.close()
+        if metrics is not None:
+            metrics.shutdown()
+            metrics.server_close()
+
+
+def _look_at(stores: Sequence[Path]) -> None:
+    """Complain about what cannot be served before anything listens."""
+    ids: dict[str, Path] = {}
+    for path in stores:
+        version = Store(path).open()
+        policy = parse_policy(version.policy_values, "policy", str(version.path))
+        if not any(tier.public for tier in policy.tiers.values()):
+            raise ParameterError(f"the policy of {path} must have a public tier to be served.")
+        if version.schema.id in ids:
+            raise ParameterError(
+                f"data sets served together must have different ids. Both {ids[version.schema.id]} "
+                f"and {path} hold '{version.schema.id}'."
+            )
+        ids[version.schema.id] = path
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(f"cannot listen on {host} port {port}: {reason}") from None
+    return listener

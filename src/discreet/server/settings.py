@@ -1,0 +1,125 @@
+"""What can be set about a server; docs/deploy.md has them all, and a test compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.release.service import Limits
+from discreet.toml import Mistakes, Section, load
+
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that has a limit of its own instead of the address's; `digest` is its SHA-256."""
+
+    name: str
+    digest: str
+    rate: int
+
+    def __post_init__(self) -> None:
+        if len(self.digest) != 64 or set(self.digest) - set("0123456789abcdef"):
+            raise ParameterError(
+                f"sha256 of key '{self.name}' must be 64 lower-case hexadecimal digits: "
+                "printf %s KEY | sha256sum"
+            )
+        _at_least("rate", self.rate, 1)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a server. Frozen and checked: a mistake is told before anything listens."""
+
+    # Requests a minute from one address (of IPv6: one /64), and how many may come at once.
+    rate: int = 300
+    burst: int = 100
+    # Bytes of a query string and of a body.
+    max_query: int = 8_192
+    max_body: int = 262_144
+    # Networks whose X-Forwarded-For is believed.
+    proxies: tuple[str, ...] = ()
+    # Where Prometheus finds the metrics; 0 for nowhere.
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int = 0
+    # Seconds that running requests are given to finish when the server is told to stop.
+    grace: int = 30
+    # Keys with a limit of their own.
+    keys: tuple[Key, ...] = ()
+    # Memory, time and concurrency of questions.
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "burst", "max_query", "max_body", "grace"):
+            _at_least(name, getattr(self, name), 1)
+        _at_least("metrics_port", self.metrics_port, 0)
+        if self.metrics_port > 65_535:
+            raise ParameterError(f"metrics_port must be at most 65535. Got {self.metrics_port}.")
+        self.networks  # noqa: B018  (raises on a proxy that is no network)
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The proxies as networks."""
+        found = []
+        for text in self.proxies:
+            try:
+                found.append(ip_network(text))
+            except ValueError:
+                raise ParameterError(
+                    f"proxies must be addresses or networks like '10.0.0.0/8'. Got {text!r}."
+                ) from None
+        return tuple(found)
+
+
+def _at_least(name: str, value: object, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ParameterError(f"{name} must be an integer of at least {least}. Got {value!r}.")
+
+
+def read_settings(path: Path) -> Settings:
+    """Return the settings in a TOML file, or every mistake in it at once."""
+    mistakes = Mistakes(str(path))
+    top = Section(load(path), path.name)
+    given: dict[str, Any] = {}
+    for name, kind in _PLAIN.items():
+        value = mistakes.gather(partial(top.take, name, kind, default=None))
+        if value is not None:
+            given[name] = value
+    proxies = mistakes.gather(partial(top.take, "proxies", list, default=[]))
+    given["proxies"] = tuple(str(text) for text in proxies or ())
+    limits = mistakes.gather(partial(top.take, "limits", dict, default={}))
+    given["limits"] = mistakes.gather(partial(_limits, limits or {}, f"limits in {path.name}"))
+    keys = mistakes.gather(partial(top.take, "keys", dict, default={})) or {}
+    given["keys"] = tuple(mistakes.gather(partial(_key, *item)) for item in keys.items())
+    mistakes.gather(top.end)
+    mistakes.end()
+    try:
+        return Settings(**given)
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from None
+
+
+_PLAIN: dict[str, type] = {
+    one.name: str if one.name == "metrics_host" else int
+    for one in fields(Settings)
+    if one.name not in ("proxies", "limits", "keys")
+}
+
+
+def _limits(values: dict[str, Any], name: str) -> Limits:
+    section = Section(values, name)
+    given = {one.name: section.take(one.name, int, default=None) for one in fields(Limits)}
+    section.end()
+    return Limits(**{key: value for key, value in given.items() if value is not None})
+
+
+def _key(name: str, values: object) -> Key:
+    section = Section(values, f"keys.{name}")
+    key = Key(name, section.take("sha256", str), section.take("rate", int))
+    section.end()
+    return key
