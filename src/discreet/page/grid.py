@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice, product
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
     shown_columns = columns[(column_page - 1) * width : column_page * width]
     shares = _Shares(table, options.show, front, rows, columns)
     lines = []
-    heads = _row_heads(shown_rows, names[w:r], dims[w:r])
+    heads = row_heads(shown_rows, names[w:r], dims[w:r])
     for place, begins in zip(shown_rows, heads, strict=True):
         total = _is_total(place, dims[w:r])
         cells = tuple(
@@ -152,7 +152,7 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
     first = (column_page - 1) * width
     return Grid(
         corner,
-        _column_heads(shown_columns, names[r:], dims[r:], first, t),
+        column_heads(shown_columns, names[r:], dims[r:], first, t),
         tuple(lines),
         tuple(Wafer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(wafers)),
         at,
@@ -237,9 +237,10 @@ def _sorted(
     return inner + total
 
 
-def _column_heads(
+def column_heads(
     places: list[Place], names: list[list[str]], dims: tuple[Dimension, ...], first: int, t: Texts
 ) -> tuple[tuple[Head, ...], ...]:
+    """Return the lines of heads over the columns; `first` is the number of columns before them."""
     if not dims:
         return ((Head(t("table.count"), 1, 1, False, 1),),)
     depth = len(dims)
@@ -258,9 +259,10 @@ def _column_heads(
     return tuple(tuple(line) for line in lines)
 
 
-def _row_heads(
+def row_heads(
     places: list[Place], names: list[list[str]], dims: tuple[Dimension, ...]
 ) -> list[tuple[Head, ...]]:
+    """Return the heads that begin in each row."""
     if not dims:
         return [(Head("", 1, 1, False),) for _ in places]
     begins: list[list[Head]] = [[] for _ in places]
@@ -338,3 +340,8 @@ def wafer_places(release: Release, wafers: int) -> list[Place]:
     """Return the places of the tables behind each other, in the order in which they are shown."""
     kept = _kept(release.table)
     return _places(release.table.dimensions[:wafers], kept[:wafers], totals_first=True)
+
+
+def first_places(sizes: list[int], most: int) -> list[Place]:
+    """Return the first places of axes of these sizes, without making all of them."""
+    return list(islice(product(*(range(size) for size in sizes)), most))
