@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.page.state import State
+from discreet.page.state import State, said_level
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -81,4 +81,8 @@ def _picked(state: State, kind: str, variable: str, level: str, code: str) -> St
         allowed = ~member if kind == "untick" else np.ones(len(member), bool)
     else:
         allowed = now.allowed & ~member if kind == "untick" else now.allowed | member
-    return state.kept(variable, allowed)
+    # An area is said at the level at which it was picked, or at the finer of two.
+    levels = owner.levels
+    if now is not None and kind != "only":
+        found = min(found, said_level(now), key=levels.index)
+    return state.kept(variable, allowed, found if owner.is_geography else None)

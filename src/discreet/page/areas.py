@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.page.state import State
+from discreet.page.state import State, said_level
 from discreet.population import Level, Schema, Variable
 
 MOST_FOUND = 12
@@ -57,8 +57,7 @@ def chosen(state: State) -> list[Area]:
     f = None if geography is None else state.filter_of(geography.id)
     if geography is None or f is None:
         return []
-    name = f.canonical().partition("=")[0]
-    level = geography.level(name)
+    level = said_level(f)
     return [_area(geography, level, int(i)) for i in np.unique(level.of[f.allowed])]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.page import areas, grid
-from discreet.page.state import ZONES, State, usual_level
+from discreet.page.state import ZONES, State, said_level, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
 from discreet.page.verdict import warning
@@ -14,7 +14,7 @@ from discreet.policy import Tier
 from discreet.population import Level, Schema, Variable
 
 _SHAPE_ROWS = 8
-_SHAPE_COLUMNS = 12
+_SHAPE_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,7 @@ def limits(state: State, t: Texts) -> list[Limit]:
     for f in state.filters:
         if f.variable.is_geography:
             continue
-        name, _, _ = f.canonical().partition("=")
-        level = f.variable.level(name)
+        level = said_level(f)
         labels = [level.labels[i] for i in dict.fromkeys(level.of[f.allowed].tolist())]
         said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=len(level))
         found.append(Limit(f.variable, f"{f.variable.label}: {said}"))

@@ -60,9 +60,9 @@ def of_hints(state: State, hints: Iterable[Hint], t: Texts) -> list[Fix]:
 
 
 def _changes(question: Question) -> Iterator[Question]:
-    yield from _one_area(question)
     for _, other in alternatives(question):
         yield other
+    yield from _one_area(question)
 
 
 def _one_area(question: Question) -> Iterator[Question]:
@@ -70,7 +70,7 @@ def _one_area(question: Question) -> Iterator[Question]:
     for i, axis in enumerate(question.axes):
         if not axis.variable.is_geography:
             continue
-        for level in axis.variable.levels[axis.variable.levels.index(axis.level) + 1 :]:
+        for level in reversed(axis.variable.levels[axis.variable.levels.index(axis.level) + 1 :]):
             inside = level.of == level.of[axis.level.member[axis.kept[0]]]
             if inside.all():
                 continue
@@ -85,15 +85,12 @@ def _one_area(question: Question) -> Iterator[Question]:
 
 
 def _varied(question: Question, others: Iterable[Question]) -> list[Question]:
-    """Return a few questions: one that limits the area, then at most two that change alike."""
+    """Return a few questions, no two of which change the same thing."""
     found: list[Question] = []
     kinds: list[tuple[str, ...]] = []
     for other in others:
         kind = tuple(sorted(f"{name}:{what}" for name, what in _kinds(question, other)))
-        limits = any(k.endswith(":limited") for k in kind)
-        if kinds.count(kind) >= (1 if limits else 2) or (
-            limits and any(k.endswith(":limited") for old in kinds for k in old)
-        ):
+        if kind in kinds:
             continue
         found.append(other)
         kinds.append(kind)
@@ -142,7 +139,6 @@ def _fix(
             kind = "larger" if before.variable.is_geography else "coarser"
             texts.append(t(f"fix.{kind}", **words))
             loses.append(t(f"fix.loses_{kind}", **words))
-    geography = next((axis for axis in other.axes if axis.variable.is_geography), None)
     text = f" {t('format.and')} ".join([texts[0], *map(t.inside, texts[1:])]) if texts else ""
     areas = getattr(hint, "areas", None)
     return Fix(
@@ -152,5 +148,5 @@ def _fix(
         other.cells,
         getattr(hint, "available", None),
         areas,
-        "" if geography is None or areas is None else t.inside(geography.level.label),
+        "" if areas is None else t("fix.areas"),
     )

@@ -59,7 +59,7 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         view, "table.html", place="build", state=state, release=release, grid=shown,
         title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
-        here=here, self=f"/datasets/{opened.id}/table",
+        here=here, path=f"/datasets/{opened.id}/table",
         chart=found, kind=kind, kinds=kinds,
         drawings=[charts.drawn(found, kind.id, w, t).text_of() for w in WIDTHS]
         if found is not None and kind is not None else [],

@@ -17,7 +17,7 @@ def squares(available: int, areas: int, t: Texts) -> str:
     number, full = -(-areas // many), available // many
     if available < areas:
         full = min(full, number - 1)
-    rows = min(_ROWS, number) if number > 24 else max(-(-number // 12), 1)
+    rows = min(_ROWS, max(round((number / 2) ** 0.5), 1))
     columns = -(-number // rows)
     svg = Svg(columns * 16, rows * 16, t("refused.picture", n=available, of=areas), "squares")
     for i in range(number):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.population import Level, Schema, Variable
 from discreet.query import Axis, Filter, Query, Question
+from discreet.query.parse import encode
 
 ZONES = ("wafers", "columns", "rows")
 _HANDFUL = 25
@@ -81,7 +82,7 @@ class State:
     @property
     def where(self) -> str:
         """The filters as text."""
-        return ",".join(f.canonical() for f in self.filters)
+        return ",".join(said(f) for f in self.filters)
 
     def axes_of(self, levels: tuple[str, ...]) -> tuple[Axis, ...]:
         """Return the axes of some levels."""
@@ -178,14 +179,41 @@ class State:
         """Return the state with rows and columns exchanged."""
         return replace(self, rows=self.columns, columns=self.rows)
 
-    def kept(self, variable: str, allowed: NDArray[np.bool_] | None) -> State:
-        """Return the state with a filter on a variable; None, all or nothing takes it away."""
+    def kept(
+        self, variable: str, allowed: NDArray[np.bool_] | None, level: Level | None = None
+    ) -> State:
+        """Return the state with a filter on a variable; None, all or nothing takes it away.
+
+        With a level the filter is said at it; otherwise at the coarsest level that can.
+        """
         found, _ = self.schema.find(variable)
         others = {f.variable.id: f for f in self.filters if f.variable is not found}
         if allowed is not None and allowed.any() and not allowed.all():
-            others[found.id] = Filter(found, allowed, found.finest)
+            others[found.id] = Filter(found, allowed, level or _coarsest(found, allowed))
         order = [v.id for v in self.schema.variables]
         return replace(self, filters=tuple(others[v] for v in order if v in others))
+
+
+def said_level(f: Filter) -> Level:
+    """Return the level at which a filter is said: the one it was named at, if that still can."""
+    return f.level if _can_say(f.level, f.allowed) else _coarsest(f.variable, f.allowed)
+
+
+def said(f: Filter) -> str:
+    """Return a filter as an address says it."""
+    level = said_level(f)
+    shown = dict.fromkeys(level.of[f.allowed].tolist())
+    return f"{level.id}={'|'.join(encode(level.codes[i]) for i in sorted(shown))}"
+
+
+def _coarsest(variable: Variable, allowed: NDArray[np.bool_]) -> Level:
+    return next(v for v in reversed(variable.levels) if _can_say(v, allowed))
+
+
+def _can_say(level: Level, allowed: NDArray[np.bool_]) -> bool:
+    some = np.zeros(len(level), bool)
+    some[level.of[allowed]] = True
+    return bool(np.array_equal(some[level.of], allowed))
 
 
 def usual_level(variable: Variable) -> Level:

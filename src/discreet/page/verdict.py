@@ -115,6 +115,8 @@ def warning(state: State, variable: Variable, tier: Tier, t: Texts) -> str:
     room = rules.max_cells // max(prod(len(axis) for axis in state.axes), 1)
     sizes = sorted({len(state.axis(level.id)) for level in variable.levels})
     fit = [size for size in sizes if size <= room]
+    if room == 0:
+        return ""  # the table is too large already, which is said once
     if not fit:
         return t("list.too_many")
     if len(state.axis(usual_level(variable).id)) <= room:

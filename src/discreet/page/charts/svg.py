@@ -45,8 +45,7 @@ class Svg:
         name = "" if style else f' aria-label="{escape(self.title, quote=True)}"'
         inside = f"<title>{escape(self.title)}</title><style>{style}</style>" if style else ""
         size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
-        if style:
-            size += f' width="{self.width:.0f}" height="{self.height:.0f}"'
+        size += f' width="{self.width:.0f}" height="{self.height:.0f}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"{name} '
             f'class="drawing {self.kind}">{inside}{"".join(self.parts)}</svg>'
