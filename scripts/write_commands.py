@@ -26,12 +26,12 @@ Tables and facts go to the standard output, progress and remarks to the standard
 | exit status | means |
 |---|---|
 | 0 | done |
-| 1 | `discreet check` found a fault |
+| 1 | `discreet check` found a fault, or `discreet verify` a file that is not genuine |
 | 2 | a value is wrong; one sentence says which, and what would do |
 | 3 | a disclosure rule refuses the question; the code of the rule is named |
 | 130 | stopped from the keyboard |
 
-Status 3 is kept for releases. No command of this version releases anything.
+
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from threading import Event
@@ -12,6 +13,7 @@ from discreet.population import Schema, Store, Version
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release import Release, Releaser
+from discreet.release.signature import Signer
 from discreet.table import CountTable
 from discreet.tabulate import Engine, ScanEngine, ViewEngine
 
@@ -24,6 +26,7 @@ class Population:
 
     def __init__(self, version: Version, store: Store, engine: Engine | None = None) -> None:
         self.version = version
+        self._store = store
         self._engine = engine or ViewEngine(version, ScanEngine(version), version.views)
         self.policy: Policy = parse_policy(version.policy_values, "policy", str(version.path))
         self.releaser = Releaser(
@@ -47,7 +50,25 @@ class Population:
         tier: str | None = None,
     ) -> Release:
         """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
-        return self.releaser.release(Query.parse(by, where), totals, tier)
+        return self.signed(self.releaser.release(Query.parse(by, where), totals, tier))
+
+    def signed(self, release: Release) -> Release:
+        """Return a release with the key of the store, by which its files are signed."""
+        return replace(release, signer=Signer.of_store(self._store.path))
+
+    def again(self, origin: Mapping[str, str]) -> Release | None:
+        """Return the release that a file says it is, made once more and not recorded.
+
+        None where this version of the data or of the policy is not the one of the file.
+        """
+        now = (self.schema.id, self.version.id, self.policy.version)
+        if now != (origin["dataset"], origin["data_version"], origin["policy_version"]):
+            return None
+        by, _, where = origin["question"].removeprefix("by=").partition("&where=")
+        quiet = Releaser(
+            self.version, self._engine, self.policy, Secret.read(self._store.secret), None
+        )
+        return quiet.release(Query.parse(by, where or None), origin["totals"], origin["tier"])
 
     def tabulate(self, query: Query, stop: Event | None = None) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError, unknown
 _KINDS: dict[type, str] = {
     str: "a text",
     int: "an integer",
+    float: "a number",
     list: "a list",
     dict: "a table",
     bool: "true or false",

@@ -1,7 +1,8 @@
 """`build`: description and data in, a new current version of a store out, or nothing changed.
 
 Flow: batches of the source → codes, areas, ids in raw files of a scratch folder → checks over the
-whole (empty, duplicates, differencing) → columns sorted by area, keys, manifest → one rename.
+whole (empty, duplicates, differencing) → protection beforehand, if described → columns sorted by
+area, keys, manifest → one rename.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from discreet import __version__
 from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
 from discreet.build.ingest import Ingest, wanted
+from discreet.build.protecting import Done, apply_steps
 from discreet.build.source import Reader
 from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret
-from discreet.population.store import FORMAT, Store, Version, checksum, sync_folder
+from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum, sync_folder
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
 
@@ -79,14 +81,17 @@ def build(
             with closing(ingest):
                 ingest.read(tell)
                 ingest.check()
+        done = apply_steps(dataset.protect, ingest, secret, tell)
         version = scratch / "version"
         version.mkdir(mode=0o700)
+        _write_protection(done, version)
         write_columns(ingest, version, tell)
         _write_manifest(dataset, ingest, secret, version, tell)
         _build_views(version, views, tell)
         tell("switching", 0, None)
         _switch(store, version, secret, keep)
-    return Built(store.current() or "", ingest.rows, ingest.notes())
+    notes = (*ingest.notes(), *(step.note for step in done))
+    return Built(store.current() or "", ingest.rows, notes)
 
 
 def _switch(store: Store, version: Path, secret: Secret, keep: int) -> None:
@@ -242,6 +247,13 @@ def _kept_secret(store: Store, held: dict[str, Any]) -> Secret:
     return secret
 
 
+def _write_protection(done: tuple[Done, ...], version: Path) -> None:
+    """Write what was done beforehand, for the custodian's record only."""
+    if done:
+        facts = [step.facts for step in done]
+        (version / PROTECTION).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
 def _write_manifest(
     dataset: Dataset, ingest: Ingest, secret: Secret, version: Path, tell: Progress
 ) -> None:
@@ -257,13 +269,15 @@ def _write_manifest(
         "dataset": dataset.id,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows": ingest.rows,
-        "hypercube": dataset.source.count is not None,
+        "hypercube": ingest.has("count"),
         "modulus": DEFAULT_MODULUS if dataset.source.key is None else dataset.source.key[1],
         "keys": "blake2b" if dataset.source.key is None else "given",
         "secret": secret.fingerprint(),
         "households": dataset.source.household_id is not None,
         "minimum_population": dataset.policy.minimum_population,
         "accepted_differencing": ingest.accepted,
+        # The names alone: rates, control variables and pairs would help to undo it.
+        "protected_beforehand": [step.name for step in dataset.protect],
         "files": facts,
     }
     target = version / "manifest.json"

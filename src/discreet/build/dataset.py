@@ -17,6 +17,7 @@ from discreet.build.categories import (
     read_categories,
     read_grouping,
 )
+from discreet.build.steps import Given, Step, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Policy, parse_policy, policy_values
 from discreet.population.keys import check_modulus
@@ -70,6 +71,7 @@ class Dataset:
     policy: Policy
     policy_values: Mapping[str, Any]
     accept_differencing: tuple[str, ...] = ()
+    protect: tuple[Step, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Dataset:
@@ -92,14 +94,18 @@ class Dataset:
         accepted = mistakes.gather(
             lambda: _names(top.take("accept_differencing", list, default=[]))
         )
+        protect = mistakes.gather(lambda: read_steps(top.take("protect", list, default=[])))
         mistakes.gather(top.end)
         mistakes.end()
         if not columns and not areas:
             raise ParameterError(f"{path}: a data set must have at least one variable.")
         dataset = cls(
-            path, name, title, unit, source, tuple(columns), areas, policy[0], policy[1], accepted
+            path, name, title, unit, source, tuple(columns), areas, policy[0], policy[1], accepted,
+            protect,
         )  # fmt: skip
         mistakes.gather(dataset._check_names)
+        for step in protect:
+            mistakes.gather(partial(check_step, step, dataset._given()))
         mistakes.end()
         return dataset
 
@@ -115,6 +121,21 @@ class Dataset:
             choices = [grouping.id for column in self.columns for grouping in column.groupings]
             if name not in choices:
                 raise unknown("grouping", name, choices)
+
+    def _given(self) -> Given:
+        variables = {column.id: column.id for column in self.columns}
+        levels = {g.id: column.id for column in self.columns for g in column.groupings}
+        areas = tuple(area.id for area in self.areas)
+        source = self.source
+        return Given(
+            tuple(variables),
+            {**variables, **levels, **dict.fromkeys(areas, "")},
+            areas,
+            source.record_id is not None,
+            source.household_id is not None,
+            source.count is not None,
+            source.key is not None,
+        )
 
 
 def _source(given: str | dict[str, Any], folder: Path) -> Source:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.build import differencing
@@ -15,6 +17,7 @@ from discreet.build.dataset import Column, Dataset
 from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes
 from discreet.build.geography import Nesting
 from discreet.build.source import SHOWN, Batch, Reader, first_few
+from discreet.build.steps import LeftOut, SwapStep
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret, digests
 from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
@@ -33,7 +36,17 @@ def wanted(dataset: Dataset) -> list[str]:
     special = [source.record_id, source.household_id, source.count]
     special += [source.key[0] if source.key else None]
     special += [area.column for area in dataset.areas]
+    special += [left_out.column for left_out in _left_out(dataset).values()]
     return [*(column.column for column in dataset.columns), *(c for c in special if c)]
+
+
+def _left_out(dataset: Dataset) -> dict[int, LeftOut]:
+    """Return the marks of records that a step leaves alone, by the number of the step."""
+    return {
+        number: step.left_out
+        for number, step in enumerate(dataset.protect)
+        if isinstance(step, SwapStep) and step.left_out
+    }
 
 
 class Ingest:
@@ -104,6 +117,22 @@ class Ingest:
         """Whether there is a raw column of this name."""
         return name in self._raw
 
+    def put(self, name: str, values: NDArray[Any]) -> None:
+        """Replace a raw column, or add one, once all is read."""
+        with (self.scratch / name).open("wb") as file:
+            file.write(np.ascontiguousarray(values).data.cast("B"))
+        self._raw[name] = file
+
+    def cell_digests(self) -> NDArray[np.uint64]:
+        """Return by what the cells of a hypercube are known, from its raw columns."""
+        identity = [
+            self.raw(f"codes-{column.id}", self.dtype(column)).astype(np.uint32)
+            for column in self.dataset.columns
+        ]
+        if self.dataset.areas:
+            identity.append(self.raw("area", np.uint32))
+        return self._cell_digests(identity)
+
     def schema(self) -> tuple[Schema, NDArray[np.uint32] | None]:
         """Return the schema, and the new place of each area if there is a geography."""
         variables = [self._variable(column) for column in self.dataset.columns]
@@ -161,19 +190,29 @@ class Ingest:
             identity.append(areas)
         if source.household_id:
             missing(batch, source.household_id, findings)
+            if any(step.needs_households for step in self.dataset.protect):
+                data, offsets = text_bytes(batch.columns[source.household_id])
+                self._write("household", digests(self._secret, data, offsets))
+        for number, left_out in _left_out(self.dataset).items():
+            values = batch.columns[left_out.column].cast(pa.string())
+            marked = pc.is_in(values, value_set=pa.array(left_out.values, pa.string()))
+            self._write(f"left-out-{number}", marked.to_numpy(zero_copy_only=False))
         if source.record_id:
             missing(batch, source.record_id, findings)
             data, offsets = text_bytes(batch.columns[source.record_id])
             self._write("digest", digests(self._secret, data, offsets))
         elif source.count:
             # A cell of a hypercube is known by its categories.
-            cells = np.ascontiguousarray(np.stack(identity, axis=1))
-            offsets = np.arange(batch.rows + 1, dtype=np.int64) * cells.shape[1] * 4
-            self._write("digest", digests(self._secret, cells.view(np.uint8).ravel(), offsets))
+            self._write("digest", self._cell_digests(identity))
         if self._key:
             assert source.key is not None
             keys = self._key.read(batch, findings) % np.uint64(source.key[1])
             self._write("key", keys.astype(np.uint32))
+
+    def _cell_digests(self, identity: list[NDArray[np.uint32]]) -> NDArray[np.uint64]:
+        cells = np.ascontiguousarray(np.stack(identity, axis=1))
+        offsets = np.arange(len(cells) + 1, dtype=np.int64) * cells.shape[1] * 4
+        return digests(self._secret, cells.view(np.uint8).ravel(), offsets)
 
     def _write(self, name: str, values: NDArray[Any]) -> None:
         if name not in self._raw:

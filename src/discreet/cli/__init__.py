@@ -14,8 +14,21 @@ from discreet.errors import ParameterError, QueryRefused
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
-    "demo", "synth", "build", "info", "tabulate", "serve", "risk", "protect", "lookup", "check",
-)  # fmt: skip
+    "demo",
+    "synth",
+    "build",
+    "info",
+    "table",
+    "tabulate",
+    "serve",
+    "verify",
+    "convert",
+    "policy",
+    "risk",
+    "protect",
+    "lookup",
+    "check",
+)
 
 app = typer.Typer(
     name="discreet",
@@ -44,8 +57,11 @@ def _program(
 
 
 for _name in COMMANDS:
-    _command: Callable[..., Any] = import_module(f"discreet.cli.{_name}").command
-    app.command(_name)(_command)
+    _command: Callable[..., Any] | typer.Typer = import_module(f"discreet.cli.{_name}").command
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
 
 
 def main() -> None:
@@ -57,6 +73,9 @@ def main() -> None:
         sys.exit(2)
     except QueryRefused as error:
         typer.echo(f"Refused ({error.code}): {error}", err=True)
+        for hint in error.hints:
+            where = f" --where '{hint.where}'" if hint.where else ""
+            typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
         sys.exit(3)
     except KeyboardInterrupt:
         typer.echo("discreet: stopped", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
@@ -13,50 +14,88 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.release import Release
 from discreet.table import CountTable, Dimension
 
+MOST_CELLS = 100_000
 MOST_ROWS = 60
 """Lines of a table on the terminal; beyond it a file is the better place."""
 
 
 def text(table: CountTable, title: str, width: int | None = None) -> str:
-    """Return the table laid out for reading: a dimension across if one fits, the last first."""
-    width = width or shutil.get_terminal_size((80, 24)).columns
-    if table.size > 100_000:
+    """Return a table of true counts laid out for reading."""
+    if table.size > MOST_CELLS:
         return f"{title}\n{table.size:,} cells: too many to show. Write them to a file: --out"
     dense = table.dense()
-    counts = np.asarray(dense.counts)
-    dimensions = list(dense.dimensions)
+    head = " by ".join(dimension.label for dimension in dense.dimensions)
+    lines = _laid_out(dense.dimensions, np.asarray(dense.counts).astype(object), width)
+    return "\n".join([title, head, "", *lines])
+
+
+def release_text(release: Release, width: int | None = None) -> str:
+    """Return a release laid out for reading, with its notes."""
+    width = width or shutil.get_terminal_size((80, 24)).columns
+    table = release.table
+    said = [release.title, release.population]
+    said += [f"{name}: {', '.join(labels)}" for name, labels in release.filters]
+    said = [line for text in said for line in wrap(text, width)]
+    if table.values.size > MOST_CELLS:
+        said += ["", f"{table.values.size:,} cells: too many to show. Write them to a file: --out"]
+    else:
+        figures = table.values.astype(object)
+        figures[table.withheld] = None
+        said += ["", *_laid_out(table.dimensions, figures, width)]
+    notes = [*release.notes, *release.public_quality.sentences]
+    if release.availability:
+        names = ", ".join(area.label for area in release.withheld[:5])
+        more = f" and {len(release.withheld) - 5:,} more" if len(release.withheld) > 5 else ""
+        notes.append(f"{release.availability}. Not available: {names}{more}.")
+    notes += [f"{h.text}: --by {h.by}{f' --where {h.where}' if h.where else ''}"
+              for h in release.hints]  # fmt: skip
+    for note in notes:
+        said += ["", *wrap(note, width)] if note is notes[0] else wrap(note, width)
+    source = release.provenance
+    said += ["", *wrap(f"{source.dataset}, data of {source.data_date[:10]}, policy "
+                       f"{source.policy_version}", width)]  # fmt: skip
+    return "\n".join(said)
+
+
+def _laid_out(
+    over: Sequence[Dimension], counts: NDArray[Any], width: int | None = None
+) -> list[str]:
+    """Return the lines of a table: a dimension across if one fits, the last first."""
+    width = width or shutil.get_terminal_size((80, 24)).columns
+    dimensions = list(over)
     lines = _lines(dimensions, counts, across=False)
-    for d in range(len(dimensions) - 1, -1, -1):
-        if len(dimensions) == 1:
-            break
+    # The last dimension across, or another; heads on one line, or else broken between words.
+    choices = [(d, broken) for d in range(len(dimensions))[::-1] for broken in (False, True)]
+    for d, broken in choices if len(dimensions) > 1 else []:
         turned = [*dimensions[:d], *dimensions[d + 1 :], dimensions[d]]
-        laid = _lines(turned, np.moveaxis(counts, d, -1), across=True)
+        laid = _lines(turned, np.moveaxis(counts, d, -1), across=True, broken=broken)
         if max(map(len, laid)) <= width:
             lines = laid
             break
-    head = " by ".join(dimension.label for dimension in dimensions)
     more = len(lines) - MOST_ROWS
     if more > 0:
         lines = [*lines[:MOST_ROWS], f"… and {more:,} lines more. All of them: --out FILE.csv"]
-    return "\n".join([title, head, "", *(line[:width] for line in lines)])
+    return [line[:width] for line in lines]
 
 
-def _lines(dimensions: list[Dimension], counts: NDArray[Any], across: bool) -> list[str]:
+def _lines(
+    dimensions: list[Dimension], counts: NDArray[Any], across: bool, broken: bool = False
+) -> list[str]:
     stub = dimensions[:-1] if across else dimensions
     heads = list(dimensions[-1].labels) if across else ["count"]
     values = counts.reshape(-1, len(heads))
     rows = [
-        [*labels, *(f"{value:,}" for value in line)]
+        [*labels, *("–" if value is None else f"{value:,}" for value in line)]
         for labels, line in zip(product(*(d.labels for d in stub)), values.tolist(), strict=True)
     ]
-    # Long heads are broken between words and stand on the line below.
     top = [[dimension.label] for dimension in stub]
     for i, label in enumerate(heads):
         figures = max((len(row[len(stub) + i]) for row in rows), default=0)
         widest = max(figures, *(len(word) for word in label.split() or [""]))
-        top.append(wrap(label, max(1, widest)) or [""])
+        top.append((wrap(label, max(1, widest)) or [""]) if broken else [label])
     height = max(map(len, top))
     head_rows = [[([""] * (height - len(t)) + t)[y] for t in top] for y in range(height)]
     widths = [max(len(row[i]) for row in [*head_rows, *rows]) for i in range(len(top))]

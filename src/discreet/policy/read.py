@@ -77,6 +77,12 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
     version = taken("version", str, default="unnamed")
     heading = taken("title", str, default="Policy")
     minimum = taken("minimum_population", int, default=10)
+    if minimum is None or minimum < 1:
+        if minimum is not None:
+            mistakes.found.append(
+                f"minimum_population must be an integer of at least 1. Got {minimum}."
+            )
+        minimum = 10
     synthetic = taken("synthetic", bool, default=False)
     benchmark = taken("benchmark_totals", list, default=[])
     tiers = taken("tiers", dict, default={"public": {}})

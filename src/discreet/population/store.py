@@ -10,6 +10,7 @@ STORE/versions/<id>/          written once, never changed
     codes.u8, codes.u16       a row of codes for each variable, records along it
     keys.u32                  record keys (of a hypercube: the key sum of each of its cells)
     counts.u32                of a hypercube: the count of each of its cells
+    protection.json           how records were protected beforehand, for the custodian only
     views/                    marginal tables that answer many questions without a scan: a
                               cache, to which running readers add
     areas.i64                 where the records of each smallest area begin; records are
@@ -34,6 +35,7 @@ from discreet.errors import ParameterError
 from discreet.population.schema import Level, Schema, Variable
 
 FORMAT = 1
+PROTECTION = "protection.json"
 _VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -191,6 +193,17 @@ class Version:
         """What the policy says, as it was built with."""
         values: dict[str, Any] = json.loads((self.path / "policy.json").read_text(encoding="utf-8"))
         return values
+
+    @cached_property
+    def swap_rate(self) -> float:
+        """The share of records that were swapped before any table; for the custodian's record."""
+        if PROTECTION not in self.manifest["files"]:
+            return 0.0
+        steps = json.loads((self.path / PROTECTION).read_text(encoding="utf-8"))
+        kept = 1.0
+        for step in steps:
+            kept *= 1 - float(step.get("rate", 0.0))
+        return 1 - kept
 
     @property
     def views(self) -> Path:

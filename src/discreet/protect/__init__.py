@@ -4,22 +4,32 @@ from discreet.protect import lookup
 from discreet.protect.additivity import fit_to_margins
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.cube import InputPerturbation
+from discreet.protect.imputation import Edit, OverImputation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
+from discreet.protect.pram import Pram
 from discreet.protect.rounding import RandomRounding
 from discreet.protect.sampling import Sampling
 from discreet.protect.semicontrolled import SemiControlledRounding
 from discreet.protect.smallcell import SmallCellAdjustment
 from discreet.protect.stochastic import StochasticPerturbation
+from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 
 __all__ = [
     "CellKeyPerturbation",
     "CellwiseMethod",
+    "Edit",
+    "IndividualSwapping",
+    "InputPerturbation",
     "KeyMix",
     "LookupTable",
+    "OverImputation",
+    "Pram",
     "Promise",
     "RandomRounding",
+    "RecordSwapping",
     "SameMargins",
     "Sampling",
     "SemiControlledRounding",

@@ -70,3 +70,66 @@ def look_up(
         while uniform >= bounds[row, k]:
             k += 1
         out[i] = count + changes[row, k]
+
+
+@njit(cache=True, nogil=True)
+def draw_codes(
+    codes: NDArray[Any],
+    strata: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+    uniforms: NDArray[np.float64],
+    out: NDArray[Any],
+) -> None:
+    """Write the first category whose bound in the record's stratum and row exceeds the uniform."""
+    for i in range(codes.size):
+        row = bounds[strata[i], codes[i]]
+        k = 0
+        while uniforms[i] >= row[k]:
+            k += 1
+        out[i] = k
+
+
+@njit(cache=True, nogil=True)
+def find_donors(
+    blanked: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    donors: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    ring: NDArray[np.uint64],
+    aim: NDArray[np.uint64],
+    fixed: NDArray[np.int64],
+    changed: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    allowed: NDArray[np.bool_],
+    tries: int,
+    out: NDArray[np.int64],
+) -> None:
+    """Write a donor for each blanked record that has none yet (−1) and can be given one.
+
+    The donors of class c are donors[starts[c]:starts[c + 1]], in the order of `ring`. A donor
+    is taken if every edit rule e allows its part of the cell beside the record's own part.
+    """
+    edits = len(widths)
+    for k in range(len(blanked)):
+        if out[k] >= 0:
+            continue
+        i = blanked[k]
+        low, high = starts[classes[i]], starts[classes[i] + 1]
+        start, stop = low, high
+        while start < stop:
+            middle = (start + stop) // 2
+            if ring[donors[middle]] < aim[i]:
+                start = middle + 1
+            else:
+                stop = middle
+        for step in range(min(high - low, tries)):
+            at = low + (start - low + step) % (high - low)
+            donor = donors[at]
+            possible = True
+            for e in range(edits):
+                if not allowed[offsets[e] + fixed[e, i] * widths[e] + changed[e, donor]]:
+                    possible = False
+            if possible:
+                out[k] = donor
+                break

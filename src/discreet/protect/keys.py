@@ -43,11 +43,42 @@ class KeyMix:
 
     def uniforms(self, keys: ArrayLike) -> NDArray[np.float64]:
         """Return a number in [0, 1) for each cell key, the same for the same key."""
+        return unit_interval(self.words(keys))
+
+    def words(self, keys: ArrayLike) -> NDArray[np.uint64]:
+        """Return a random 64-bit number for each key, the same for the same key."""
         words = _checked(keys)
         halves = np.frombuffer(_derive(self.secret, self.purpose.encode(), 16), "<u8")
         mixed = np.empty(words.size, np.uint64)
         kernels.siphash(words.reshape(-1), halves[0], halves[1], mixed)
-        return np.ldexp((mixed >> np.uint64(11)).astype(np.float64), -53).reshape(words.shape)
+        return mixed.reshape(words.shape)
+
+
+def unit_interval(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the upper 53 bits of each number over 2^53: uniform in [0, 1)."""
+    return np.ldexp((words >> np.uint64(11)).astype(np.float64), -53)
+
+
+def purposes(words: NDArray[np.uint64], purpose: int) -> NDArray[np.uint64]:
+    """Return numbers for one of several uses of the same random words, unrelated to the others.
+
+    Notes
+    -----
+    The finaliser of SplitMix64 [Steele2014] of word + purpose·γ. It is no cipher: the words must
+    be secret and random already, as those of `KeyMix` are.
+    """
+    x = words + np.uint64(purpose * 0x9E3779B97F4A7C15 % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def checked_words(keys: ArrayLike, number: int) -> NDArray[np.uint64]:
+    """Return random words, one a record, or raise where they are none."""
+    words = np.asarray(keys)
+    if words.dtype != np.uint64 or words.shape != (number,):
+        raise ParameterError(f"keys must be {number:,} random numbers of type uint64.")
+    return words
 
 
 def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Exact risk and utility for the record, and bounds of figures for readers who may have them."""
+"""Exact risk and utility, for the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from discreet import risk
 from discreet import utility as useful
 from discreet.policy import Protection, RiskRules
-from discreet.table.transition import Transition
 
 
 def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
@@ -20,16 +19,31 @@ def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
 
 
 def risk_after(
-    true: NDArray[Any], released: NDArray[np.int64], protection: Protection, rules: RiskRules
+    true: NDArray[Any],
+    released: NDArray[np.int64],
+    protection: Protection,
+    rules: RiskRules,
+    swap_rate: float = 0.0,
 ) -> float | None:
-    """Return the risk that is left, by the method's transition; None where it has none."""
+    """Return the risk that is left, by the method's transition; None where it has none.
+
+    `swap_rate` is the share of records that were swapped before the table was counted. Without a
+    method on the table the risk is by the matrix of the swap [Shlomo2015, §4.2]; with one, what a
+    cell keeps of its concentration it must keep through both, so the multipliers multiply.
+    """
     counts = np.asarray(true, np.int64)
+    if swap_rate and protection.build is None and counts.any():
+        return float(risk.after_swapping(counts, released, swap_rate, weights=rules.weights))
     transition = protection.transition
     if transition is None or not counts.any():
         return None
     return float(
         risk.after_transition(
-            counts, released, transition, weights=rules.weights, multiplier=rules.multiplier
+            counts,
+            released,
+            transition,
+            weights=rules.weights,
+            multiplier=rules.multiplier * (1 - swap_rate),
         )
     )
 
@@ -44,13 +58,3 @@ def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float 
         "score": float(useful.score(counts, released)),
         "average_absolute": float(useful.average_absolute(counts, released)),
     }
-
-
-def possible(
-    values: NDArray[np.int64], transition: Transition
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the smallest and the largest true count that each figure may stand for."""
-    distinct, where = np.unique(values, return_inverse=True)
-    bounds = np.array([risk.possible_range(transition, int(value)) for value in distinct])
-    low, high = bounds[:, 0][where], bounds[:, 1][where]
-    return low.reshape(values.shape), high.reshape(values.shape)

@@ -29,7 +29,7 @@ from discreet.release.hints import alternatives
 from discreet.release.protection import protect
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.risk import public_gate, public_quality
+from discreet.risk import possible_ranges, public_gate, public_quality
 from discreet.rules import Code, broken_rules, check_question
 from discreet.table import TOTAL, CountTable, Dimension, ProtectedTable
 from discreet.table.transition import Transition
@@ -144,7 +144,9 @@ class Releaser:
             bound = float(public_gate(judged, tier.risk.multiplier, tier.risk.weights))
             measure = bound
             if tier.risk.gate is Gate.TRANSITION:
-                exact = measures.risk_after(table.counts, inner, protection, tier.risk)
+                exact = measures.risk_after(
+                    table.counts, inner, protection, tier.risk, self.version.swap_rate
+                )
                 measure = bound if exact is None else exact
             if measure > tier.risk.maximum:
                 code = Code.RISK
@@ -175,7 +177,9 @@ class Releaser:
             "released" if judged.code is None else str(judged.code),
             question.cells,
             measures.risk_before(true, tier.risk),
-            measures.risk_after(true, judged.inner, tier.protection, tier.risk),
+            measures.risk_after(
+                true, judged.inner, tier.protection, tier.risk, self.version.swap_rate
+            ),
             judged.risk_public,
             measures.utility(true, judged.inner),
             missing,
@@ -212,7 +216,7 @@ class Releaser:
         published = tier.protection.published
         low = high = None
         if published and tier.protection.build is not None and totals is not Margins.SUMMED:
-            low, high = measures.possible(values, transition)
+            low, high = possible_ranges(transition, values)
         available = judged.inner
         if geography is not None and judged.withheld is not None:
             available = np.compress(~judged.withheld, judged.inner, axis=geography)

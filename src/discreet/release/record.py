@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -35,15 +36,30 @@ class Record:
 
 
 def append(path: Path, record: Record) -> None:
-    """Add a record to the log, one line; a release that cannot be recorded is not made."""
-    line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds"), **record.as_dict()})
+    """Add a record to the log, one line; a release that cannot be recorded is not made.
+
+    A line is there whole or not at all: what a full disk leaves of it is cut off again, so that
+    the next one begins on a line of its own.
+    """
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    line = json.dumps({"time": time, **record.as_dict()}).encode() + b"\n"
     try:
-        handle = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+        handle = os.open(path, os.O_APPEND | os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            written = os.write(handle, line.encode() + b"\n")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            end = os.fstat(handle).st_size
+            if end and os.pread(handle, 1, end - 1) != b"\n":
+                line = b"\n" + line  # a process was killed in the middle of a line
+            try:
+                whole = os.write(handle, line) == len(line)
+            except OSError:
+                os.ftruncate(handle, end)
+                raise
+            if not whole:
+                os.ftruncate(handle, end)
         finally:
             os.close(handle)
     except OSError as error:
         raise InternalError("the release could not be recorded, so it was not made") from error
-    if written != len(line.encode()) + 1:
+    if not whole:
         raise InternalError("the release could not be recorded whole, so it was not made")

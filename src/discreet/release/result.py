@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.risk import PublicQuality
@@ -10,6 +13,7 @@ from discreet.table import ProtectedTable
 
 if TYPE_CHECKING:
     from discreet.release.record import Record
+    from discreet.release.signature import Signer
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,14 @@ class Release:
     areas: int = 0
     hints: tuple[Hint, ...] = ()
     record: Record | None = field(default=None, repr=False)
+    signer: Signer | None = field(default=None, repr=False)
+    heading: str = ""
 
     @property
     def title(self) -> str:
         """What the table shows, in words."""
+        if self.heading:
+            return self.heading
         names = [_in_sentence(dimension.label) for dimension in self.table.dimensions]
         head = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         return f"{self.provenance.unit.capitalize()} by {head}"
@@ -75,6 +83,27 @@ class Release:
         if not self.withheld:
             return None
         return f"{self.areas - len(self.withheld):,} of {self.areas:,} areas available"
+
+    @cached_property
+    def proof(self) -> dict[str, Any] | None:
+        """What shows that this release is the store's, unaltered; None without a key to sign."""
+        from discreet.release.signature import statement
+        from discreet.release.text import facts, meta
+
+        if self.signer is None:
+            return None
+        said = statement(self.table, facts(meta(self)), dict(vars(self.provenance)))
+        return self.signer.sign(said)
+
+    def write(self, path: str | PathLike[str], format: str = "csv") -> list[Path]:
+        """Write the release to a file, whole or not at all; return the files, the table first.
+
+        Formats: json-stat, csv, csv-layout, xlsx, px, sdmx-csv, sdmx-ml, parquet, html. Tidy
+        files have their notes beside them in FILE.meta.json. The record is in none of them.
+        """
+        from discreet.release.writers import write
+
+        return write(self, path, format)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that is public, as plain values."""

@@ -25,6 +25,7 @@ from discreet.risk.public import (
     Estimate,
     PublicQuality,
     possible_range,
+    possible_ranges,
     public_gate,
     public_quality,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "median_entropy",
     "p_percent",
     "possible_range",
+    "possible_ranges",
     "posterior",
     "prior_posterior",
     "public_gate",

@@ -145,13 +145,26 @@ def possible_range(transition: Transition, released: int) -> tuple[int, int]:
     For the public where the policy publishes the method. A released zero has its full range too,
     however likely it is to be true.
     """
+    low, high = possible_ranges(transition, np.array([released]))
+    return int(low[0]), int(high[0])
+
+
+def possible_ranges(transition: Transition, released: Integers) -> tuple[Integers, Integers]:
+    """Return the smallest and the largest true count of each released figure, as two arrays.
+
+    As `possible_range`, for every cell of a table. A figure that the method never releases stands
+    for itself.
+    """
     deltas, table = change_chances(transition)
-    true = released - deltas
+    figures, where = np.unique(released, return_inverse=True)
+    true = figures[:, None] - deltas
     rows = transition.index(np.maximum(true, 0))
-    possible = true[(true >= 0) & (table[rows, np.arange(len(deltas))] > 0)]
-    if not len(possible):
-        return released, released
-    return int(possible.min()), int(possible.max())
+    possible = (true >= 0) & (table[rows, np.arange(len(deltas))] > 0)
+    never = ~possible.any(axis=1)
+    low = np.where(possible, true, np.iinfo(np.int64).max).min(axis=1)
+    high = np.where(possible, true, -1).max(axis=1)
+    low, high = np.where(never, figures, low), np.where(never, figures, high)
+    return low[where].reshape(released.shape), high[where].reshape(released.shape)
 
 
 def public_gate(G: ArrayLike, multiplier: float, weights: Sequence[float] = WEIGHTS) -> Risk:

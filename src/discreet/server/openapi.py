@@ -172,7 +172,7 @@ _BY = {
     "in": "query",
     "required": True,
     "description": "Variables or levels, `name` or `name@level`, comma-separated.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 2_000},
+    "schema": {"type": "string", "minLength": 1},
     "examples": {
         "two": {"summary": "Sex by age band", "value": "sex,age_band"},
         "level": {"summary": "A level of a variable", "value": "age@age_band,tenure"},
@@ -183,7 +183,7 @@ _WHERE = {
     "in": "query",
     "description": "Who is counted: `name=code` or `name=code|code`, comma-separated; inside a "
     "code `, = | @ %` are percent-encoded (and once more in an address).",
-    "schema": {"type": "string", "maxLength": 8_000},
+    "schema": {"type": "string"},
     "examples": {
         "one": {"summary": "One region", "value": "region=1"},
         "more": {"summary": "Women in two age bands", "value": "sex=2,age_band=7|8"},
@@ -277,7 +277,10 @@ _DATASET_EXAMPLE = {
                     "id": "sex",
                     "label": "Sex",
                     "available": True,
-                    "categories": [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}],
+                    "categories": [
+                        {"code": "1", "label": "Male"},
+                        {"code": "2", "label": "Female"},
+                    ],
                 }
             ],
         }

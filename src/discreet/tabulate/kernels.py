@@ -12,73 +12,70 @@ bytes where the table allows it, because narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint16, uint32, uint64
+from numba import njit, uint8, uint32, uint64
 
 BLOCK = 1024
 
 
-def _cells_of(index):
-    """Return the function that builds cell indices of a type.
+@njit(inline="always")
+def _cells(codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area, a, n, out):
+    """Write the cell index of records a…a+n to `out`; return the area that record a+n is in.
 
-    Every product is cut to the type at once: wider arithmetic would not be vectorised.
+    Every product is cut to the type of an index at once: wider arithmetic would not be vectorised.
+    The type is that of `places` and no variable of a closure, by which a kernel kept on disk would
+    not be recognised in another process.
     """
-
-    @njit(inline="always")
-    def cells(
-        codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area, a, n, out
-    ):
-        """Write the cell index of records a…a+n to `out`; return the area that record a+n is in."""
-        for k in range(len(row)):
-            place = places[start[k] :]
-            stride = index(multiply[k])
-            if wide[k]:
-                column16 = codes16[row[k], a : a + n]
-                if k == 0:
-                    for j in range(n):
-                        out[j] = place[column16[j]]
-                else:
-                    for j in range(n):
-                        out[j] = index(out[j] + place[column16[j]])
-            elif stride > 0:
-                column8 = codes8[row[k], a : a + n]
-                if k == 0:
-                    for j in range(n):
-                        out[j] = index(stride * index(column8[j]))
-                else:
-                    for j in range(n):
-                        out[j] = index(out[j] + index(stride * index(column8[j])))
+    index = places.dtype.type
+    for k in range(len(row)):
+        place = places[start[k] :]
+        stride = index(multiply[k])
+        if wide[k]:
+            column16 = codes16[row[k], a : a + n]
+            if k == 0:
+                for j in range(n):
+                    out[j] = place[column16[j]]
             else:
-                column8 = codes8[row[k], a : a + n]
-                if k == 0:
-                    for j in range(n):
-                        out[j] = place[column8[j]]
-                else:
-                    for j in range(n):
-                        out[j] = index(out[j] + place[column8[j]])
-        if len(row) == 0:
-            for j in range(n):
-                out[j] = 0
-        if len(area_cell) > 0:
-            j = 0
-            while j < n:
-                while areas[area + 1] <= a + j:
-                    area += 1
-                stop = min(n, areas[area + 1] - a)
-                base = area_cell[area]
-                for i in range(j, stop):
-                    out[i] = index(out[i] + base)
-                j = stop
-        return area
-
-    return cells
-
-
-_cells_16, _cells_32, _cells_64 = _cells_of(uint16), _cells_of(uint32), _cells_of(uint64)
+                for j in range(n):
+                    out[j] = index(out[j] + place[column16[j]])
+        elif stride > 0:
+            column8 = codes8[row[k], a : a + n]
+            if k == 0:
+                for j in range(n):
+                    out[j] = index(stride * index(column8[j]))
+            else:
+                for j in range(n):
+                    out[j] = index(out[j] + index(stride * index(column8[j])))
+        else:
+            column8 = codes8[row[k], a : a + n]
+            if k == 0:
+                for j in range(n):
+                    out[j] = place[column8[j]]
+            else:
+                for j in range(n):
+                    out[j] = index(out[j] + place[column8[j]])
+    if len(row) == 0:
+        for j in range(n):
+            out[j] = 0
+    if len(area_cell) > 0:
+        j = 0
+        while j < n:
+            while areas[area + 1] <= a + j:
+                area += 1
+            stop = min(n, areas[area + 1] - a)
+            base = area_cell[area]
+            for i in range(j, stop):
+                out[i] = index(out[i] + base)
+            j = stop
+    return area
 
 
 @njit(inline="always")
-def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
-    """List in `chosen` the records of a…a+n that every filter lets pass; return how many."""
+def _passing(codes8, codes16, wide, row, start, low, passes, a, n, out, chosen):
+    """List in `chosen` the records of a…a+n that every filter lets pass; return how many.
+
+    A filter that lets one run of codes pass (`low` to `low` + its entry in `passes`) is two
+    comparisons, many records at once; others are looked up.
+    """
     for j in range(n):
         out[j] = 1
     for k in range(len(row)):
@@ -87,101 +84,120 @@ def _passing(codes8, codes16, wide, row, start, passes, a, n, out, chosen):
             column16 = codes16[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column16[j]]
+        elif low[k] >= 0:
+            first, span = uint8(low[k]), p[0]
+            column8 = codes8[row[k], a : a + n]
+            for j in range(n):
+                out[j] &= uint8(uint8(column8[j] - first) <= span)
         else:
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column8[j]]
     found = 0
-    for j in range(n):
+    words = out.view(np.uint64)
+    for word in range(n // 8):
+        if words[word] != 0:
+            for j in range(8 * word, 8 * word + 8):
+                chosen[found] = j
+                found += out[j]
+    for j in range(n - n % 8, n):
         chosen[found] = j
         found += out[j]
     return found
 
 
-def _scan_of(cells):
-    """Return the scan with cell indices of the type that `cells` builds."""
+@njit(cache=True, nogil=True)
+def scan(
+    codes8, codes16, keys, counts, wide, row, start, multiply, places,
+    f_wide, f_row, f_start, f_low, passes, areas, area_cell, stretches, first_area,
+    packed, sums, lanes,
+):  # fmt: skip
+    """Add the records of the stretches to the accumulator, one uint64 a cell.
 
-    @njit(cache=True, nogil=True)
-    def scan(
-        codes8, codes16, keys, counts, wide, row, start, multiply, places,
-        f_wide, f_row, f_start, passes, areas, area_cell, stretches, first_area,
-        packed, sums, lanes,
-    ):  # fmt: skip
-        """Add the records of the stretches to the accumulator, one uint64 a cell.
-
-        `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring
-        records of the same cell be added without waiting for each other. `sums` is empty when the
-        key sum rides in the high half, and otherwise takes the key sums (moduli that do not
-        divide 2^32).
-        """
-        cell = np.empty(BLOCK, places.dtype)
-        pass_ = np.empty(BLOCK, np.uint8)
-        chosen = np.empty(BLOCK + 1, np.uint16)
-        filtered = len(f_row) > 0
-        weighted = len(counts) > 0
-        apart = len(sums) > 0
-        size = len(packed) // lanes
-        lane0 = packed[:size]
-        lane1 = packed[(1 % lanes) * size :]
-        lane2 = packed[(2 % lanes) * size :]
-        lane3 = packed[(3 % lanes) * size :]
-        high, one = uint64(32), uint64(1)
-        for s in range(len(stretches)):
-            area = first_area[s]
-            for a in range(stretches[s, 0], stretches[s, 1], BLOCK):
-                n = min(BLOCK, stretches[s, 1] - a)
-                found = n
-                if filtered:
-                    found = _passing(
-                        codes8, codes16, f_wide, f_row, f_start, passes, a, n, pass_, chosen
-                    )
-                    if found == 0:
-                        continue
-                if len(area_cell) > 0:
-                    while areas[area + 1] <= a:
-                        area += 1
-                area = cells(
-                    codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
-                    a, n, cell,
-                )  # fmt: skip
-                key = keys[a : a + n]
-                if apart or weighted:
+    `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring
+    records of the same cell be added without waiting for each other. `sums` is empty when the
+    key sum rides in the high half, and otherwise takes the key sums (moduli that do not
+    divide 2^32).
+    """
+    cell = np.empty(BLOCK, places.dtype)
+    pass_ = np.empty(BLOCK, np.uint8)
+    chosen = np.empty(BLOCK + 1, np.uint16)
+    filtered = len(f_row) > 0
+    weighted = len(counts) > 0
+    apart = len(sums) > 0
+    size = len(packed) // lanes
+    lane0 = packed[:size]
+    lane1 = packed[(1 % lanes) * size :]
+    lane2 = packed[(2 % lanes) * size :]
+    lane3 = packed[(3 % lanes) * size :]
+    high, one = uint64(32), uint64(1)
+    for s in range(len(stretches)):
+        area = first_area[s]
+        for a in range(stretches[s, 0], stretches[s, 1], BLOCK):
+            n = min(BLOCK, stretches[s, 1] - a)
+            found = n
+            if filtered:
+                found = _passing(
+                    codes8, codes16, f_wide, f_row, f_start, f_low, passes, a, n, pass_, chosen
+                )
+                if found == 0:
+                    continue
+                if 2 * found < n and not (apart or weighted or len(area_cell) > 0):
+                    # Few records: their cells one by one, and nobody else's.
                     for i in range(found):
-                        j = uint32(chosen[i]) if filtered else uint32(i)
-                        count = uint64(counts[a + j]) if weighted else one
-                        if apart:
-                            packed[cell[j]] += count
-                            sums[cell[j]] += uint64(key[j])
-                        else:
-                            packed[cell[j]] += (uint64(key[j]) << high) + count
-                elif filtered:
+                        cell[i] = 0
+                    for k in range(len(row)):
+                        place = places[start[k] :]
+                        for i in range(found):
+                            j = uint64(a) + uint64(chosen[i])
+                            if wide[k]:
+                                cell[i] += place[codes16[row[k], j]]
+                            else:
+                                cell[i] += place[codes8[row[k], j]]
                     for i in range(found):
-                        j = chosen[i]
-                        packed[cell[j]] += (uint64(key[j]) << high) | one
-                else:
-                    # Unsigned subscripts: signed ones are tested for wrapping around.
-                    for quad in range(n // 4):
-                        j = uint64(quad) * uint64(4)
-                        lane0[cell[j]] += (uint64(key[j]) << high) | one
-                        j += one
-                        lane1[cell[j]] += (uint64(key[j]) << high) | one
-                        j += one
-                        lane2[cell[j]] += (uint64(key[j]) << high) | one
-                        j += one
-                        lane3[cell[j]] += (uint64(key[j]) << high) | one
-                    for rest in range(n - n % 4, n):
-                        lane0[cell[rest]] += (uint64(key[rest]) << high) | one
-
-    return scan
-
-
-scan_16, scan_32 = _scan_of(_cells_16), _scan_of(_cells_32)
+                        j = uint64(a) + uint64(chosen[i])
+                        packed[cell[i]] += (uint64(keys[j]) << high) | one
+                    continue
+            if len(area_cell) > 0:
+                while areas[area + 1] <= a:
+                    area += 1
+            area = _cells(
+                codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
+                a, n, cell,
+            )  # fmt: skip
+            key = keys[a : a + n]
+            if apart or weighted:
+                for i in range(found):
+                    j = uint32(chosen[i]) if filtered else uint32(i)
+                    count = uint64(counts[a + j]) if weighted else one
+                    if apart:
+                        packed[cell[j]] += count
+                        sums[cell[j]] += uint64(key[j])
+                    else:
+                        packed[cell[j]] += (uint64(key[j]) << high) + count
+            elif filtered:
+                for i in range(found):
+                    j = chosen[i]
+                    packed[cell[j]] += (uint64(key[j]) << high) | one
+            else:
+                # Unsigned subscripts: signed ones are tested for wrapping around.
+                for quad in range(n // 4):
+                    j = uint64(quad) * uint64(4)
+                    lane0[cell[j]] += (uint64(key[j]) << high) | one
+                    j += one
+                    lane1[cell[j]] += (uint64(key[j]) << high) | one
+                    j += one
+                    lane2[cell[j]] += (uint64(key[j]) << high) | one
+                    j += one
+                    lane3[cell[j]] += (uint64(key[j]) << high) | one
+                for rest in range(n - n % 4, n):
+                    lane0[cell[rest]] += (uint64(key[rest]) << high) | one
 
 
 @njit(cache=True, nogil=True)
 def list_cells(
     codes8, codes16, keys, counts, wide, row, start, multiply, places,
-    f_wide, f_row, f_start, passes, areas, area_cell, a, b, first_area,
+    f_wide, f_row, f_start, f_low, passes, areas, area_cell, a, b, first_area,
     cells, cell_counts, cell_keys,
 ):  # fmt: skip
     """List cell, count and key of each record of a…b that the filters let pass; return how many.
@@ -195,14 +211,14 @@ def list_cells(
     found = 0
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
-        area = _cells_64(
+        area = _cells(
             codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
             block, n, cell,
         )  # fmt: skip
         passing = n
         if len(f_row) > 0:
             passing = _passing(
-                codes8, codes16, f_wide, f_row, f_start, passes, block, n, pass_, chosen
+                codes8, codes16, f_wide, f_row, f_start, f_low, passes, block, n, pass_, chosen
             )
         for i in range(passing):
             j = chosen[i]

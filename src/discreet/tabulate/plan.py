@@ -93,6 +93,7 @@ class Plan:
     columns: Columns
     multiply: NDArray[np.int64]
     filters: Columns
+    low: NDArray[np.int64]  # the first code of each filter that lets one run pass, or −1
     areas: NDArray[np.int64]
     area_cell: NDArray[np.int64]
     stretches: NDArray[np.int64]
@@ -187,10 +188,11 @@ def plan(version: Version, question: Question, fold: bool = True) -> Plan:
         columns.append((read.variable, place * stride))
         multiply.append(stride if (read.folded or read.plain) and is_narrow(read.variable) else 0)
     filters = [
-        (read.variable, allowed[read.variable.id].astype(np.int64))
+        (read.variable, allowed[read.variable.id])
         for read in reads
         if not read.folded and read.variable.id in allowed
     ]
+    low = [_run(variable, mask) for variable, mask in filters]
     areas, area_cell = NO_AREAS, NO_AREAS
     if geography >= 0:
         axis = question.axes[geography]
@@ -203,7 +205,14 @@ def plan(version: Version, question: Question, fold: bool = True) -> Plan:
         shape,
         Columns.of(version, columns),
         np.array(multiply, np.int64),
-        Columns.of(version, filters),
+        Columns.of(
+            version,
+            [
+                (v, mask.astype(np.int64) if first < 0 else np.array([mask.sum() - 1]))
+                for (v, mask), first in zip(filters, low, strict=True)
+            ],
+        ),
+        np.array(low, np.int64),
         areas,
         area_cell,
         _stretches(version, question),
@@ -224,6 +233,14 @@ def _folding(
             chosen[i] = Read(read.variable, _inside(read, allowed), read.axis, read.length, True)
             cells = grown
     return chosen
+
+
+def _run(variable: Variable, mask: NDArray[np.bool_]) -> int:
+    """Return the first code of a filter that lets one run of one-byte codes pass, −1 otherwise."""
+    codes = np.flatnonzero(mask)
+    if not is_narrow(variable) or codes[-1] - codes[0] + 1 != len(codes):
+        return -1
+    return int(codes[0])
 
 
 def _inside(read: Read, allowed: dict[str, NDArray[np.bool_]]) -> NDArray[np.int64]:

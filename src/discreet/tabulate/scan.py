@@ -139,7 +139,7 @@ class ScanEngine:
                 found = list_cells(
                     version.codes8, version.codes16, version.keys, counts,
                     *way.columns.arguments, *_typed(way, np.uint64),
-                    *way.filters.arguments, way.filters.table.astype(np.uint8),
+                    *way.filters.arguments, way.low, way.filters.table.astype(np.uint8),
                     way.areas, way.area_cell.astype(np.uint64), begin, end, area, *listed,
                 )  # fmt: skip
                 parts.append(_add_up([listed], version.modulus, found))
@@ -160,14 +160,14 @@ class ScanEngine:
 
 def _kernel(version: Version, way: Plan) -> Callable[..., None]:
     """Return the scan kernel with everything but the records and the accumulator filled in."""
-    from discreet.tabulate.kernels import scan_16, scan_32
+    from discreet.tabulate.kernels import scan
 
-    scan, index = (scan_16, np.uint16) if way.cells <= 2**16 else (scan_32, np.uint32)
+    index = np.uint16 if way.cells <= 2**16 else np.uint32
     arguments = (
         version.codes8, version.codes16, version.keys,
         _NO_COUNTS if version.counts is None else version.counts,
         *way.columns.arguments, *_typed(way, index),
-        *way.filters.arguments, way.filters.table.astype(np.uint8),
+        *way.filters.arguments, way.low, way.filters.table.astype(np.uint8),
         way.areas, way.area_cell.astype(index),
     )  # fmt: skip
     return lambda *rest: scan(*arguments, *rest)

@@ -43,7 +43,7 @@ def test_a_build_says_what_it_made(csv: Make) -> None:
         "refused.",
     )
     seen = list(dict.fromkeys(stage for stage, _, _ in stages))
-    assert seen == ["reading", "sorting", "checksums", "compiling", "switching"]
+    assert seen == ["reading", "sorting", "checksums", "compiling", "views", "switching"]
     assert all(total is None or 0 <= done <= total for _, done, total in stages)
 
 
@@ -54,7 +54,9 @@ def test_the_manifest(csv: Make) -> None:
     assert (held["dataset"], held["rows"], held["hypercube"]) == ("people", 3, False)
     assert (held["modulus"], held["keys"], held["households"]) == (2**32, "blake2b", False)
     assert held["minimum_population"] == 10
-    assert set(held["files"]) == {"codes.u8", "codes.u16", "keys.u32", "schema.json"}
+    assert set(held["files"]) == {
+        "codes.u8", "codes.u16", "keys.u32", "schema.json", "policy.json",
+    }  # fmt: skip
     version.verify()
 
 
@@ -110,7 +112,9 @@ def test_modes(csv: Make) -> None:
     assert folder.store.path.stat().st_mode & 0o777 == 0o700
     assert folder.store.secret.stat().st_mode & 0o777 == 0o600
     assert version.path.stat().st_mode & 0o777 == 0o700
-    assert {p.stat().st_mode & 0o777 for p in version.path.iterdir()} == {0o600}
+    assert version.views.stat().st_mode & 0o777 == 0o700
+    files = [p for p in version.path.rglob("*") if p.is_file()]
+    assert {p.stat().st_mode & 0o777 for p in files} == {0o600}
     # The secret is in its file only.
     secret = folder.store.secret.read_text().strip()
     for path in folder.store.path.rglob("*"):

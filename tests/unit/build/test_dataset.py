@@ -216,7 +216,7 @@ def test_a_policy_file_is_read(tmp_path: Path) -> None:
         ),
         (
             "minimum_population = true",
-            "'minimum_population' in policy.toml must be an integer. Got True.",
+            "policy.toml: 'minimum_population' in policy.toml must be an integer. Got True.",
         ),
     ],
 )

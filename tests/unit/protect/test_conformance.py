@@ -42,6 +42,10 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "cell keys, normal": (protect.CellKeyPerturbation(lookup.normal()), {}),
     "cell keys, rounding": (protect.CellKeyPerturbation(lookup.rounding(5)), {}),
     "sampling": (protect.Sampling(0.1), {}),
+    "individual swapping": (
+        protect.IndividualSwapping(0.1),
+        {"shapes": tuple(s for s in SHAPES if s), "largest": 10**8},
+    ),
     # The exact draws of numpy end at totals of 10^9.
     "same margins": (protect.SameMargins(), {"shapes": TWO_WAY, "largest": 10**8}),
     "same two-way margins": (

@@ -17,6 +17,7 @@ from discreet.population import Schema, Store, Version
 from discreet.population.keys import Secret
 from discreet.query import Query
 from discreet.release.pipeline import Releaser
+from discreet.release.signature import Signer
 from discreet.tabulate import ScanEngine, ViewEngine
 
 _TAG = b"discreet answer\0"
@@ -32,6 +33,7 @@ class Opened:
     tier: Tier
     engine: ViewEngine
     releaser: Releaser
+    signer: Signer
     tag_key: bytes = field(repr=False)
 
     @property
@@ -80,7 +82,7 @@ def open_store(path: Path) -> Opened:
     releaser = Releaser(version, engine, policy, secret, path / "records")
     _warm(Releaser(version, engine, policy, secret, log=None), tier.id)
     tag_key = hashlib.blake2b(digest_size=32, key=secret.value, person=_TAG).digest()
-    return Opened(path, version, policy, tier, engine, releaser, tag_key)
+    return Opened(path, version, policy, tier, engine, releaser, Signer.of_store(path), tag_key)
 
 
 def _warm(unrecorded: Releaser, tier: str) -> None:

@@ -12,7 +12,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
@@ -23,14 +23,15 @@ from discreet.query import Query, Question
 from discreet.release.result import Release
 from discreet.release.service.cache import Cache
 from discreet.release.service.catalogue import Catalogue, Opened, described, summary
-from discreet.release.service.formats import FORMATS
 from discreet.release.service.lanes import Lane, Starting
 from discreet.release.service.limits import Limits
+from discreet.release.writers import FORMATS, to_bytes
 from discreet.rules import Code
 
 Where = str | Mapping[str, str | Iterable[str]] | None
 Found = TypeVar("Found")
 
+DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
@@ -297,7 +298,8 @@ class Service:
 
         def work(stop: Event) -> Release | QueryRefused:
             try:
-                return opened.releaser.release(asked.query, asked.totals, opened.tier.id, stop)
+                found = opened.releaser.release(asked.query, asked.totals, opened.tier.id, stop)
+                return replace(found, signer=opened.signer)
             except QueryRefused as refused:
                 return refused.with_traceback(None)
             except ParameterError as error:
@@ -315,8 +317,8 @@ class Service:
         kind = FORMATS[format]
 
         def work(stop: Event) -> File:
-            name = f"{asked.opened.id}.{kind.extension}"
-            return _packed(kind.to_bytes(release), kind.media_type, name, key, asked.public)
+            name = f"{asked.opened.id}{kind.suffix}"
+            return _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
 
         light = asked.question.cells <= self.limits.light_cells
         return self._kept(asked.opened, key, await (self.light if light else self.heavy).run(work))

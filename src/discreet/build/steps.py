@@ -1,0 +1,290 @@
+"""Protection before any table, as a data set describes it: the `[[protect]]` tables, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from math import inf
+from typing import Any, ClassVar
+
+from discreet.errors import ParameterError, unknown
+from discreet.protect import InputPerturbation, OverImputation, Pram, RecordSwapping
+from discreet.protect.named import METHODS, method
+from discreet.toml import Section
+
+MEMBERS = "members"
+"""A term of a profile: the number of members of the household."""
+
+Term = tuple[str, ...]
+"""Variables or levels whose combinations are counted: "sex*age_broad"."""
+Profile = tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Records that are not swapped: those with one of the values in a column of the source."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SwapStep:
+    """Households exchange areas; of a hypercube, persons do."""
+
+    name: ClassVar[str] = "record-swapping"
+    needs_households: ClassVar[bool] = True
+    swapping: RecordSwapping
+    within: str
+    of: str | None
+    profiles: tuple[Profile, ...]
+    target: tuple[Term, ...] = ()
+    below: int = 3
+    left_out: LeftOut | None = None
+
+    def names(self) -> Iterator[str]:
+        """Return every variable or level that must exist."""
+        yield from (name for p in self.profiles for term in p for name in term if name != MEMBERS)
+        yield from chain.from_iterable(self.target)
+
+
+@dataclass(frozen=True)
+class PramStep:
+    """Categories of one variable change by an invariant matrix."""
+
+    name: ClassVar[str] = "pram"
+    variable: str
+    stay: float
+    within: Term = ()
+    household: bool = False
+
+    @property
+    def needs_households(self) -> bool:
+        """Whether households must be known."""
+        return self.household
+
+    def names(self) -> Iterator[str]:
+        """Return every variable or level that must exist."""
+        yield from self.within
+
+    def columns(self) -> Iterator[str]:
+        """Return the variables that are changed."""
+        yield self.variable
+
+
+@dataclass(frozen=True)
+class ImputeStep:
+    """Values are blanked at random and taken from donors."""
+
+    name: ClassVar[str] = "over-imputation"
+    needs_households: ClassVar[bool] = False
+    imputation: OverImputation
+    variables: Term
+    donors: tuple[Term, ...]
+    never_create: tuple[Term, ...] = ()
+
+    def names(self) -> Iterator[str]:
+        """Return every variable or level that must exist."""
+        yield from chain.from_iterable((*self.donors, *self.never_create))
+
+    def columns(self) -> Iterator[str]:
+        """Return the variables that are changed."""
+        yield from self.variables
+
+
+@dataclass(frozen=True)
+class CubeStep:
+    """A table method changes the counts of the finest cells."""
+
+    name: ClassVar[str] = "input-perturbation"
+    needs_households: ClassVar[bool] = False
+    perturbation: InputPerturbation
+    table_method: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def names(self) -> Iterator[str]:
+        """Return every variable or level that must exist: none."""
+        return iter(())
+
+
+Step = SwapStep | PramStep | ImputeStep | CubeStep
+
+
+def read_steps(given: list[Any]) -> tuple[Step, ...]:
+    """Return the steps that a description asks for, in their order."""
+    steps = []
+    for number, values in enumerate(given, 1):
+        section = Section(values, f"protect {number}")
+        kind = section.take("method", str)
+        if kind not in _READERS:
+            raise ParameterError(f"{section.name}: {unknown('method', kind, _READERS)}")
+        try:
+            step = _READERS[kind](section)
+        except ParameterError as error:
+            text = str(error)
+            raise ParameterError(
+                text if section.name in text else f"{section.name}: {text}"
+            ) from None
+        section.end()
+        steps.append(step)
+    if any(isinstance(step, CubeStep) for step in steps[:-1]):
+        raise ParameterError(
+            "input-perturbation must be the last step: after it there are no records, only cells."
+        )
+    return tuple(steps)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a description says that steps refer to."""
+
+    variables: tuple[str, ...]
+    of: Mapping[str, str]  # the variable of every name; areas have none of their own: ""
+    areas: tuple[str, ...]  # the smallest first
+    record_id: bool
+    household_id: bool
+    hypercube: bool
+    key: bool
+
+
+def check_step(step: Step, given: Given) -> None:
+    """Refuse a step that refers to what is not there, before any data are opened."""
+    for name in step.names():
+        if name not in given.of:
+            raise ParameterError(f"{step.name}: {unknown('variable', name, given.of)}")
+    if isinstance(step, SwapStep):
+        _check_swap(step, given)
+    elif isinstance(step, (PramStep, ImputeStep)):
+        if given.hypercube or not given.record_id:
+            raise ParameterError(f"{step.name} needs records with a 'record_id' in the source.")
+        if step.needs_households and not given.household_id:
+            raise ParameterError(f"{step.name}: 'household' needs a 'household_id' in the source.")
+        for name in step.columns():
+            if name not in given.variables:
+                raise ParameterError(f"{step.name}: {unknown('variable', name, given.variables)}")
+        conditions = step.within if isinstance(step, PramStep) else chain(*step.donors)
+        for name in conditions:
+            if given.of[name] in set(step.columns()):
+                raise ParameterError(
+                    f"{step.name}: '{name}' is changed by the step, so it cannot be a condition."
+                )
+    if isinstance(step, ImputeStep):
+        for table in step.never_create:
+            sides = {given.of[name] in step.variables for name in table}
+            if len(sides) < 2:
+                raise ParameterError(
+                    f"{step.name}: never_create must name tables of an imputed variable and "
+                    f"another one. Got {'*'.join(table)}."
+                )
+
+
+def _check_swap(step: SwapStep, given: Given) -> None:
+    if not given.areas:
+        raise ParameterError("record-swapping needs a [[geography]].")
+    for name in (step.within, step.of):
+        if name is not None and name not in given.areas:
+            raise ParameterError(f"record-swapping: {unknown('geography', name, given.areas)}")
+    of = given.areas[0] if step.of is None else step.of
+    if given.areas.index(of) >= given.areas.index(step.within):
+        raise ParameterError(
+            f"record-swapping: 'within' must be a larger area than 'of'. Got {step.within} and "
+            f"{of}."
+        )
+    if given.hypercube:
+        if given.key:
+            raise ParameterError(
+                "record-swapping of a hypercube needs cells without a 'key': what the keys of its "
+                "persons are is not known."
+            )
+        if step.left_out:
+            raise ParameterError("record-swapping: the persons of a hypercube have no marks.")
+    elif not given.household_id:
+        raise ParameterError("record-swapping needs a 'household_id' in the source.")
+
+
+def _swap(section: Section) -> SwapStep:
+    match = section.take("match", list)
+    fallback = section.take("fallback", list, default=[])
+    for profile in fallback:
+        if not isinstance(profile, list):
+            raise ParameterError(f"'fallback' must be a list of lists. Got {profile!r}.")
+    target = _terms(section.take("target", list, default=[]))
+    below = section.take("below", int, default=3)
+    if below < 2:
+        raise ParameterError(f"below must be at least 2. Got {below}.")
+    odds = section.take("odds", int, float, default=inf if target else 1)
+    only = section.take("only_at_risk", bool, default=False)
+    paired = section.take("match_risk", bool, default=False)
+    if not target and (odds != 1 or only or paired):
+        raise ParameterError("odds, only_at_risk and match_risk need 'target': tables to look at.")
+    given = section.take("leave_out", dict, default=None)
+    left_out = None
+    if given is not None:
+        inner = Section(given, f"leave_out in {section.name}")
+        values = inner.take("values", list)
+        left_out = LeftOut(inner.take("column", str), tuple(str(value) for value in values))
+        inner.end()
+    return SwapStep(
+        RecordSwapping(section.take("rate", int, float), odds, only, paired),
+        section.take("within", str),
+        section.take("of", str, default=None),
+        tuple(_terms(profile) for profile in (match, *fallback)),
+        target,
+        below,
+        left_out,
+    )
+
+
+def _pram(section: Section) -> PramStep:
+    stay = section.take("stay", int, float)
+    Pram.staying(2, stay)  # refuses what is no probability
+    return PramStep(
+        section.take("variable", str),
+        stay,
+        _names(section.take("within", list, default=[])),
+        section.take("household", bool, default=False),
+    )
+
+
+def _impute(section: Section) -> ImputeStep:
+    variables = _names(section.take("variables", list))
+    if not variables:
+        raise ParameterError("variables must name at least one variable.")
+    donors = _terms(section.take("donors", list))
+    if not donors:
+        raise ParameterError('donors must have at least one class, such as "la*sex*age_band".')
+    return ImputeStep(
+        OverImputation(section.take("rate", int, float)),
+        variables,
+        donors,
+        _terms(section.take("never_create", list, default=[])),
+    )
+
+
+def _cube(section: Section) -> CubeStep:
+    name = section.take("table_method", str)
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    options = {key: str(value) for key, value in section.take("options", dict, default={}).items()}
+    return CubeStep(InputPerturbation(method(name, options)), name, options)
+
+
+_READERS: dict[str, Callable[[Section], Step]] = {
+    SwapStep.name: _swap,
+    PramStep.name: _pram,
+    ImputeStep.name: _impute,
+    CubeStep.name: _cube,
+}
+
+
+def _names(values: list[Any]) -> Term:
+    for value in values:
+        if not isinstance(value, str) or not value.strip():
+            raise ParameterError(f"a list of names must hold texts. Got {value!r}.")
+    return tuple(value.strip() for value in values)
+
+
+def _terms(values: list[Any]) -> tuple[Term, ...]:
+    """Return "a*b" as the names a and b, for each text of a list."""
+    return tuple(_names(text.split("*")) for text in _names(values))

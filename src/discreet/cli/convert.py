@@ -1,0 +1,51 @@
+"""`discreet convert`: any CSV table in the formats of releases, without a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE.csv", help="Figures, long or wide.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="F",
+            help="json-stat, csv, csv-layout, xlsx, px, sdmx-csv, sdmx-ml, parquet or html.",
+        ),
+    ],
+    meta: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE.meta.json", help="Title, notes and labels of the table, in JSON."
+        ),
+    ] = None,
+    absent_zero: Annotated[
+        bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
+    ] = False,
+) -> None:
+    """Write any table of figures in another format, with title and notes.
+
+    Figures are taken as they are: nothing is protected, checked against a
+    policy or signed. An empty figure stays missing.
+    """
+    from discreet.errors import ParameterError
+    from discreet.release.standalone import Sidecar, convert
+    from discreet.release.writers import named
+
+    named(format)
+    if out.exists() and out.resolve() == table.resolve():
+        raise ParameterError("--out must be another file than the table.")
+    sidecar = Sidecar() if meta is None else Sidecar.read(meta)
+    release = convert(table, sidecar, absent_zero)
+    for path in release.write(out, format):
+        typer.echo(f"Wrote {path}")
+    typer.echo("Figures as they were given: not protected, not signed.", err=True)

@@ -1,0 +1,57 @@
+"""`discreet table`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
+    by: Annotated[str, typer.Option(metavar="NAMES", help="Variables or levels: age_band,sex")],
+    where: Annotated[
+        str | None, typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02")
+    ] = None,
+    totals: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="none, protected or summed, as the policy allows."),
+    ] = "none",
+    tier: Annotated[
+        str | None,
+        typer.Option(metavar="TIER", help="For whom.  [default: the public]", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to a file instead.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="Of the file.  [default: by its ending]", show_default=False
+        ),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Also print the record: exact figures, not for release."),
+    ] = False,
+) -> None:
+    """Release one table through all five steps.
+
+    The question is checked, the table counted and protected, and what is
+    left of its risk decides. A refusal says which rule, and what would do.
+    """
+    import discreet as dc
+    from discreet.cli.show import release_text
+
+    population = dc.open(store)
+    release = population.release(by, where, totals, tier)
+    if out is None:
+        typer.echo(release_text(release))
+    else:
+        release.write(out, format)
+        typer.echo(f"Wrote {out}.", err=True)
+    if record and release.record is not None:
+        typer.echo(json.dumps(release.record.as_dict(), indent=1))
+        typer.echo("The record is not for release.", err=True)

@@ -1,0 +1,85 @@
+"""`discreet verify`: is a file a release of a store, unaltered."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import DiscreetError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.release.verify import Verification
+
+MOST_CELLS = 10
+"""Changed cells that are named; the others are counted."""
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file in any of the formats.")],
+    store: Annotated[
+        Path | None, typer.Option(metavar="STORE", help="The store that should have made it.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE.pub", help="Or only its public key, signing.pub.")
+    ] = None,
+) -> None:
+    """Say whether a file is a release of a store, unaltered.
+
+    The order of rows and the program that saved it last do not matter; every
+    figure, label and note does. Exit status 1 if it is not genuine. With
+    --store, figures that were changed are named.
+    """
+    from discreet.release.signature import read_public_key
+    from discreet.release.verify import verify
+
+    if (store is None) == (key is None):
+        raise ParameterError("either --store or --key must be given, and not both.")
+    public = key
+    if store is not None:
+        public = store / "signing.pub"
+        if not public.is_file():
+            raise ParameterError(f"{store} must be a store that has signed a file: no {public}.")
+    assert public is not None
+    found = verify(file, read_public_key(public))
+    typer.echo(f"{file.name} ({found.format}): {found.verdict.value}")
+    for reason in found.reasons:
+        typer.echo(f"  {reason}")
+    if found.provenance is not None:
+        origin = found.provenance
+        typer.echo(f"  data set {origin['dataset']}, version {origin['data_version']}")
+        typer.echo(f"  policy {origin['policy_version']}, tier {origin['tier']}")
+        typer.echo(f"  {origin['question']}, totals {origin['totals']}")
+    if store is not None and not found.genuine and found.provenance is not None:
+        for line in _changes(store, found):
+            typer.echo(f"  {line}")
+    if not found.genuine:
+        raise typer.Exit(1)
+
+
+def _changes(store: Path, verification: Verification) -> list[str]:
+    """Return which cells differ from the release, where the store can make it once more."""
+    import discreet as dc
+    from discreet.release.verify import differences
+
+    assert verification.found is not None
+    assert verification.provenance is not None
+    try:
+        release = dc.open(store).again(verification.provenance)
+    except (DiscreetError, OSError):
+        release = None
+    if release is None:
+        return ["which cells cannot be told: the store holds another version now"]
+    cells = differences(verification.found.table, release.table)
+    lines = [
+        f"{', '.join(place)}: {_shown(now)} instead of {_shown(then)}"
+        for place, now, then in islice(cells, MOST_CELLS)
+    ]
+    more = sum(1 for _ in cells)
+    return [*lines, f"and {more:,} cells more"] if more else lines
+
+
+def _shown(value: int | None) -> str:
+    return "nothing" if value is None else f"{value:,}"

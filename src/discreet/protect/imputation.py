@@ -1,0 +1,131 @@
+"""Over-imputation: values blanked at random and imputed again from a donor like the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect import kernels
+from discreet.protect.keys import checked_words, purposes, unit_interval
+
+Numbers = NDArray[np.int64]
+_LARGEST = 2**27
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """An edit rule: which imputed values are possible beside what a record keeps.
+
+    `kept` is the part of the rule's table that stays (a number from 0 for each record), `imputed`
+    the part that a donor gives, `possible[kept, imputed]` whether both may be in one record.
+    """
+
+    kept: Numbers
+    imputed: Numbers
+    possible: NDArray[np.bool_]
+
+    @classmethod
+    def observed(cls, kept: ArrayLike, imputed: ArrayLike) -> Edit:
+        """Return the rule that only what some record has is possible: empty cells stay empty."""
+        first, second = np.asarray(kept, np.int64), np.asarray(imputed, np.int64)
+        if first.shape != second.shape or first.ndim != 1:
+            raise ParameterError("an edit rule must have two numbers for each record.")
+        shape = (int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1)
+        if shape[0] * shape[1] > _LARGEST:
+            raise ParameterError(
+                f"an edit rule must be a table of at most {_LARGEST:,} cells. This one has "
+                f"{shape[0] * shape[1]:,}."
+            )
+        possible = np.zeros(shape, bool)
+        possible[first, second] = True
+        return cls(first, second, possible)
+
+
+@dataclass(frozen=True, eq=False)
+class Imputed:
+    """Where each record's values come from now. For the custodian only."""
+
+    donor: Numbers  # the record itself where nothing was imputed
+    blanked: NDArray[np.bool_]
+    unmatched: NDArray[np.bool_]  # blanked, but without a possible donor: left as they were
+    by_class: Numbers  # how many found a donor in each kind of class, the strictest first
+
+    def take(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Return the codes of a variable after imputation."""
+        return codes[self.donor]
+
+
+@dataclass(frozen=True)
+class OverImputation:
+    """Blanks a share of records at random and gives each the values of a random donor.
+
+    Notes
+    -----
+    [Longhurst2007, §3]. A donor is a record of the same class that was not blanked, the first
+    kind of class in which there is one: values are drawn from their distribution given the
+    class, not from its mode, so that spreads and associations with the class stay in
+    expectation. A donor whose values an edit rule forbids beside the record's own is passed over.
+    """
+
+    rate: float
+    tries: int = 1000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < 1:
+            raise ParameterError(f"rate must be above 0 and below 1. Got {self.rate}.")
+        if self.tries < 1:
+            raise ParameterError(f"tries must be at least 1. Got {self.tries}.")
+
+    def apply(
+        self, classes: Sequence[ArrayLike], keys: ArrayLike, edits: Sequence[Edit] = ()
+    ) -> Imputed:
+        """Return the donor of each record.
+
+        `classes` are numbers that record and donor must share, the strictest first; `keys` are
+        random 64-bit numbers, a record's own and secret.
+        """
+        kinds = [np.asarray(kind, np.int64) for kind in classes]
+        if not kinds or any(kind.shape != kinds[0].shape or kind.ndim != 1 for kind in kinds):
+            raise ParameterError("classes must be one list or more, of one number a record each.")
+        number = len(kinds[0])
+        words = checked_words(keys, number)
+        if any(len(edit.kept) != number for edit in edits):
+            raise ParameterError(f"an edit rule must have {number:,} records.")
+        blanked = np.zeros(number, bool)
+        wanted = int(np.floor(self.rate * number + 0.5))
+        turn = unit_interval(purposes(words, 1))
+        blanked[np.argsort(turn, kind="stable")[:wanted]] = True
+        chosen = np.flatnonzero(blanked)
+        ring, aim = purposes(words, 2), purposes(words, 3)
+        donors = np.flatnonzero(~blanked)
+        donors = donors[np.argsort(ring[donors], kind="stable")]
+        widths = np.array([edit.possible.shape[1] for edit in edits], np.int64)
+        sizes = np.array([edit.possible.size for edit in edits], np.int64)
+        rules = (
+            np.array([edit.kept for edit in edits], np.int64).reshape(len(edits), number),
+            np.array([edit.imputed for edit in edits], np.int64).reshape(len(edits), number),
+            widths,
+            np.cumsum(sizes) - sizes,
+            np.concatenate([np.zeros(0, bool), *(edit.possible.ravel() for edit in edits)]),
+        )
+        found = np.full(len(chosen), -1, np.int64)
+        by_class = np.zeros(len(kinds), np.int64)
+        for k, kind in enumerate(kinds):
+            _, places = np.unique(kind, return_inverse=True)
+            starts = np.zeros(int(places.max(initial=-1)) + 2, np.int64)
+            np.cumsum(np.bincount(places[donors], minlength=len(starts) - 1), out=starts[1:])
+            listed = donors[np.argsort(places[donors], kind="stable")]
+            before = int((found >= 0).sum())
+            kernels.find_donors(
+                chosen, places, listed, starts, ring, aim, *rules, self.tries, found
+            )
+            by_class[k] = int((found >= 0).sum()) - before
+        donor = np.arange(number)
+        donor[chosen[found >= 0]] = found[found >= 0]
+        unmatched = np.zeros(number, bool)
+        unmatched[chosen[found < 0]] = True
+        return Imputed(donor, blanked, unmatched, by_class)

@@ -1,0 +1,113 @@
+"""PRAM: categories of records changed at random, by a matrix that keeps their frequencies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect import kernels
+from discreet.protect.base import checked_uniforms, whole
+
+Floats = NDArray[np.float64]
+_LARGEST = 2**26
+"""The most chances, over all strata, that are held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pram:
+    """Changes category i of a record to j with probability matrix[i, j], within strata.
+
+    `invariant` (the default) replaces the matrix in each stratum by one that keeps the stratum's
+    frequencies on average. A category that nobody in a stratum has is not created there: what is
+    impossible within strata stays impossible.
+
+    Notes
+    -----
+    [Gouweleeuw1998]: R = P·Q, Q[j, i] = t_i·P[i, j]/Σ_k t_k·P[k, j], so that tR = t. P is first
+    restricted to the categories that the stratum has, the rest of each row being given to staying.
+    """
+
+    matrix: ArrayLike
+    invariant: bool = True
+
+    def __post_init__(self) -> None:
+        frozen = np.array(self.matrix, np.float64)
+        if frozen.ndim != 2 or frozen.shape[0] != frozen.shape[1] or not frozen.size:
+            raise ParameterError(
+                f"matrix must have as many rows as columns. Got the shape {frozen.shape}."
+            )
+        if not (frozen >= 0).all() or np.abs(frozen.sum(axis=1) - 1).max() > 1e-9:
+            raise ParameterError("each row of matrix must hold probabilities that sum to 1.")
+        frozen.setflags(write=False)
+        object.__setattr__(self, "matrix", frozen)
+
+    @classmethod
+    def staying(cls, categories: int, stay: float, invariant: bool = True) -> Pram:
+        """Return PRAM by which a category stays with one chance and all others are as likely.
+
+        The invariant version stays more often: what is drawn back to the frequencies may be the
+        category it was.
+        """
+        whole("categories", categories, 2, 65_535)
+        if not 0 <= stay <= 1:
+            raise ParameterError(f"stay must be between 0 and 1. Got {stay}.")
+        matrix = np.full((categories, categories), (1 - stay) / (categories - 1))
+        np.fill_diagonal(matrix, stay)
+        return cls(matrix, invariant)
+
+    @property
+    def categories(self) -> int:
+        """The number of categories."""
+        return len(np.asarray(self.matrix))
+
+    def chances(self, frequencies: ArrayLike) -> Floats:
+        """Return the matrix of each stratum, given a row of frequencies a stratum."""
+        t = np.atleast_2d(np.asarray(frequencies, np.float64))
+        if t.shape[-1] != self.categories or (t < 0).any():
+            raise ParameterError(f"frequencies must have {self.categories} numbers a stratum.")
+        if t.size * self.categories > _LARGEST:
+            raise ParameterError(
+                f"{len(t):,} strata of {self.categories:,} categories are too many. Give fewer or "
+                "coarser variables."
+            )
+        there = t > 0
+        chances = np.where(there[:, None, :], np.asarray(self.matrix)[None], 0.0)
+        place = np.arange(self.categories)
+        chances[:, place, place] += 1 - chances.sum(axis=2)
+        if not self.invariant:
+            return np.asarray(chances)
+        joint = t[:, :, None] * chances
+        released = joint.sum(axis=1)
+        back = joint / np.where(released > 0, released, 1)[:, None, :]
+        result = np.asarray(chances @ back.transpose(0, 2, 1))
+        result[~there] = np.eye(self.categories)[np.nonzero(~there)[1]]
+        return result
+
+    def apply(
+        self, codes: NDArray[np.integer], uniforms: ArrayLike, strata: ArrayLike | None = None
+    ) -> NDArray[np.integer]:
+        """Return the changed codes; uniforms in [0, 1), one a record; strata numbered from 0."""
+        given = np.asarray(codes)
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise ParameterError("codes must be a list of integers, one a record.")
+        if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.categories:
+            raise ParameterError(f"codes must be from 0 to {self.categories - 1}.")
+        draws = checked_uniforms(uniforms, given.shape)
+        groups = np.zeros(given.shape, np.int64) if strata is None else np.asarray(strata, np.int64)
+        if groups.shape != given.shape or (groups.size and int(groups.min()) < 0):
+            raise ParameterError("strata must be numbers from 0, one a record.")
+        _, groups = np.unique(groups, return_inverse=True)
+        number = int(groups.max(initial=-1)) + 1
+        if number * self.categories**2 > _LARGEST:
+            self.chances(np.empty((number, self.categories)))  # says why not
+        cells = groups * self.categories + given
+        found = np.bincount(cells, minlength=number * self.categories)
+        bounds = np.cumsum(self.chances(found.reshape(number, self.categories)), axis=2)
+        # The bound of the last category that can be drawn is 1, whatever the sum's last digits.
+        bounds[bounds >= bounds[:, :, -1:]] = 1.0
+        changed = np.empty_like(given)
+        kernels.draw_codes(given, groups, bounds, draws, changed)
+        return changed

@@ -1,0 +1,97 @@
+"""Writers of releases, one a file. They take a `Release` and nothing else."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from discreet.errors import ParameterError, unknown
+from discreet.release.writers import (
+    csv_layout,
+    csv_tidy,
+    html,
+    json_stat,
+    parquet,
+    px,
+    sdmx_csv,
+    sdmx_ml,
+    xlsx,
+)
+from discreet.release.writers.base import Format
+
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+FORMATS: dict[str, Format] = {
+    written.name: written
+    for written in (
+        json_stat.FORMAT,
+        csv_tidy.FORMAT,
+        csv_layout.FORMAT,
+        xlsx.FORMAT,
+        px.FORMAT,
+        sdmx_csv.FORMAT,
+        sdmx_ml.FORMAT,
+        parquet.FORMAT,
+        html.FORMAT,
+    )
+}
+"""The formats by name, in the order of help texts."""
+
+
+def named(name: str) -> Format:
+    """Return a format by name, or complain with the choices."""
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def write_to(release: Release, file: BinaryIO, format: str) -> None:
+    """Write a release to an open file, in pieces."""
+    named(format).write_to(release, file)
+
+
+def to_bytes(release: Release, format: str) -> bytes:
+    """Return a release as a file in memory; for tables whose size is known to be small."""
+    buffer = io.BytesIO()
+    write_to(release, buffer, format)
+    return buffer.getvalue()
+
+
+def write(release: Release, path: str | os.PathLike[str], format: str) -> list[Path]:
+    """Write a release to a file and what belongs beside it; return the files, the table first.
+
+    Each is written under another name and renamed when all are whole: no half file is left.
+    """
+    chosen, target = named(format), Path(path)
+    if not target.parent.is_dir():
+        raise ParameterError(f"the file must be in a folder that exists. Got {target}.")
+    if target.is_dir():
+        raise ParameterError(f"the file must not be a folder. Got {target}.")
+    mark = f".{os.getpid()}.{os.urandom(4).hex()}.part"
+    written: list[tuple[Path, Path]] = []
+    try:
+        for added, content in [("", b""), *chosen.companions(release).items()]:
+            final = target.with_name(target.name + added)
+            part = final.with_name(f".{final.name[:100]}{mark}")
+            written.append((part, final))
+            with part.open("xb") as file:
+                if added:
+                    file.write(content)
+                else:
+                    chosen.write_to(release, file)
+                file.flush()
+                os.fsync(file.fileno())
+        for part, final in reversed(written):  # the table last: with it all the rest is there
+            os.replace(part, final)
+    except OSError as error:
+        raise ParameterError(f"'{target}' could not be written. {error.strerror}.") from error
+    finally:
+        for part, _ in written:
+            part.unlink(missing_ok=True)
+    return [final for _, final in written]
+
+
+__all__ = ["FORMATS", "Format", "named", "to_bytes", "write", "write_to"]

@@ -1,0 +1,62 @@
+"""Tidy CSV: one row a cell, codes and labels, an empty field where a figure is withheld.
+
+The file stays clean for programs; its notes and its proof are beside it in FILE.meta.json.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from discreet.release.text import clean, guarded
+from discreet.release.writers.base import Columns, Format, chunks, document
+
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+META = ".meta.json"
+
+
+def write_to(release: Release, file: BinaryIO) -> None:
+    """Write a release in pieces. Codes stay as they are; a label is never a formula."""
+    table = release.table
+    names = Columns.of(table)
+    codes = [np.array(d.codes, object) for d in table.dimensions]
+    labels = [np.array([guarded(clean(x)) for x in d.labels], object) for d in table.dimensions]
+    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    try:
+        writer = csv.writer(text, lineterminator="\r\n")
+        heads = [x for pair in zip(names.codes, names.labels, strict=True) for x in pair]
+        bounds = [] if table.low is None else [names.low, names.high]
+        writer.writerow([*map(guarded, heads), names.value, *bounds])
+        for chunk in chunks(table):
+            columns: list[list[str]] = []
+            for code, label, index in zip(codes, labels, chunk.index, strict=True):
+                columns += [code[index].tolist(), label[index].tolist()]
+            columns.append(chunk.texts(chunk.values))
+            columns += [chunk.texts(a) for a in (chunk.low, chunk.high) if a is not None]
+            writer.writerows(zip(*columns, strict=True))
+    finally:
+        text.detach()
+
+
+def companions(release: Release) -> Mapping[str, bytes]:
+    """Return the document beside the file: notes, which column is what, and the proof."""
+    table = release.table
+    said = document(release, format="csv", columns=Columns.of(table).as_dict(table))
+    return {META: readable(said)}
+
+
+def readable(value: object) -> bytes:
+    """Return a document as JSON that people can read too."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+FORMAT = Format(
+    "csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions
+)

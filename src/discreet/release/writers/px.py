@@ -1,0 +1,164 @@
+"""PX, the format of PxWeb and PC-Axis [PX file format, version 2013].
+
+Its rules: lines of at most 256 characters; a longer text is broken into quoted pieces; no double
+quotes and no line breaks inside a text; `CODEPAGE` says how the file is encoded; a figure that is
+not available is a quoted `".."`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import quote
+
+from discreet.errors import ParameterError
+from discreet.release.text import Facts, clean, facts, meta
+from discreet.release.writers.base import Format, chunks
+from discreet.table import Dimension
+
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+LINE = 250
+"""Characters of a line, below the 256 of the format."""
+PIECE = 200
+"""Bytes of a quoted piece of a longer text: readers that count bytes are content as well."""
+MISSING = '".."'
+
+
+def write_to(release: Release, file: BinaryIO) -> None:
+    """Write a release, the figures in pieces."""
+    for line in _head(release):
+        file.write(line.encode() + b"\r\n")
+    file.write(b"DATA=\r\n")
+    columns = release.table.shape[-1] if len(release.table.shape) > 1 else 1
+    line, length, seen = [], 0, 0
+    for chunk in chunks(release.table):
+        for text in chunk.texts(chunk.values, MISSING):
+            if line and length + len(text) + 1 > LINE:
+                file.write(" ".join(line).encode() + b"\r\n")
+                line, length = [], 0
+            line.append(text)
+            length += len(text) + 1
+            seen += 1
+            if seen == columns:
+                file.write(" ".join(line).encode() + b"\r\n")
+                line, length, seen = [], 0, 0
+    file.write(b";\r\n")
+
+
+def variables(dimensions: tuple[Dimension, ...]) -> list[str]:
+    """Return the name of each dimension in the file: its label, made unique."""
+    names: list[str] = []
+    for dimension in dimensions:
+        name = _plain(dimension.label) or dimension.level
+        if name in names:
+            name = f"{name} ({dimension.level})"
+        names.append(name)
+    return names
+
+
+def note(said: Facts) -> str:
+    """Return the notes as one text; in it a number sign begins a new line."""
+    return "#".join(_plain(f"{head}: {text.replace('#', '＃')}") for head, text in said)
+
+
+def _head(release: Release) -> Iterator[str]:
+    table, origin = release.table, release.provenance
+    said = meta(release)
+    names = variables(table.dimensions)
+    stub, heading = (names[:-1], names[-1:]) if len(names) > 1 else (names, [])
+    when = _moment(origin.data_date)
+    yield from _texts("CHARSET", ["ANSI"])
+    yield from _texts("AXIS-VERSION", ["2013"])
+    yield from _texts("CODEPAGE", ["utf-8"])
+    yield from _texts("LANGUAGE", ["en"])
+    if when:
+        yield from _texts("CREATION-DATE", [when])
+    yield "DECIMALS=0;"
+    yield "SHOWDECIMALS=0;"
+    # MATRIX and SUBJECT-CODE have at most 20 characters.
+    yield from _texts("MATRIX", [_plain(origin.dataset)[:20] or "table"])
+    yield "AGGREGALLOWED=NO;" if said["quality"]["altered"] else "AGGREGALLOWED=YES;"
+    yield from _texts("SUBJECT-CODE", [_plain(origin.dataset)[:20] or "table"])
+    yield from _texts("SUBJECT-AREA", [origin.title or "-"])
+    yield from _texts("DESCRIPTION", [said["title"]])
+    yield from _texts("TITLE", [said["title"]])
+    yield from _texts("CONTENTS", [origin.unit.capitalize()])
+    yield from _texts("UNITS", [origin.unit])
+    yield from _texts("STUB", stub)
+    if heading:
+        yield from _texts("HEADING", heading)
+    for name, dimension in zip(names, table.dimensions, strict=True):
+        labels = [_plain(x) or y for x, y in zip(dimension.labels, dimension.codes, strict=True)]
+        yield from _texts(f'VALUES("{name}")', labels)
+    for name, dimension in zip(names, table.dimensions, strict=True):
+        yield from _texts(f'CODES("{name}")', [_code(code) for code in dimension.codes])
+    for name, dimension in zip(names, table.dimensions, strict=True):
+        yield from _texts(f'VARIABLECODE("{name}")', [dimension.level])
+        if dimension.variable == "geography":
+            yield from _texts(f'VARIABLE-TYPE("{name}")', ["geographical"])
+    if when:
+        yield from _texts("LAST-UPDATED", [when])
+    yield from _texts("SOURCE", [origin.title or "-"])
+    yield from _texts("DATASYMBOL2", ["Not available"])
+    yield from _texts("NOTE", [note(facts(said))])
+    # Escaped, so that no character of it means anything to PX; a proof is for programs.
+    proof = json.dumps({**said, "proof": release.proof}, separators=(",", ":"))
+    yield from _texts("INFO", [quote(proof, safe="{}[]:,")])
+
+
+def _texts(keyword: str, texts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a keyword with its texts, none longer than the format allows."""
+    line = f"{keyword}="
+    first = True
+    for text in texts:
+        pieces = _pieces(_plain(text))
+        for i, piece in enumerate(pieces):
+            lead = "" if first or i else ","
+            first = False
+            if i or len(line) + len(piece) + 4 > LINE:
+                yield line + lead
+                line, lead = "", ""
+            line += f'{lead}"{piece}"'
+    yield line + ";"
+
+
+def _pieces(text: str) -> list[str]:
+    if len(text.encode()) <= PIECE:
+        return [text]
+    # Breaks between characters, not inside one; a combining mark stays with its letter.
+    found, piece, size = [], "", 0
+    for cluster in re.findall(r"\S[\u0300-\u036f\u200d\ufe0f]*|\s", text):
+        length = len(cluster.encode())
+        if size + length > PIECE:
+            found.append(piece)
+            piece, size = "", 0
+        piece += cluster
+        size += length
+    return [*found, piece]
+
+
+def _plain(text: str) -> str:
+    """Return a text as PX can hold it: on one line, apostrophes for double quotes."""
+    return " ".join(clean(text).split()).replace('"', "'")
+
+
+def _code(code: str) -> str:
+    if code != _plain(code):
+        raise ParameterError(
+            f"a code in PX must not have double quotes, line breaks or outer blanks. Got {code!r}. "
+            "Write another format, such as json-stat."
+        )
+    return code
+
+
+def _moment(date: str) -> str:
+    """Return an ISO date as PX writes it, CCYYMMDD hh:mm."""
+    found = re.match(r"(\d{4})-(\d\d)-(\d\d)(?:T(\d\d:\d\d))?", date)
+    return f"{''.join(found.group(1, 2, 3))} {found.group(4) or '00:00'}" if found else ""
+
+
+FORMAT = Format("px", "PX (PxWeb, PC-Axis)", "text/x-px; charset=utf-8", ".px", write_to)

@@ -1,0 +1,64 @@
+"""SDMX-CSV 2.0: one row an observation; the structure and the notes are in files beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from discreet.release.writers.base import Format, chunks, document
+from discreet.release.writers.csv_tidy import META, readable
+from discreet.release.writers.sdmx import (
+    NORMAL,
+    STRUCTURE,
+    WITHHELD,
+    Names,
+    safe,
+    structure,
+)
+
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+
+def write_to(release: Release, file: BinaryIO) -> None:
+    """Write a release in pieces."""
+    table, names = release.table, Names.of(release)
+    codes = [np.array([safe(code) for code in d.codes], object) for d in table.dimensions]
+    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    try:
+        writer = csv.writer(text, lineterminator="\r\n")
+        heads = ("STRUCTURE", "STRUCTURE_ID", "ACTION", *names.components)
+        writer.writerow([*heads, "OBS_VALUE", "OBS_STATUS"])
+        for chunk in chunks(table):
+            size = len(chunk.values)
+            status = np.where(chunk.withheld, WITHHELD, NORMAL).tolist()
+            columns = [code[index].tolist() for code, index in zip(codes, chunk.index, strict=True)]
+            same = [[constant] * size for constant in ("datastructure", names.urn, "I")]
+            columns = [*same, *columns, chunk.texts(chunk.values), status]
+            writer.writerows(zip(*columns, strict=True))
+    finally:
+        text.detach()
+
+
+def companions(release: Release) -> Mapping[str, bytes]:
+    """Return the structure, and the document with notes and proof."""
+    table, names = release.table, Names.of(release)
+    columns = {
+        "dimensions": [
+            {"id": d.level, "variable": d.variable, "label": d.label, "code": component}
+            for d, component in zip(table.dimensions, names.components, strict=True)
+        ],
+        "value": "OBS_VALUE",
+    }
+    said = document(release, format="sdmx-csv", columns=columns)
+    return {META: readable(said), STRUCTURE: structure(release)}
+
+
+FORMAT = Format(
+    "sdmx-csv", "SDMX-CSV 2.0", "application/vnd.sdmx.data+csv; version=2.0.0", ".csv",
+    write_to, companions,
+)  # fmt: skip

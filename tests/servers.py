@@ -1,0 +1,61 @@
+"""The server as it is run: a process of its own on a free port of the loopback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+PROGRAM = [sys.executable, "-c", "from discreet.cli import main; main()"]
+GENEROUS = "rate = 10000000\nburst = 1000000\n"
+
+
+@dataclass
+class Running:
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    url: str
+    log: Path
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=60, trust_env=False, **options)
+
+
+@contextmanager
+def running(
+    stores: Sequence[Path], folder: Path, settings: str = GENEROUS, **options: Any
+) -> Iterator[Running]:
+    """Run a server until the end of the block."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "server.toml").write_text(settings, encoding="utf-8")
+    command = [*PROGRAM, "serve", *map(str, stores), "--port", "0"]
+    command += ["--settings", str(folder / "server.toml")]
+    log = folder / "log"
+    with log.open("a") as stderr:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=stderr, text=True, **options
+        )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("Serving on http://"), line + log.read_text()
+        server = Running(process, line.split()[-1], log)
+        for _ in range(1_200):
+            if server.get("/readyz").status_code == 200:
+                break
+            time.sleep(0.05)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()

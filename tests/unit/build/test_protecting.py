@@ -1,0 +1,379 @@
+"""Protection before any table, as steps of a build: what is kept, what is told, what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.errors import QueryRefused
+from discreet.population import Version
+from discreet.query import Query
+
+if TYPE_CHECKING:
+    from conftest import Folder
+
+DESCRIPTION = """
+policy = "preset:{policy}"
+source = {{ files = "p.parquet", record_id = "id", household_id = "home" }}
+[variables]
+sex = {{ range = [1, 2] }}
+age = {{ range = [0, 2] }}
+religion = {{ range = [0, 5] }}
+married = {{ range = [0, 1] }}
+[[geography]]
+id = "oa"
+column = "oa"
+categories = "oa.csv"
+[[geography]]
+id = "la"
+categories = {{ a = "A", b = "B", c = "C" }}
+"""
+SWAP = """
+[[protect]]
+method = "record-swapping"
+rate = 0.1
+within = "la"
+match = ["members", "sex*age"]
+fallback = [["members"]]
+"""
+AREAS = "code,label,parent\n" + "".join(f"{i},Area {i},{'abc'[i // 6]}\n" for i in range(18))
+
+
+def people(households: int = 3000, seed: int = 1) -> pa.Table:
+    """Households in 18 areas of 3 larger ones; nobody of age 0 is married; a tenth imputed."""
+    rng = np.random.default_rng(seed)
+    home = np.repeat(np.arange(households), rng.integers(1, 5, households))
+    number = len(home)
+    age = rng.integers(0, 3, number)
+    return pa.table(
+        {
+            "id": np.arange(number),
+            "home": home + 5_000_000,
+            "oa": rng.integers(0, 18, households)[home],
+            "sex": rng.integers(1, 3, number),
+            "age": age,
+            "religion": rng.choice(6, number, p=[0.6, 0.3, 0.05, 0.03, 0.015, 0.005]),
+            "married": np.where(age == 0, 0, rng.integers(0, 2, number)),
+            "imputed": np.where(rng.random(households) < 0.1, "yes", "no")[home],
+        }
+    )
+
+
+def described(
+    folder: Folder, steps: str, table: pa.Table | None = None, policy: str = "rounding-3"
+) -> Folder:
+    folder.write("oa.csv", AREAS).write("p.parquet", people() if table is None else table)
+    return folder.describe(DESCRIPTION.format(policy=policy) + steps)
+
+
+def counts(version: Version, *names: str) -> Any:
+    columns = []
+    for name in names:
+        variable, level = version.schema.find(name)
+        if variable.is_geography:
+            assert version.areas is not None
+            areas = np.repeat(np.arange(len(variable.finest)), np.diff(version.areas))
+            columns.append((level.of[areas], len(level)))
+        else:
+            columns.append((level.of[version.column(variable)], len(level)))
+    shape = [size for _, size in columns]
+    weights = None if version.counts is None else version.counts
+    cells = np.ravel_multi_index([c for c, _ in columns], shape)
+    found = np.bincount(cells, weights, minlength=int(np.prod(shape)))
+    return found.astype(np.int64).reshape(shape)
+
+
+def facts(version: Version) -> list[dict[str, Any]]:
+    held: list[dict[str, Any]] = json.loads((version.path / "protection.json").read_text())
+    return held
+
+
+def test_swapping_keeps_what_it_says(folder: Folder) -> None:
+    before = described(folder, "").version()
+    after = described(folder, SWAP).version()
+    whole = ("sex", "age", "religion", "married")
+    assert np.array_equal(counts(after, *whole), counts(before, *whole))
+    assert np.array_equal(counts(after, "la", *whole), counts(before, "la", *whole))
+    assert np.array_equal(counts(after, "oa"), counts(before, "oa"))
+    assert not np.array_equal(counts(after, "oa", "religion"), counts(before, "oa", "religion"))
+    # Whole households move: nothing but the area of a record changes, and that with its key.
+    assert sorted(after.keys.tolist()) == sorted(before.keys.tolist())
+    (told,) = facts(after)
+    assert told["method"] == "record-swapping"
+    moved = sum(area["moved"] for area in told["by_area"])
+    assert [area["la"] for area in told["by_area"]] == ["a", "b", "c"]
+    assert 298 <= moved <= 300
+    assert told["shortfall"] == 0
+    assert after.swap_rate == pytest.approx(0.1, abs=0.02)
+    assert before.swap_rate == 0
+
+
+def test_what_is_recorded_and_what_is_not(folder: Folder) -> None:
+    version = described(folder, SWAP).version()
+    manifest = (version.path / "manifest.json").read_text()
+    assert json.loads(manifest)["protected_beforehand"] == ["record-swapping"]
+    for secret in ("rate", "within", "match", "members"):
+        assert f'"{secret}' not in manifest
+    assert (version.path / "protection.json").stat().st_mode & 0o777 == 0o600
+    version.verify()
+    built = folder.build()
+    assert built.notes[-1].startswith("Swapped: ")
+    assert "of 3,000 households." in built.notes[-1]
+
+
+def test_a_build_of_the_same_data_is_the_same_swap_whatever_the_order(folder: Folder) -> None:
+    first = described(folder, SWAP).version()
+    cells = counts(first, "oa", "religion", "sex", "age")
+    again = folder.version()
+    assert np.array_equal(counts(again, "oa", "religion", "sex", "age"), cells)
+    table = people()
+    order = np.random.default_rng(9).permutation(len(table))
+    shuffled = described(folder, SWAP, table.take(order)).version()
+    assert np.array_equal(counts(shuffled, "oa", "religion", "sex", "age"), cells)
+    fresh = folder.version(new_secret=True)
+    assert not np.array_equal(counts(fresh, "oa", "religion", "sex", "age"), cells)
+
+
+def test_a_corrected_record_does_not_draw_everybody_again(folder: Folder) -> None:
+    first = counts(described(folder, SWAP).version(), "oa", "religion")
+    table = people()
+    religion = table["religion"].to_numpy().copy()
+    religion[17] = (religion[17] + 1) % 6
+    corrected = table.set_column(table.column_names.index("religion"), "religion", [religion])
+    second = counts(described(folder, SWAP, corrected).version(), "oa", "religion")
+    assert np.abs(second - first).sum() <= 2
+
+
+def test_targeted_swapping_moves_those_in_small_cells(folder: Folder) -> None:
+    target = SWAP + 'target = ["oa*religion", "oa*religion*age"]\nmatch_risk = true\n'
+    (told,) = facts(described(folder, target).version())
+    (random,) = facts(described(folder, SWAP).version())
+    at_risk = sum(area["at_risk"] for area in told["by_area"])
+    assert at_risk > 0
+    share = sum(area["at_risk_moved"] for area in told["by_area"]) / at_risk
+    # At random a tenth of them would move.
+    assert share > 0.4
+    assert all(area["at_risk"] == 0 for area in random["by_area"])
+    assert "of whom moved" in described(folder, target).build().notes[-1]
+
+
+def test_records_marked_are_left_out(folder: Folder) -> None:
+    marked = SWAP + 'leave_out = { column = "imputed", values = ["yes"] }\n'
+    table = people()
+    version = described(folder, marked, table).version()
+    (told,) = facts(version)
+    homes = table["home"].to_numpy()
+    yes = np.unique(homes[table["imputed"].to_numpy(zero_copy_only=False) == "yes"])
+    assert sum(area["left_out"] for area in told["by_area"]) == len(yes)
+    # A tenth of those that may move.
+    moved = sum(area["moved"] for area in told["by_area"])
+    assert 0 <= (3000 - len(yes)) * 0.1 - moved < 2
+
+
+def test_two_levels_one_after_the_other(folder: Folder) -> None:
+    """Out of the larger area for those who stand out in it; a country around them is needed."""
+    steps = SWAP.replace('within = "la"', 'within = "country"\nof = "la"')
+    steps = steps.replace("rate = 0.1", 'rate = 1\nonly_at_risk = true\ntarget = ["la*religion"]')
+    steps = steps.replace("[[protect]]", "[[protect]]", 1) + "below = 40\n" + SWAP
+    text = DESCRIPTION.format(policy="rounding-3").replace(
+        'categories = { a = "A", b = "B", c = "C" }', 'categories = "la.csv"'
+    )
+    folder.write("la.csv", "code,label,parent\na,A,x\nb,B,x\nc,C,x\n")
+    folder.write("oa.csv", AREAS).write("p.parquet", people())
+    version = folder.describe(
+        text + '[[geography]]\nid = "country"\ncategories = { x = "X" }\n' + steps
+    ).version()
+    first, second = facts(version)
+    (country,) = first["by_area"]
+    assert country["at_risk"] == country["at_risk_moved"] > 0
+    assert len(second["by_area"]) == 3
+    assert version.swap_rate == pytest.approx(1 - (1 - first["rate"]) * (1 - second["rate"]))
+
+
+def test_a_household_in_two_areas_is_refused(folder: Folder) -> None:
+    table = people(10)
+    oa = table["oa"].to_numpy().copy()
+    homes = table["home"].to_numpy()
+    large = np.flatnonzero(homes[1:] == homes[:-1])[0]
+    oa[large] = (oa[large] + 1) % 18
+    table = table.set_column(table.column_names.index("oa"), "oa", [oa])
+    assert described(folder, SWAP, table).refused() == (
+        "record-swapping: all members of a household must live in one area. 1 households have "
+        "members in several."
+    )
+
+
+PRAM = """
+[[protect]]
+method = "pram"
+variable = "married"
+stay = 0.5
+within = ["age", "la"]
+"""
+
+
+def test_pram_keeps_frequencies_about_and_makes_nothing_impossible(folder: Folder) -> None:
+    before = described(folder, "").version()
+    after = described(folder, PRAM).version()
+    true, changed = (counts(v, "la", "age", "married") for v in (before, after))
+    assert changed[:, 0, 1].sum() == 0  # no child is married
+    assert np.array_equal(true.sum(axis=2), changed.sum(axis=2))
+    # Each of about 830 changes with probability 1/2 at most: 5 standard deviations are 72.
+    assert 0 < np.abs(true - changed).max() < 72
+    (told,) = facts(after)
+    assert told["changed"] > 0.2
+
+
+IMPUTE = """
+[[protect]]
+method = "over-imputation"
+variables = ["married", "religion"]
+rate = 0.2
+donors = ["oa*sex", "la"]
+never_create = ["age*married"]
+"""
+
+
+def test_over_imputation_makes_nothing_impossible(folder: Folder) -> None:
+    before = described(folder, "").version()
+    after = described(folder, IMPUTE).version()
+    assert counts(after, "age", "married")[0, 1] == 0
+    assert np.array_equal(counts(after, "oa", "age", "sex"), counts(before, "oa", "age", "sex"))
+    (told,) = facts(after)
+    assert told["blanked"] == pytest.approx(0.2, abs=1e-3)
+    assert 0.05 < told["changed"] < 0.2
+
+
+CUBE = """
+[[protect]]
+method = "input-perturbation"
+table_method = "random-rounding"
+options = { base = 3 }
+"""
+
+
+def test_input_perturbation_makes_a_hypercube_of_rounded_cells(folder: Folder) -> None:
+    before = described(folder, "").version()
+    after = described(folder, CUBE).version()
+    names = ("sex", "age", "religion", "married")
+    true, noisy = counts(before, "oa", *names), counts(after, "oa", *names)
+    assert (noisy % 3 == 0).all()
+    assert np.abs(noisy - true).max() < 3
+    assert not noisy[true == 0].any()
+    # Every table is a sum of the same cells, whatever the engine: additive and consistent.
+    population = dc.open(folder.store.path)
+    one = np.asarray(population.tabulate(Query.parse("la,religion")).dense().counts)
+    two = np.asarray(population.tabulate(Query.parse("oa,religion")).dense().counts)
+    assert np.array_equal(two.reshape(3, 6, 6).sum(axis=1), one)
+    assert after.manifest["hypercube"]
+    # The keys of what is left are the sums of its records' keys.
+    again = folder.version()
+    assert np.array_equal(again.keys, after.keys)
+
+
+def test_a_release_knows_what_was_done_beforehand(folder: Folder) -> None:
+    described(folder, "", policy="swapping-and-light-keys").build()
+    with pytest.raises(QueryRefused) as refused:
+        dc.open(folder.store.path).release("la,religion")
+    assert refused.value.code == "NOT_PROTECTED"
+    plain = described(folder, "", policy="rounding-3").build()
+    assert plain.rows
+    unswapped = dc.open(folder.store.path).release("la,sex")
+    described(folder, SWAP, policy="rounding-3").build()
+    swapped = dc.open(folder.store.path).release("la,sex")
+    assert swapped.record is not None
+    assert unswapped.record is not None
+    assert swapped.record.risk_before == unswapped.record.risk_before
+    assert swapped.record.risk_after < unswapped.record.risk_after
+    described(folder, SWAP, policy="swapping-and-light-keys").build()
+    assert dc.open(folder.store.path).release("la,sex").table.values.sum() > 0
+
+
+HYPERCUBE = """
+source = { files = "h.csv", count = "n" }
+[variables]
+sex = { range = [1, 2] }
+[[geography]]
+id = "oa"
+column = "oa"
+categories = "oa.csv"
+[[geography]]
+id = "la"
+categories = { a = "A", b = "B", c = "C" }
+"""
+PERSONS = '[[protect]]\nmethod = "record-swapping"\nrate = 0.1\nwithin = "la"\nmatch = []\n'
+
+
+def test_persons_of_a_hypercube_are_swapped(folder: Folder) -> None:
+    lines = ["sex,oa,n"] + [f"{1 + i % 2},{i},{100 + i}" for i in range(18)]
+    folder.write("oa.csv", AREAS).write("h.csv", "\n".join(lines) + "\n")
+    before = folder.describe(HYPERCUBE).version()
+    after = folder.describe(HYPERCUBE + PERSONS).version()
+    assert np.array_equal(counts(after, "oa"), counts(before, "oa"))
+    assert np.array_equal(counts(after, "la", "sex"), counts(before, "la", "sex"))
+    # Each area had one sex only: who is of the other one now has moved.
+    strangers = counts(after, "oa", "sex")[counts(before, "oa", "sex") == 0].sum()
+    assert 0 < strangers < 0.1 * counts(before, "oa").sum()
+    assert after.swap_rate == pytest.approx(0.1, abs=0.005)
+    # A cell that was there is still known by its categories: it has the key that it had.
+    assert set(before.keys.tolist()) <= set(after.keys.tolist())
+    assert len(after.keys) == 36
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        (SWAP.replace("record-swapping", "swap"), "protect 1: no method 'swap'"),
+        (SWAP.replace("0.1", "2"), "rate must be above 0 and at most 1. Got 2."),
+        (SWAP.replace('"la"', '"oa"'), "'within' must be a larger area than 'of'. Got oa and oa."),
+        (SWAP.replace('"la"', '"town"'), "no geography 'town'"),
+        (SWAP.replace("sex*age", "sex*aeg"), "no variable 'aeg'"),
+        (SWAP + "odds = 3\n", "need 'target'"),
+        (SWAP + "speed = 3\n", "no setting 'speed'"),
+        (SWAP + 'target = ["oa*sex"]\nbelow = 1\n', "below must be at least 2. Got 1."),
+        (SWAP.replace('[["members"]]', '["members"]'), "'fallback' must be a list of lists"),
+        (PRAM.replace('"married"', '"marired"'), "no variable 'marired'"),
+        (PRAM.replace('"age", "la"', '"married"'), "it cannot be a condition"),
+        (PRAM.replace("0.5", "1.5"), "stay must be between 0 and 1. Got 1.5."),
+        (IMPUTE.replace("age*married", "age*sex"), "never_create must name tables"),
+        (IMPUTE.replace("oa*sex", "oa*religion"), "'religion' is changed by the step"),
+        (IMPUTE.replace('["married", "religion"]', "[]"), "variables must name at least one"),
+        (CUBE.replace("random-rounding", "rounding"), "no method 'rounding'"),
+        (CUBE.replace("random-rounding", "same-margins").replace("base = 3", ""), "leave zeros"),
+        (CUBE + SWAP, "input-perturbation must be the last step"),
+    ],
+)
+def test_mistakes_are_told_before_any_data_are_read(
+    folder: Folder, steps: str, sentence: str
+) -> None:
+    described(folder, steps)
+    (folder.path / "p.parquet").write_bytes(b"no data are opened")
+    assert sentence in folder.refused()
+
+
+@pytest.mark.parametrize(
+    ("source", "steps", "sentence"),
+    [
+        ('files = "p.parquet", record_id = "id"', SWAP, "needs a 'household_id'"),
+        ('files = "p.parquet", count = "n"', PRAM, "needs records with a 'record_id'"),
+        (
+            'files = "p.parquet", count = "n", key = { column = "k", modulus = 256 }',
+            SWAP,
+            "needs cells without a 'key'",
+        ),
+    ],
+)
+def test_what_a_step_needs_of_the_source(
+    folder: Folder, source: str, steps: str, sentence: str
+) -> None:
+    described(folder, steps)
+    text = (folder.path / "dataset.toml").read_text(encoding="utf-8")
+    old = 'files = "p.parquet", record_id = "id", household_id = "home"'
+    Path(folder.path / "dataset.toml").write_text(text.replace(old, source), encoding="utf-8")
+    assert sentence in folder.refused()

@@ -1,0 +1,118 @@
+"""Policies: read whole, every mistake told at once, explained in sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.policy import PRESETS, Gate, Margins, explain, parse_policy, read_policy, read_preset
+
+
+def told(values: dict[str, Any]) -> str:
+    with pytest.raises(ParameterError) as error:
+        parse_policy(values, "policy.toml", "policy.toml")
+    return str(error.value)
+
+
+def public(**tier: Any) -> dict[str, Any]:
+    return {"tiers": {"public": tier}}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_policy_and_can_be_explained(name: str) -> None:
+    policy = read_preset(name)
+    assert policy.default_tier.public
+    assert policy.default_tier.risk.gate is Gate.PUBLIC
+    said = explain(policy)
+    assert policy.title in said
+    assert "Public (public):" in said
+
+
+def test_an_unknown_preset_lists_the_choices() -> None:
+    with pytest.raises(ParameterError, match="no preset 'rounding'; did you mean 'rounding-3'"):
+        read_preset("rounding")
+
+
+def test_every_threshold_of_a_preset_is_set_where_it_can_be_read() -> None:
+    """A preset relies on no default of the program for what its public tier allows."""
+    from dataclasses import fields
+
+    from discreet.policy import CountRules
+    from discreet.policy.read import policy_values
+
+    for name in PRESETS:
+        tier = policy_values(f"preset:{name}", Path())["tiers"]["public"]
+        left = {f.name for f in fields(CountRules)} - set(tier["counts"])
+        assert left <= {"one", "small"}, name
+        assert {"multiplier", "maximum"} <= set(tier["risk"])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"versoin": "1"}, "no setting 'versoin'; did you mean 'version'?"),
+        (public(question={"max_cell": 1}), "tiers.public.question: no setting 'max_cell'"),
+        (public(counts={"max_small": 2}), "max_small must be a number from 0 to 1. Got 2."),
+        (public(counts={"small": 0}), "small must be an integer of at least 1. Got 0."),
+        (public(risk={"weights": [1, 1, 1]}), "weights must be three numbers"),
+        (public(risk={"gate": "transition"}), "the gate of tier 'public' must be 'public'"),
+        (public(protection={"method": "rounding"}), "no method 'rounding'"),
+        (public(protection={"method": "none"}), "'none' is for synthetic data only"),
+        (public(protection={"margins": "all"}), "no margins 'all'"),
+        (
+            public(protection={"method": "semi-controlled-rounding"}),
+            "the method of tier 'public' must act cell by cell",
+        ),
+        (
+            public(protection={"method": "random-rounding", "options": {"base": 1}}),
+            "base must be an integer from 2 to 100. Got 1.",
+        ),
+        (public(protection={"publish": True}), "no setting 'publish'; did you mean 'published'?"),
+        ({"tiers": {}}, "a policy must have at least one tier."),
+        ({"tiers": {"Public": {}}}, "the id of a tier must be"),
+        ({"minimum_population": 0}, "minimum_population must be an integer of at least 1. Got 0."),
+        (public(counts={"levels": {"oa": {"max": 1}}}), "tiers.public.counts.oa: no setting 'max'"),
+    ],
+)
+def test_a_mistake_is_told(values: dict[str, Any], message: str) -> None:
+    assert message in told(values)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    said = told({"versoin": "1"} | public(counts={"max_small": 2}, risk={"maximum": 7}, label=3))
+    assert said.startswith("policy.toml has 4 mistakes:")
+    for part in ("versoin", "max_small", "maximum", "'label' in tiers.public must be a text"):
+        assert part in said
+
+
+def test_rules_for_a_level_replace_only_what_they_name(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(
+        "[tiers.public.counts]\nminimum_population = 50\nminimum_mean = 2\n"
+        "[tiers.public.counts.levels.oa]\nminimum_population = 500\n"
+    )
+    tier = read_policy(tmp_path / "policy.toml").default_tier
+    assert tier.counts_at("ward").minimum_population == 50
+    assert tier.counts_at("oa").minimum_population == 500
+    assert tier.counts_at("oa").minimum_mean == 2
+    assert tier.counts_at(None).minimum_population == 50
+
+
+def test_a_table_wise_method_is_for_tiers_that_are_not_public() -> None:
+    policy = parse_policy(
+        {"tiers": {"safe": {"public": False, "protection": {
+            "method": "semi-controlled-rounding", "margins": "none"}}}},
+        "policy", "policy",
+    )  # fmt: skip
+    assert policy.tier("safe").protection.margins is Margins.NONE
+    assert policy.tier("safe").protection.transition is None
+    with pytest.raises(ParameterError, match="no tier 'public'; Choices: safe"):
+        policy.tier("public")
+
+
+def test_a_policy_without_anything_protects_all_the_same() -> None:
+    policy = parse_policy({}, "policy", "policy")
+    assert policy.default_tier.public
+    assert policy.default_tier.protection.method == "random-rounding"

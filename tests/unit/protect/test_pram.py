@@ -1,0 +1,88 @@
+"""PRAM: invariance, strata, and that nothing impossible is made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.protect import Pram
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=2, max_size=6), st.floats(0, 1))
+def test_the_invariant_matrix_keeps_the_frequencies(t: list[int], stay: float) -> None:
+    matrix = Pram.staying(len(t), stay).chances(t)[0]
+    np.testing.assert_allclose(matrix.sum(axis=1), 1)
+    np.testing.assert_allclose(np.array(t) @ matrix, t, atol=1e-9)
+    # Nothing goes where nobody is.
+    assert not matrix[:, np.array(t) == 0][np.array(t) > 0].any()
+
+
+def test_two_categories_by_hand() -> None:
+    """t = (3, 1), P stays with 3/4: joint (9/4, 3/4; 1/4, 3/4), released (5/2, 3/2).
+
+    Q = (9/10, 1/10; 1/2, 1/2), so R[0] = 3/4·Q[0] + 1/4·Q[1] = (4/5, 1/5) and R[1] = (3/5, 2/5).
+    """
+    matrix = Pram.staying(2, 0.75).chances([3, 1])[0]
+    np.testing.assert_allclose(matrix, [[0.8, 0.2], [0.6, 0.4]])
+
+
+def test_draws_follow_the_matrix_exactly_on_an_even_grid() -> None:
+    codes = np.repeat(np.array([0, 1], np.uint8), [3000, 1000])
+    grid = np.concatenate([(np.arange(3000) + 0.5) / 3000, (np.arange(1000) + 0.5) / 1000])
+    changed = Pram.staying(2, 0.75).apply(codes, grid)
+    assert changed.dtype == np.uint8
+    assert (changed[:3000] == 1).sum() == 600  # 0.2 of 3,000
+    assert (changed[3000:] == 0).sum() == 600  # 0.6 of 1,000
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1000), st.floats(0, 0.9))
+def test_nothing_is_made_that_a_stratum_does_not_have(seed: int, stay: float) -> None:
+    rng = np.random.default_rng(seed)
+    strata = rng.integers(0, 8, 300) * 1000
+    codes = rng.integers(0, 4, 300) * (strata > 2000)
+    changed = Pram.staying(4, stay).apply(codes, rng.random(300), strata)
+    before = set(zip(strata.tolist(), codes.tolist(), strict=True))
+    assert set(zip(strata.tolist(), changed.tolist(), strict=True)) <= before
+
+
+def test_without_invariance_the_matrix_is_as_given() -> None:
+    matrix = [[0.5, 0.5, 0], [0, 1, 0], [0.25, 0.25, 0.5]]
+    np.testing.assert_allclose(Pram(matrix, invariant=False).chances([1, 2, 3])[0], matrix)
+
+
+def test_the_largest_uniform_draws_a_category_that_can_be() -> None:
+    codes = np.array([0, 1, 2])
+    changed = Pram.staying(3, 0.5).apply(codes, np.full(3, np.nextafter(1, 0)), [0, 0, 1])
+    assert changed.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sentence"),
+    [
+        ([[1, 0]], "as many rows as columns"),
+        ([[0.5, 0.4], [0, 1]], "sum to 1"),
+        ([[1.5, -0.5], [0, 1]], "sum to 1"),
+    ],
+)
+def test_bad_matrices(matrix: list[list[float]], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        Pram(matrix)
+
+
+def test_bad_input() -> None:
+    pram = Pram.staying(3, 0.9)
+    with pytest.raises(ParameterError, match="codes must be from 0 to 2"):
+        pram.apply(np.array([3]), [0.5])
+    with pytest.raises(ParameterError, match="shape of the counts"):
+        pram.apply(np.array([1]), [0.5, 0.5])
+    with pytest.raises(ParameterError, match="strata must be numbers"):
+        pram.apply(np.array([1]), [0.5], [0, 1])
+    with pytest.raises(ParameterError, match="stay must be between 0 and 1"):
+        Pram.staying(3, 1.5)
+    with pytest.raises(ParameterError, match="too many"):
+        Pram.staying(5000, 0.9).apply(np.arange(5000), np.full(5000, 0.5), np.arange(5000))

@@ -1,0 +1,243 @@
+"""Every route and every failure: one shape, the right status, nothing of the inside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from applications import GENEROUS, Client
+from discreet.errors import InternalError, ParameterError
+from discreet.release.pipeline import Releaser
+from discreet.release.service import Limits
+from discreet.release.service.catalogue import Catalogue
+from discreet.server.settings import Key, Settings
+from discreet.tabulate import TabulationStopped
+
+ROOT = "/api/v1/datasets"
+TABLE = f"{ROOT}/town/table"
+CHECK = f"{ROOT}/town/check"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+}
+
+# Method, address, body, status, code. Every route is here with every way it can fail.
+FAILURES: list[tuple[str, str, Any, int, str]] = [
+    ("GET", "/api/nothing", None, 404, "NOT_FOUND"),
+    ("GET", "/api/v1/datasets/", None, 404, "NOT_FOUND"),
+    ("DELETE", ROOT, None, 405, "METHOD_NOT_ALLOWED"),
+    ("PUT", TABLE, {}, 405, "METHOD_NOT_ALLOWED"),
+    ("POST", CHECK, {}, 405, "METHOD_NOT_ALLOWED"),
+    ("POST", "/healthz", None, 405, "METHOD_NOT_ALLOWED"),
+    ("GET", f"{ROOT}?x=1", None, 400, "BAD_REQUEST"),
+    ("GET", f"{ROOT}/town?tier=licensed", None, 400, "BAD_REQUEST"),
+    ("GET", "/api/v1/config?x=1", None, 400, "BAD_REQUEST"),
+    ("GET", f"{ROOT}/nowhere", None, 404, "UNKNOWN_DATASET"),
+    ("GET", f"{ROOT}/%2e%2e", None, 404, "UNKNOWN_DATASET"),
+    ("GET", f"{ROOT}/nowhere/check?by=sex", None, 404, "UNKNOWN_DATASET"),
+    ("GET", f"{ROOT}/nowhere/table?by=sex", None, 404, "UNKNOWN_DATASET"),
+    ("POST", f"{ROOT}/nowhere/table", {"by": ["sex"]}, 404, "UNKNOWN_DATASET"),
+    *(
+        ("GET", f"{path}{query}", None, 400, "BAD_REQUEST")
+        for path in (CHECK, TABLE)
+        for query in (
+            "",
+            "?by=",
+            "?by=sexx",
+            "?by=sex,sex",
+            "?by=sex&by=age",
+            "?by=sex@",
+            "?by=sex@age",
+            "?by=sex&where=sex",
+            "?by=sex&where=sex=3",
+            "?by=sex&where=ward=nowhere",
+            "?by=sex&where=sex=%25ff",
+            "?by=sex&where=%ff",
+            "?by=sex&totals=all",
+            "?by=sex&tier=licensed",
+            "?by=sex&unknown=1",
+            "?by=%00",
+            "?by=sex,age,health,rare,ward,district,sex",
+        )
+    ),
+    ("GET", f"{TABLE}?by=sex&format=docx", None, 400, "BAD_REQUEST"),
+    ("GET", f"{TABLE}?by=sex,age,health,rare", None, 413, "MAX_CELLS"),
+    ("GET", f"{TABLE}?by=ward,rare", None, 403, "SPARSE"),
+    ("GET", f"{TABLE}?by=sex&totals=summed", None, 403, "TOTALS"),
+    ("GET", f"{TABLE}?by={'x' * 9_000}", None, 414, "QUERY_TOO_LONG"),
+    ("GET", f"/healthz?{'x' * 9_000}", None, 414, "QUERY_TOO_LONG"),
+    ("POST", TABLE, b"", 400, "BAD_REQUEST"),
+    ("POST", TABLE, b"{", 400, "BAD_REQUEST"),
+    ("POST", TABLE, b"\xff\xfe", 400, "BAD_REQUEST"),
+    ("POST", TABLE, b"[" * 100_000, 400, "BAD_REQUEST"),
+    ("POST", TABLE, [], 400, "BAD_REQUEST"),
+    ("POST", TABLE, {}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": "sex"}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": [1]}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": []}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "where": []}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "where": {"sex": "1"}}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "where": {"sex": []}}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "totals": 1}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "format": None}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "tier": "licensed"}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, {"by": ["sex"], "more": 1}, 400, "BAD_REQUEST"),
+    ("POST", f"{TABLE}?by=sex", {"by": ["sex"]}, 400, "BAD_REQUEST"),
+    (
+        "POST", TABLE, {"by": ["sex"], "where": {f"n{i}": ["1"] for i in range(51)}},
+        400, "BAD_REQUEST",
+    ),
+    (
+        "POST", TABLE, {"by": ["sex"], "where": {"rare": [str(i) for i in range(10_001)]}},
+        400, "BAD_REQUEST",
+    ),
+    ("POST", TABLE, {"by": ["sex" * 100_000]}, 413, "BODY_TOO_LARGE"),
+]  # fmt: skip
+
+
+def assert_told(answer: Any, status: int, code: str) -> dict[str, Any]:
+    """Check the one shape, and that nothing of the inside is in it."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert "server" not in answer.headers
+    body = answer.json()
+    assert set(body) == {"error"}
+    error: dict[str, Any] = body["error"]
+    assert set(error) - {"hints"} == {"code", "message", "hint", "id"}
+    assert error["code"] == code
+    assert error["id"] == answer.headers["x-request-id"]
+    assert isinstance(error["message"], str)
+    assert error["hint"] is None or isinstance(error["hint"], str)
+    assert not re.search(r"Traceback|\.py|/tmp|versions|records|secret", answer.text)
+    return error
+
+
+@pytest.mark.parametrize(("method", "url", "body", "status", "code"), FAILURES)
+def test_every_failure_has_the_one_shape(
+    client: Client, method: str, url: str, body: Any, status: int, code: str
+) -> None:
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body)
+    answer = client.request(method, url, content=content)
+    assert_told(answer, status, code)
+    if status == 405:
+        assert answer.headers["allow"]
+
+
+def test_every_route_is_walked() -> None:
+    from discreet.server.openapi import OF
+
+    walked = {url.split("?")[0].replace("town", "{d}") for _, url, *_ in FAILURES}
+    assert {ROOT, f"{ROOT}/{{d}}", f"{ROOT}/{{d}}/check", f"{ROOT}/{{d}}/table"} <= walked
+    assert {"/api/v1/config", "/healthz"} <= walked
+    assert len(OF) == 8, "a new route must be walked too"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, InternalError, ParameterError, OSError])
+def test_our_own_mistakes_show_an_id_and_nothing_else(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*arguments: object, **more: object) -> None:
+        raise error("12345 people live at /tmp/secret")
+
+    monkeypatch.setattr(Releaser, "_judge", fail)
+    place = (RuntimeError, InternalError, ParameterError, OSError).index(error)
+    url = f"{TABLE}?by=sex&where=age={place}"  # a question that nobody asked before
+    told = assert_told(client.get(url), 500, "INTERNAL")
+    line = next(line for line in client.log.splitlines() if '"event":"failure"' in line)
+    assert told["id"] in client.log
+    assert "12345" not in client.log
+    assert json.loads(line)["where"], "the log says where it came from"
+    monkeypatch.undo()
+    assert client.get(url).status_code == 200, "a failure is not kept"
+
+
+def test_a_limit_is_told_with_when_to_come_back(start: Callable[..., Client]) -> None:
+    client = start(Settings(rate=60, burst=3))
+    assert [client.get("/api/v1/config").status_code for _ in range(3)] == [200] * 3
+    answer = client.get("/api/v1/config")
+    assert_told(answer, 429, "TOO_MANY_REQUESTS")
+    assert answer.headers["retry-after"] == "1"  # 60 a minute are one a second
+    assert client.get("/healthz").status_code == 200, "probes are never turned away"
+
+
+def test_a_key_has_a_limit_of_its_own_and_private_answers(start: Callable[..., Client]) -> None:
+    key = Key("office", hashlib.sha256(b"open sesame").hexdigest(), rate=6_000)
+    client = start(Settings(rate=60, burst=1, keys=(key,)))
+    client.get("/api/v1/config")
+    with_key = {"X-API-Key": "open sesame"}
+    answer = client.get(f"{TABLE}?by=sex", headers=with_key)
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "private, no-cache"
+    assert_told(client.get("/api/v1/config"), 429, "TOO_MANY_REQUESTS")
+
+
+def test_an_unknown_key_is_refused_and_counted(start: Callable[..., Client]) -> None:
+    client = start(Settings(rate=60, burst=1))
+    wrong = {"X-API-Key": "guess"}
+    assert_told(client.get("/api/v1/config", headers=wrong), 401, "UNKNOWN_KEY")
+    assert_told(client.get("/api/v1/config", headers=wrong), 429, "TOO_MANY_REQUESTS")
+
+
+def test_a_full_queue_turns_away(
+    start: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Event()
+    judge = Releaser._judge
+
+    def slow(*arguments: Any) -> Any:
+        gate.wait(20)
+        return judge(*arguments)
+
+    limits = Limits(light_workers=1, heavy_workers=1, queue=1)
+    client = start(Settings(rate=10_000, burst=1_000, limits=limits))
+    monkeypatch.setattr(Releaser, "_judge", slow)
+    # Four questions that views answer, one worker, one place to wait.
+    waiting = client.begin([f"{TABLE}?by=sex&where=health={i}" for i in (1, 2, 3, 4)])
+    for answer in waiting.first(2):
+        assert_told(answer, 503, "BUSY")
+        assert int(answer.headers["retry-after"]) >= 1
+    gate.set()
+    assert [answer.status_code for answer in waiting.rest()] == [200, 200]
+
+
+def test_a_question_that_takes_too_long_is_stopped(
+    start: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = []
+
+    def endless(self: Any, question: Any, tier: Any, totals: Any, stop: Event) -> Any:
+        assert stop.wait(20)
+        stopped.append(True)
+        raise TabulationStopped("stopped")
+
+    client = start(Settings(rate=10_000, burst=1_000, limits=Limits(seconds=1)))
+    monkeypatch.setattr(Releaser, "_judge", endless)
+    answer = client.get(f"{TABLE}?by=sex")
+    assert_told(answer, 503, "TIME_LIMIT")
+    assert answer.headers["retry-after"]
+    assert stopped
+
+
+def test_while_starting_it_says_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Catalogue, "fresh", lambda self: [])  # opening takes for ever
+    client = Client([store], GENEROUS, "127.0.0.1")
+    try:
+        for url in ("/readyz", ROOT, f"{ROOT}/town", f"{TABLE}?by=sex", f"{CHECK}?by=sex"):
+            answer = client.get(url)
+            assert_told(answer, 503, "STARTING")
+            assert answer.headers["retry-after"] == "1"
+        assert client.get("/healthz").status_code == 200
+    finally:
+        client.close()

@@ -1,0 +1,202 @@
+"""The routes: what they answer, and how answers are named, kept and compressed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import discreet as dc
+from applications import Client
+from discreet.release.writers import FORMATS
+from stores import build_town
+
+TABLE = "/api/v1/datasets/town/table"
+CHECK = "/api/v1/datasets/town/check"
+CSV = {"by": "sex,age_band", "format": "csv"}
+
+
+def figures(text: str) -> list[int]:
+    return pd.read_csv(io.StringIO(text))["value"].tolist()
+
+
+def test_data_sets_are_listed_and_described(client: Client) -> None:
+    listed = client.get("/api/v1/datasets").json()["datasets"]
+    assert [one["id"] for one in listed] == ["town"]
+    town = client.get("/api/v1/datasets/town").json()
+    assert [v["id"] for v in town["variables"]] == ["sex", "age", "health", "rare", "geography"]
+    sex = town["variables"][0]["levels"][0]
+    assert sex["categories"] == [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}]
+
+
+def test_a_description_has_an_etag(client: Client) -> None:
+    first = client.get("/api/v1/datasets/town")
+    again = client.get("/api/v1/datasets/town", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_a_table_is_the_one_python_releases(client: Client, store: Path) -> None:
+    answer = client.get(TABLE, params=CSV)
+    release = dc.open(store).release("sex,age_band", tier="public")
+    assert figures(answer.text) == release.table.values.ravel().tolist()
+
+
+def test_a_post_asks_the_same(client: Client) -> None:
+    got = client.get(TABLE, params={**CSV, "where": "health=1|2"})
+    posted = client.post(
+        TABLE, json={"by": ["sex", "age_band"], "where": {"health": ["2", "1"]}, "format": "csv"}
+    )
+    assert posted.status_code == 200
+    assert posted.content == got.content
+    assert posted.headers["etag"] == got.headers["etag"]
+
+
+def test_check_counts_nothing(client: Client, store: Path) -> None:
+    records = (store / "records").read_bytes() if (store / "records").exists() else b""
+    found = client.get(CHECK, params={"by": "sex,age_band"}).json()
+    assert found == {
+        "allowed": True,
+        "cells": 6,  # 2 sexes, 3 bands
+        "question": "by=sex,age_band",
+        "totals": "none",
+        "code": None,
+        "message": None,
+    }
+    # 2 * 80 * 5 * 200 = 160,000 cells are above the policy's 100,000.
+    found = client.get(CHECK, params={"by": "sex,age,health,rare"}).json()
+    assert (found["allowed"], found["code"], found["cells"]) == (False, "MAX_CELLS", 160_000)
+    after = (store / "records").read_bytes() if (store / "records").exists() else b""
+    assert after == records
+
+
+def test_an_etag_is_honoured_and_the_same_after_a_restart(
+    start: Callable[..., Client],
+) -> None:
+    first = start().get(TABLE, params=CSV)
+    assert first.headers["cache-control"] == "public, no-cache"
+    other = start()
+    again = other.get(TABLE, params=CSV, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert other.get(TABLE, params=CSV).headers["etag"] == first.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"by": "age_band,sex", "format": "csv"},  # the order is no part of the question, but here
+        {"by": "sex,age_band", "format": "json-stat"},
+        {"by": "sex,age_band", "format": "csv", "totals": "protected"},
+        {"by": "sex,age_band", "format": "csv", "where": "health=1"},
+    ],
+)
+def test_other_answers_have_other_etags(client: Client, other: dict[str, str]) -> None:
+    tags = {client.get(TABLE, params=p).headers["etag"] for p in (CSV, other)}
+    assert len(tags) == 2
+
+
+@pytest.mark.parametrize("given", ["*", 'W/{tag}, "x"', '"x", {tag}'])
+def test_forms_of_if_none_match(client: Client, given: str) -> None:
+    tag = client.get(TABLE, params=CSV).headers["etag"]
+    headers = {"If-None-Match": given.format(tag=tag)}
+    assert client.get(TABLE, params=CSV, headers=headers).status_code == 304
+
+
+def test_a_star_does_not_hide_a_refusal(client: Client) -> None:
+    refused = {"by": "ward,rare,age"}
+    answer = client.get(TABLE, params=refused, headers={"If-None-Match": "*"})
+    assert answer.status_code in (403, 413)
+
+
+def test_gzip_where_it_is_asked_for(client: Client) -> None:
+    params = {"by": "age,health", "format": "csv"}
+    plain = client.get(TABLE, params=params, headers={"Accept-Encoding": "identity"})
+    packed = client.get(TABLE, params=params, headers={"Accept-Encoding": "gzip"})
+    refused = client.get(TABLE, params=params, headers={"Accept-Encoding": "gzip;q=0"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in refused.headers
+    assert plain.content == packed.content == refused.content
+    assert plain.headers["vary"] == "Accept-Encoding"
+    assert plain.headers["etag"] != packed.headers["etag"]
+
+
+def test_a_head_request_has_no_body(client: Client) -> None:
+    answer = client.request("HEAD", TABLE, params=CSV)
+    assert answer.status_code == 200
+    assert answer.headers["etag"] == client.get(TABLE, params=CSV).headers["etag"]
+
+
+def test_refusals_say_what_would_do(client: Client) -> None:
+    answer = client.get(TABLE, params={"by": "ward,rare"})
+    error = answer.json()["error"]
+    assert answer.status_code == 403
+    assert error["hint"]
+    for hint in error["hints"]:
+        params = {"by": hint["by"], "where": hint["where"]}
+        assert client.get(TABLE, params=params).status_code == 200, hint
+
+
+def test_a_question_is_recorded_once_however_often_it_is_asked(tmp_path: Path, start: Any) -> None:
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=2_000)
+    client = start(stores=[store])
+    for _ in range(5):
+        client.get(TABLE, params={"by": "sex", "format": "csv"})
+        client.get(TABLE, params={"by": "sex", "format": "json-stat"})
+    assert len((store / "records").read_text().splitlines()) == 1
+
+
+def test_several_stores_are_served_together(tmp_path: Path, store: Path, start: Any) -> None:
+    village = build_town(tmp_path / "data", tmp_path / "store", rows=3_000, id="village", seed=5)
+    client = start(stores=[store, village])
+    assert [d["id"] for d in client.get("/api/v1/datasets").json()["datasets"]] == [
+        "town",
+        "village",
+    ]
+    values = {
+        name: figures(
+            client.get(f"/api/v1/datasets/{name}/table", params={"by": "sex", "format": "csv"}).text
+        )
+        for name in ("town", "village")
+    }
+    assert sum(values["town"]) > 3 * sum(values["village"])
+
+
+def test_openapi_names_every_route_with_an_example(client: Client) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    assert {path for path in paths if path.startswith("/api")} == {
+        "/api/v1/datasets",
+        "/api/v1/datasets/{dataset}",
+        "/api/v1/datasets/{dataset}/check",
+        "/api/v1/datasets/{dataset}/table",
+        "/api/v1/config",
+    }
+    for path in paths.values():
+        for operation in path.values():
+            for status, answer in operation["responses"].items():
+                for media, content in answer.get("content", {}).items():
+                    if media == "application/json" and status != "200":
+                        assert content["example"]["error"]["code"]
+
+
+def test_config_tells_limits_and_formats(client: Client) -> None:
+    config = client.get("/api/v1/config").json()
+    assert "csv" in config["formats"]
+    assert config["limits"]["query_bytes"] == 8_192
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_an_answer_that_is_made_again_is_the_same_to_the_byte(
+    start: Callable[..., Client], format: str
+) -> None:
+    """A strong ETag promises it: the answer may have been dropped, or made by another server."""
+    params = {"by": "sex,age_band", "where": "health=1|2", "format": format}
+    answers = [start().get(TABLE, params=params) for _ in range(2)]
+    assert answers[0].status_code == 200
+    assert answers[0].headers["content-type"] == FORMATS[format].media_type
+    assert FORMATS[format].suffix in answers[0].headers["content-disposition"]
+    assert answers[0].headers["etag"] == answers[1].headers["etag"]
+    assert answers[0].content == answers[1].content
