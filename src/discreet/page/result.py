@@ -68,7 +68,7 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         any_zero=any(cell.kind == "zero" for cell in cells),
         any_missing=withheld_cells(release) or any(cell.kind == "missing" for cell in cells),
         formats=[
-            (key, FORMATS[key].extension, api_address(opened.id, state, asked, key))
+            (key, FORMATS[key].suffix.lstrip(".").rsplit(".", 1)[-1], api_address(opened.id, state, asked, key))
             for key in _ORDER if key in FORMATS
         ],
         programs=programs(base, opened.id, state, asked),
