@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, product
 
-import numpy as np
-
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
@@ -328,12 +326,6 @@ def _cell(
         return Cell(t.number(value), kind, total, low, high)
     share = shares.of(place)
     return Cell("–" if share is None else t.percent(share), kind, total)
-
-
-def withheld_cells(release: Release) -> bool:
-    """Whether a total is missing because areas are."""
-    table = release.table
-    return bool(np.any(table.withheld)) and any(d.codes[-1] == TOTAL for d in table.dimensions)
 
 
 def wafer_places(release: Release, wafers: int) -> list[Place]:

@@ -11,7 +11,7 @@ from discreet.page import charts, fixes
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
-from discreet.page.grid import Options, grid, withheld_cells
+from discreet.page.grid import Options, grid
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality
@@ -66,7 +66,7 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         legend=legend_needed(found, kind.id) if found is not None and kind is not None else (),
         any_small=any(cell.kind == "small" for cell in cells),
         any_zero=any(cell.kind == "zero" for cell in cells),
-        any_missing=withheld_cells(release) or any(cell.kind == "missing" for cell in cells),
+        any_missing=any(cell.kind == "missing" for cell in cells),
         formats=[
             (key, FORMATS[key].suffix.lstrip(".").rsplit(".", 1)[-1], api_address(opened.id, state, asked, key))
             for key in _ORDER if key in FORMATS

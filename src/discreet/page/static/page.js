@@ -2,9 +2,11 @@
 import { builder } from "./builder.js";
 import { result } from "./result.js";
 import { recent } from "./recent.js";
+import { sentence } from "./sentence.js";
 
 builder(document.querySelector("form[data-live]"));
 result(document.querySelector(".result"));
+sentence(document.querySelector("[data-sentence]"));
 recent(document.querySelector("[data-recent]"), document.querySelector(".result"));
 
 // A menu or an explanation that is open closes when one goes elsewhere.
