@@ -44,6 +44,8 @@ def _done(state: State, opened: str | None, action: str) -> tuple[State, str | N
     kind, _, rest = action.partition(":")
     if kind == "swap":
         return state.swapped(), opened
+    if kind == "update":
+        return state, opened
     if kind == "close":
         return state, None
     variable, _, rest = rest.partition(":")

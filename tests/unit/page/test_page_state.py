@@ -62,6 +62,7 @@ def test_a_wrong_address_is_complained_about(schema: Schema, by: str, match: str
         ("remove:sex", (), ("age_band",), ()),
         ("filter:sex", (), ("age_band",), ()),
         ("earlier:sex", (), ("age_band",), ("sex",)),
+        ("update:", (), ("age_band",), ("sex",)),
     ],
 )
 def test_a_button_does_one_thing(

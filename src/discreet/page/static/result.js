@@ -58,11 +58,12 @@ function place(rows, cell) {
 }
 
 function pick(table, rows, cell) {
-  for (const old of table.querySelectorAll(".picked")) {
+  for (const old of table.querySelectorAll("td.picked, td[tabindex]")) {
+    // The cell itself keeps its place: without it, it would lose the focus.
+    if (old === cell) continue;
     old.classList.remove("picked");
     old.removeAttribute("tabindex");
   }
-  for (const old of table.querySelectorAll("td[tabindex]")) old.removeAttribute("tabindex");
   cell.classList.add("picked");
   cell.tabIndex = 0;
   const [y, x] = place(rows, cell);
