@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from discreet.page import areas, grid
 from discreet.page.state import ZONES, State, said_level, usual_level
@@ -138,7 +139,10 @@ def title(state: State, unit: str, t: Texts) -> str:
     """Return the title that the choices make."""
     if not state.by:
         return t("build.title_empty")
-    names = [t.inside(axis.level.label) for axis in state.axes_of((*state.rows, *state.columns, *state.wafers))]
+    names = [
+        t.inside(axis.level.label)
+        for axis in state.axes_of((*state.rows, *state.columns, *state.wafers))
+    ]
     return t("table.title", unit=unit, names=t.join(names))
 
 
@@ -146,7 +150,8 @@ def _groups(
     state: State, tier: Tier, find: str, t: Texts
 ) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
     wanted = find.strip().casefold()
-    people, places = [], []
+    people: list[Entry] = []
+    places: list[Entry] = []
     for variable in state.schema.variables:
         names = [variable.label, variable.id, *(level.label for level in variable.levels)]
         if wanted and not any(wanted in name.casefold() for name in names):
@@ -196,8 +201,8 @@ def examples(schema: Schema) -> list[State]:
         ("travel_to_work", "sex"),
     ]
     names = {level.id for variable in schema.variables for level in variable.levels}
-    found = [by for by in wanted if set(by) <= names]
+    found: Sequence[tuple[str, ...]] = [by for by in wanted if set(by) <= names]
     if len(found) < 3:
         levels = [usual_level(v).id for v in schema.columns]
-        found = [(a, b) for a, b in zip(levels, levels[1:], strict=False)][:5] or [(n,) for n in levels]
+        found = [*pairwise(levels)][:5] if len(levels) > 1 else [(name,) for name in levels]
     return [State.read({"by": ",".join(by)}, schema) for by in found]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, product
 
+import numpy as np
+
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
@@ -125,7 +127,9 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
     at = min(options.wafer, len(wafers) - 1)
     front = wafers[at]
     sortable = counts[1] == 1
-    order = options.sort if sortable and options.sort and abs(options.sort) <= len(columns) else None
+    order = (
+        options.sort if sortable and options.sort and abs(options.sort) <= len(columns) else None
+    )
     if order is not None:
         rows = _sorted(rows, dims[w:r], table, front, columns[abs(order) - 1], order < 0)
     width = min(len(columns), MOST_COLUMNS)
@@ -152,7 +156,9 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
         corner,
         column_heads(shown_columns, names[r:], dims[r:], first, t),
         tuple(lines),
-        tuple(Wafer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(wafers)),
+        tuple(
+            Wafer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(wafers)
+        ),
         at,
         page,
         pages,
@@ -170,7 +176,7 @@ def _kept(table: ProtectedTable) -> list[list[int]]:
     found = []
     for d in range(len(table.dimensions)):
         others = tuple(i for i in range(table.withheld.ndim) if i != d)
-        gone = table.withheld.all(axis=others) if others else table.withheld
+        gone = np.asarray(table.withheld.all(axis=others) if others else table.withheld)
         total = table.dimensions[d].codes[-1] == TOTAL
         last = len(gone) - 1
         # A total that is missing stays as a row, so that its absence is seen.
@@ -178,9 +184,7 @@ def _kept(table: ProtectedTable) -> list[list[int]]:
     return found
 
 
-def _places(
-    dims: tuple[Dimension, ...], kept: list[list[int]], totals_first: bool
-) -> list[Place]:
+def _places(dims: tuple[Dimension, ...], kept: list[list[int]], totals_first: bool) -> list[Place]:
     """Return the places of all lines; under the total of an outer variable there is one line."""
     if not dims:
         return [()]
@@ -281,7 +285,12 @@ class _Shares:
     """What a figure is divided by: the published total of its row or column, or else their sum."""
 
     def __init__(
-        self, table: ProtectedTable, show: str, front: Place, rows: list[Place], columns: list[Place]
+        self,
+        table: ProtectedTable,
+        show: str,
+        front: Place,
+        rows: list[Place],
+        columns: list[Place],
     ) -> None:
         self.show = show
         self.table = table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import Response
 
@@ -24,7 +25,9 @@ MOST_AREAS = 300
 def home(service: Service, view: View) -> Response:
     """Return the first page."""
     found = list(service.catalogue.datasets.values())
-    return render(view, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found))
+    return render(
+        view, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
+    )
 
 
 def _all_synthetic(found: list[Opened]) -> bool:
@@ -36,7 +39,7 @@ def synthetic(opened: Opened) -> bool:
     return opened.policy.synthetic or "synthetic" in opened.schema.title.casefold()
 
 
-def common(opened: Opened) -> dict[str, object]:
+def common(opened: Opened) -> dict[str, Any]:
     """Return what every page of a data set shows."""
     return {"opened": opened, "schema": opened.schema, "synthetic": synthetic(opened)}
 
@@ -121,7 +124,9 @@ def api(service: Service, view: View, base: str) -> Response:
     example = ""
     if found:
         state = examples(found[0].schema)[0]
-        example = f"curl '{base}/api/v1/datasets/{found[0].id}/table?by={','.join(state.by)}&format=csv'"
+        example = (
+            f"curl '{base}/api/v1/datasets/{found[0].id}/table?by={','.join(state.by)}&format=csv'"
+        )
     return render(
         view, "api.html", place="api", formats=", ".join(FORMATS), example=example,
         synthetic=_all_synthetic(found),

@@ -33,9 +33,7 @@ def programs(base: str, dataset: str, state: State, totals: str) -> tuple[Progra
     """Return the question for three kinds of users."""
     csv = base + api_address(dataset, state, totals, "csv")
     python = (
-        "import pandas as pd\n\n"
-        f'url = "{csv}"\n'
-        'table = pd.read_csv(url, comment="#", dtype=str)'
+        f'import pandas as pd\n\nurl = "{csv}"\ntable = pd.read_csv(url, comment="#", dtype=str)'
     )
     r = f'url <- "{csv}"\ntable <- read.csv(url, comment.char = "#", colClasses = "character")'
     curl = f"curl --fail --output table.csv \\\n  '{csv}'"

@@ -68,7 +68,7 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         any_zero=any(cell.kind == "zero" for cell in cells),
         any_missing=any(cell.kind == "missing" for cell in cells),
         formats=[
-            (key, FORMATS[key].suffix.lstrip(".").rsplit(".", 1)[-1], api_address(opened.id, state, asked, key))
+            (key, FORMATS[key].suffix.lstrip("."), api_address(opened.id, state, asked, key))
             for key in _ORDER if key in FORMATS
         ],
         programs=programs(base, opened.id, state, asked),
@@ -110,7 +110,9 @@ def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Re
     question = error.code in _QUESTION
     why = "question" if question else "people" if error.code in _PEOPLE else "counts"
     verdict = judge(state, opened.tier, t)
-    ways = fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
+    ways = (
+        fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
+    )
     rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
     geography = next((axis for axis in state.axes if axis.variable.is_geography), None)
     return render(

@@ -24,7 +24,9 @@ _HANDFUL = 25
 
 def address(path: str, values: Mapping[str, str | None]) -> str:
     """Return a path with a query that people can read: commas and bars stay as they are."""
-    parts = [f"{key}={quote(text, safe=',|=@:')}" for key, text in values.items() if text is not None]
+    parts = [
+        f"{key}={quote(text, safe=',|=@:')}" for key, text in values.items() if text is not None
+    ]
     return f"{path}?{'&'.join(parts)}" if parts else path
 
 
@@ -131,12 +133,21 @@ class State:
 
     # Changes
 
+    def placed(self, zones: Mapping[str, tuple[str, ...]]) -> State:
+        """Return the state with other levels in some zones."""
+        return State(
+            self.schema,
+            zones.get("rows", self.rows),
+            zones.get("columns", self.columns),
+            zones.get("wafers", self.wafers),
+            self.filters,
+        )
+
     def without(self, variable: str) -> State:
         """Return the state with a variable taken out of the table; a filter on it stays."""
         level = self.level_of(variable)
-        return replace(
-            self,
-            **{zone: tuple(n for n in getattr(self, zone) if n != level) for zone in ZONES},
+        return self.placed(
+            {zone: tuple(n for n in getattr(self, zone) if n != level) for zone in ZONES}
         )
 
     def moved(self, variable: str, zone: str, level: str | None = None) -> State:
@@ -146,13 +157,15 @@ class State:
         found, _ = self.schema.find(variable)
         level = level or self.level_of(found.id) or usual_level(found).id
         out = self.without(found.id)
-        return replace(out, **{zone: (*getattr(out, zone), level)})
+        return out.placed({zone: (*getattr(out, zone), level)})
 
     def added(self, variable: str) -> State:
         """Return the state with a variable where it is likely to be wanted."""
         found, _ = self.schema.find(variable)
         narrow = len(usual_level(found)) <= 12
-        return self.moved(found.id, "columns" if self.rows and not self.columns and narrow else "rows")
+        return self.moved(
+            found.id, "columns" if self.rows and not self.columns and narrow else "rows"
+        )
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""
@@ -163,16 +176,15 @@ class State:
         at = levels.index(self.level_in(zone, variable))
         to = min(max(at + by, 0), len(levels) - 1)
         levels.insert(to, levels.pop(at))
-        return replace(self, **{zone: tuple(levels)})
+        return self.placed({zone: tuple(levels)})
 
     def at_level(self, variable: str, level: str) -> State:
         """Return the state with a variable at another level."""
         found, _ = self.schema.find(variable)
         new = found.level(level).id
         old = self.level_of(found.id)
-        return replace(
-            self,
-            **{z: tuple(new if n == old else n for n in getattr(self, z)) for z in ZONES},
+        return self.placed(
+            {z: tuple(new if n == old else n for n in getattr(self, z)) for z in ZONES}
         )
 
     def swapped(self) -> State:
@@ -230,7 +242,7 @@ def of_question(question: Question, like: State) -> State:
         zone = like.zone_of(axis.variable.id) or "rows"
         place = order.index(axis.variable.id) if axis.variable.id in order else len(order)
         zones[zone].append((place, axis.level.id))
-    return replace(found, **{z: tuple(n for _, n in sorted(zones[z])) for z in ZONES})
+    return found.placed({z: tuple(n for _, n in sorted(zones[z])) for z in ZONES})
 
 
 def _names(text: str) -> list[str]:

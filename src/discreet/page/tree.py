@@ -65,7 +65,9 @@ def tree(state: State, variable: Variable) -> Tree | None:
     above = variable.levels[variable.levels.index(level) + 1 :]
     leaves = np.arange(len(level))
     if not above:
-        return Tree(variable, level, (), _leaves(level, leaves, ticked), int(ticked.sum()), len(level))
+        return Tree(
+            variable, level, (), _leaves(level, leaves, ticked), int(ticked.sum()), len(level)
+        )
     branches = _branches(level, leaves, ticked, above)
     return Tree(variable, level, branches, (), int(ticked.sum()), len(level))
 
@@ -92,7 +94,5 @@ def _branches(
     return tuple(found)
 
 
-def _leaves(
-    level: Level, which: NDArray[np.intp], ticked: NDArray[np.bool_]
-) -> tuple[Leaf, ...]:
+def _leaves(level: Level, which: NDArray[np.intp], ticked: NDArray[np.bool_]) -> tuple[Leaf, ...]:
     return tuple(Leaf(level.codes[i], level.labels[i], bool(ticked[i])) for i in which)

@@ -83,7 +83,9 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
         lines.append(Rule(text, False, t.number(widest)))
     if rules.levels_refused or rules.filters_refused:
         broken = code in (Code.LEVEL, Code.FILTER)
-        lines.append(Rule(t("rules.detail"), not broken, t("rules.failed" if broken else "rules.passed")))
+        lines.append(
+            Rule(t("rules.detail"), not broken, t("rules.failed" if broken else "rules.passed"))
+        )
     lines.append(Rule(t("rules.people"), None, t("rules.later")))
     lines.append(Rule(t("rules.small"), None, t("rules.later")))
     failed = next((rule.text for rule in lines if rule.passed is False), "")
@@ -94,7 +96,7 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
 
 
 def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[Rule, ...]:
-    """Return the rules after the counts were judged; which one failed is told, never by how much."""
+    """Return the rules after the counts were judged: which one failed, never by how much."""
     people = code in (Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL)
     found = []
     for rule in judge(state, tier, t).rules:

@@ -65,11 +65,17 @@ def _environment() -> Environment:
 
 
 def render(
-    view: View, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
+    view: View,
+    template: str,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **context: Any,
 ) -> HTMLResponse:
     """Return a page."""
-    html = _environment().get_template(template).render(
-        t=view.t, lang=view.t.lang, view=view, link=view.link, **context
+    html = (
+        _environment()
+        .get_template(template)
+        .render(t=view.t, lang=view.t.lang, view=view, link=view.link, **context)
     )
     common = {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
     return HTMLResponse(html, status, {**common, **(headers or {})})

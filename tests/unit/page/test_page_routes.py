@@ -69,9 +69,7 @@ def test_a_button_leads_to_the_address_that_says_the_new_state(client: Client) -
 
 
 def test_the_sentence_leads_to_the_builder(client: Client) -> None:
-    found = client.get(
-        "/datasets/town/build?who=sex=2&first=age_band&second=age&place=district=1"
-    )
+    found = client.get("/datasets/town/build?who=sex=2&first=age_band&second=age&place=district=1")
     assert found.headers["location"] == (
         "/datasets/town/build?by=age_band&columns=&where=sex=2,district=1"
     )

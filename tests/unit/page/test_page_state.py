@@ -18,7 +18,9 @@ def _read(schema: Schema, **values: str) -> State:
 
 
 def test_an_address_is_read_and_written_again(schema: Schema) -> None:
-    state = _read(schema, by="age_band,sex,ward", columns="sex", wafers="age_band", where="district=1")
+    state = _read(
+        schema, by="age_band,sex,ward", columns="sex", wafers="age_band", where="district=1"
+    )
     assert (state.wafers, state.rows, state.columns) == (("age_band",), ("ward",), ("sex",))
     assert state.values() == {
         "by": "age_band,ward,sex",
@@ -84,7 +86,9 @@ def test_a_level_and_ticked_categories_are_taken_from_the_form(schema: Schema) -
     assert edited(state, [("level.age", "age")])[0].by == ("age", "sex")
     ticked, _ = edited(state, [("tree.sex", "sex"), ("keep.sex", "2")])
     assert ticked.where == "sex=2"
-    assert edited(ticked, [("tree.sex", "sex"), ("keep.sex", "1"), ("keep.sex", "2")])[0].where == ""
+    assert (
+        edited(ticked, [("tree.sex", "sex"), ("keep.sex", "1"), ("keep.sex", "2")])[0].where == ""
+    )
     # All ages of a band are said as the band.
     ages = [("keep.age", str(age)) for age in range(20)]
     assert edited(state, [("tree.age", "age"), *ages])[0].where == "age_band=young"

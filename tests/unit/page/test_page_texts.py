@@ -64,7 +64,7 @@ def test_numbers_are_written_as_the_language_does() -> None:
 
 
 def test_a_text_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ParameterError, match="no text 'home.nothing'"):
+    with pytest.raises(ParameterError, match=r"no text 'home\.nothing'"):
         texts("en")("home.nothing")
     with pytest.raises(ParameterError, match="is a group"):
         texts("en")("home")

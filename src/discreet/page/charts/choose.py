@@ -79,7 +79,8 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     left = [i for i in range(len(dims)) if i in used]
     part = part.transpose([left.index(i) for i in used])
     missing = missing.transpose([left.index(i) for i in used])
-    there = ~missing.all(axis=tuple(range(missing.ndim - 1))) if missing.ndim > 1 else ~missing
+    there = ~np.asarray(missing.all(axis=tuple(range(missing.ndim - 1))))
+    there = there if missing.ndim > 1 else ~missing
     part = part[..., there]
     names = [dims[i].labels[: inner[i]] for i in used]
     series = tuple(names[-2]) if stacked is not None else ()

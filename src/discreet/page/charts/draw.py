@@ -44,7 +44,9 @@ def bars(
 ) -> Svg:
     """Return horizontal bars, stacked where there are series (values: series × categories)."""
     step, thick, every = _row_height(len(categories))
-    margin = min(max(len(name) for name in categories) * 7.6 + 16, width * (0.42 if width < 500 else 0.3))
+    margin = min(
+        max(len(name) for name in categories) * 7.6 + 16, width * (0.42 if width < 500 else 0.3)
+    )
     top, right = 8, 36
     axis = ticks(float(values.sum(axis=0).max()), 3 if width < 500 else 6)
     scale = (width - margin - right) / axis[-1]
@@ -62,7 +64,14 @@ def bars(
             value = int(values[s, i])
             length = value * scale
             label = _said(found, [name, series[s] if series else ""], value, t)
-            svg.rect(x, y + (step - thick) / 2, _gapped(length, s, len(values)), thick, f"s{s % 5 + 1}", label)
+            svg.rect(
+                x,
+                y + (step - thick) / 2,
+                _gapped(length, s, len(values)),
+                thick,
+                f"s{s % 5 + 1}",
+                label,
+            )
             x += length
     svg.line(margin, top, margin, bottom, "axis")
     return svg
@@ -111,7 +120,9 @@ def pyramid(
                 label = _said(found, [sides[side], name, series[s] if series else ""], value, t)
                 kind = f"s{(s if series else side * 3) % 5 + 1}"
                 shown = _gapped(length, s, values.shape[1])
-                svg.rect(x - shown if sign < 0 else x, y + (step - thick) / 2, shown, thick, kind, label)
+                svg.rect(
+                    x - shown if sign < 0 else x, y + (step - thick) / 2, shown, thick, kind, label
+                )
                 x += sign * length
     svg.line(left, top, left, bottom, "axis")
     svg.line(right, top, right, bottom, "axis")
@@ -137,7 +148,9 @@ def heat(
         if slanted:
             turn = f'transform="rotate(-48 {x:.1f} {top - 8:.1f})"'
             short = escape(shorten(name, 190))
-            svg.parts.append(f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>')
+            svg.parts.append(
+                f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>'
+            )
         else:
             svg.text(x, top - 10, name, "mid")
     for i, name in enumerate(categories):
@@ -155,7 +168,12 @@ def heat(
     for i in range(STEPS):
         low = 0 if i == 0 else int(edges[i - 1])
         svg.rect(12 + i * side, bottom + 16, side - 3, 12, f"h{i}")
-        svg.text(12 + i * side, bottom + 46, t.number(low) + ("+" if i == STEPS - 1 else ""), "small soft")
+        svg.text(
+            12 + i * side,
+            bottom + 46,
+            t.number(low) + ("+" if i == STEPS - 1 else ""),
+            "small soft",
+        )
     return svg
 
 
@@ -164,7 +182,8 @@ def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
     top = max(int(values.max()), STEPS)
     raw = np.array([top * i / STEPS for i in range(1, STEPS)])
     digits = max(len(str(top)) - 2, 0)
-    return np.maximum((np.round(raw / 10**digits) * 10**digits).astype(np.int64), np.arange(1, STEPS))
+    rounded = (np.round(raw / 10**digits) * 10**digits).astype(np.int64)
+    return np.asarray(np.maximum(rounded, np.arange(1, STEPS)), np.int64)
 
 
 def legend_needed(found: Data, kind: str) -> Names:
