@@ -26,8 +26,15 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need (none so far)
-	@true
+tools: ## system packages the tests need: a browser
+	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing chromium …"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  else \
+	    echo "The tests need a browser: install the package chromium, or set DISCREET_CHROMIUM"; \
+	    echo "to the path of a Chromium or Chrome that is there."; exit 1; \
+	  fi; }
 
 lint: $(VENV)/.ready ## style and types
 	@$(BIN)/ruff check .

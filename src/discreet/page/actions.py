@@ -79,6 +79,9 @@ def _picked(state: State, kind: str, variable: str, level: str, code: str) -> St
     now = state.filter_of(variable)
     if kind == "only" or (kind == "also" and now is None):
         allowed = member
+    elif kind == "also" and now is not None and not (member & ~now.allowed).any():
+        # Whoever picks a part of what is counted already wants that part.
+        allowed = member
     elif now is None:
         allowed = ~member if kind == "untick" else np.ones(len(member), bool)
     else:

@@ -102,6 +102,8 @@ def test_branches_and_areas_are_picked(schema: Schema) -> None:
     assert [area.label for area in chosen(one)] == ["1"]
     assert len(chosen(two)) == 11  # the ten wards of district 1 and ward 3
     assert edited(one, [("do", "untick:geography:district:1")])[0].where == ""
+    part = edited(one, [("do", "also:geography:ward:12")])[0]  # a part of district 1: only that
+    assert part.where == "ward=12"
 
 
 def test_what_the_form_cannot_do_is_an_error(schema: Schema) -> None:

@@ -86,11 +86,12 @@ def test_rows_are_sorted_and_the_total_stays_last(ask) -> None:  # type: ignore[
 
 
 def test_a_long_table_has_pages_and_a_wide_one_too(ask) -> None:  # type: ignore[no-untyped-def]
-    release, state = ask(by="age,ward", columns="ward")
+    # 81 rows with the total; columns: all, then each of 4 districts with 5 states and their total.
+    release, state = ask(by="age,district,health", columns="district,health")
     found = grid(release, state, Options(), 10, T)
     cells = sum(len(row.cells) for row in found.rows)
     assert cells <= 2_000
-    assert (found.all_rows, found.columns, found.pages) == (81, 41, 2)
+    assert (found.all_rows, found.columns, found.pages) == (81, 25, 2)
     last = grid(release, state, Options(page=99), 10, T)
     assert last.page == 2
     assert len(found.rows) + len(last.rows) == 81
@@ -181,6 +182,14 @@ def test_a_pyramid_shows_the_figures_of_the_table(ask) -> None:  # type: ignore[
     values = release.table.values
     assert release.table.dimensions[0].codes[-1] == TOTAL
     assert np.array_equal(found.values[:, 0, :], values[:3, :2].T)
+    # Other charts show the published totals, not sums of changed figures.
+    assert found.by_category is not None
+    assert np.array_equal(found.by_category, values[:3, 2])
+    without, state = ask("none", by="age_band,sex", columns="sex")
+    bare = charts.data(without, state, Options(), "Pyramid", T)
+    assert bare is not None
+    assert bare.by_category is None
+    assert "bars" not in [kind.id for kind in charts.charts(bare, T)]
     drawn = charts.drawn(found, "pyramid", 1040, T).text_of()
     assert f"Female, 60 to 79: {int(values[2, 1]):,}" in drawn
 

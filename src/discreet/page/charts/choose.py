@@ -39,7 +39,8 @@ class Data:
     series: tuple[str, ...]
     sides: tuple[str, ...]
     values: NDArray[np.int64]  # sides × series × categories
-    is_age: bool
+    by_series: NDArray[np.int64] | None  # series × categories: the published totals of the sides
+    by_category: NDArray[np.int64] | None  # the published totals of sides and series
 
 
 def data(release: Release, state: State, options: Options, title: str, t: Texts) -> Data | None:
@@ -69,8 +70,10 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     used = [i for i in ((binary if pyramid else None), stacked, along) if i is not None]
     index: list[int | slice] = []
     for i, d in enumerate(dims):
-        if i in used:
+        if i == along:
             index.append(slice(0, inner[i]))
+        elif i in used:
+            index.append(slice(None))  # with its total, which is not the sum of its parts
         elif d.codes[-1] == TOTAL:
             index.append(len(d.codes) - 1)
         else:
@@ -86,17 +89,27 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     series = tuple(names[-2]) if stacked is not None else ()
     sides = tuple(names[0]) if pyramid else ()
     categories = tuple(n for n, keep in zip(names[-1], there, strict=True) if keep)
-    shape = (max(len(sides), 1), max(len(series), 1), len(categories))
     if not categories:
         return None
+    if stacked is None:
+        part = np.expand_dims(part, -2)
+    if not pyramid:
+        part = part[None]
+    by_series = by_category = None
+    # One more than there are names: the published total is the last.
+    if part.shape[0] > len(sides):
+        by_series = part[-1, : max(len(series), 1)]
+        if part.shape[1] > len(series):
+            by_category = part[-1, -1]
     return Data(
         title,
         t.inside(unit_word(release.provenance.unit, t)),
         categories,
         series,
         sides,
-        part.reshape(shape),
-        ages is not None,
+        part[: max(len(sides), 1), : max(len(series), 1)],
+        by_series,
+        by_category,
     )
 
 
@@ -124,9 +137,10 @@ def charts(found: Data | None, t: Texts) -> list[Chart]:
         kinds.append("bars")
     if found.sides and categories <= MOST_BARS and not found.series:
         kinds.append("stacked")
-    if (found.series or found.sides) and categories <= 3 * MOST_HEAT and series <= MOST_HEAT:
+    flat = found.by_series is not None if found.series else bool(found.sides)
+    if flat and categories <= 3 * MOST_HEAT and series <= MOST_HEAT:
         kinds.append("heat")
-    if "bars" not in kinds and categories <= MOST_BARS:
+    if "bars" not in kinds and categories <= MOST_BARS and found.by_category is not None:
         kinds.append("bars")
     return [Chart(kind, t(f"chart.{kind}")) for kind in kinds]
 
@@ -137,15 +151,15 @@ def drawn(found: Data, kind: str, width: float, t: Texts) -> Svg:
     series, sides = found.series, found.sides
     if sides and kind in ("stacked", "heat") and not series:
         values, series = values.transpose(1, 0, 2), sides
-    elif sides and kind == "heat":
-        values = values.sum(axis=0, keepdims=True)
+    elif kind == "heat" and found.by_series is not None:
+        values = found.by_series[None]
     if kind == "pyramid":
         return draw.pyramid(found.categories, series, sides, values, found, width, t)
     if kind == "heat":
         return draw.heat(found.categories, series, values[0], found, width, t)
     if kind == "bars":
-        whole = values.sum(axis=(0, 1))[None]
-        return draw.bars(found.categories, (), whole, found, width, t)
+        whole = values[0, 0] if found.by_category is None else found.by_category
+        return draw.bars(found.categories, (), whole[None], found, width, t)
     return draw.bars(found.categories, series, values[0], found, width, t)
 
 
