@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test quick lint types tools bench docs pictures lock clean
+.PHONY: help demo test quick lint types tools bench fuzz docs pictures lock clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -54,7 +54,10 @@ docs: $(VENV)/.ready ## the documents as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods tabulate; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods pretabular tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+
+fuzz: $(VENV)/.ready ## a million odd questions for the parser
+	@$(BIN)/python scripts/fuzz_questions.py
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from discreet.table.transition import Transition
 
 # Exact figures of the record that must be in no file: no other number looks like them.
 SECRETS = (0.123456789, 0.234567891, 0.345678912, 0.456789123)
+# The first figure: no other number in a file looks like it.
+MARK = 70_123_457
 AWKWARD = (
     "Comma, \"quote\" and 'apostrophe'",
     "two\nlines",
@@ -30,6 +33,14 @@ AWKWARD = (
     "semi;colon = x",
     "_x0041_",
 )
+
+
+def cells(release: Release) -> dict[tuple[str, ...], int | None]:
+    """Return every figure by its codes, None where it is withheld."""
+    table = release.table
+    codes = product(*(d.codes for d in table.dimensions))
+    figures = zip(table.values.ravel().tolist(), table.withheld.ravel().tolist(), strict=True)
+    return {c: None if gone else value for c, (value, gone) in zip(codes, figures, strict=True)}
 
 
 def dimension(
@@ -55,6 +66,7 @@ def release(
     values = np.random.default_rng(seed).integers(0, 2_000, shape).astype(np.int64) * 3
     missing = np.zeros(shape, bool)
     areas: tuple[Withheld, ...] = ()
+    values.flat[0] = MARK
     if withheld is not None:
         missing[withheld] = True
         values[withheld] = 0

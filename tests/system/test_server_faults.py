@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -20,9 +21,8 @@ from servers import PROGRAM, Running, running
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
-# Distinct questions of one shape, all of them answered: 20,000 people, 80 ages, 5 states of health.
-QUESTIONS = [f"{TABLE}?by=sex&where=age={a},health={h}&format=csv" for a in range(4) for h in "12"]
-QUESTIONS += [f"{TABLE}?by=sex,health&where=age={a}&format=csv" for a in range(80)]
+# Distinct questions, all of them answered: of 20,000 people some 250 have any one of 80 ages.
+QUESTIONS = [f"{TABLE}?by=sex,health&where=age={a}&format=csv" for a in range(80)]
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +85,8 @@ def test_what_runs_is_finished_before_it_stops(store: Path, tmp_path: Path) -> N
         server.process.send_signal(signal.SIGTERM)
         finished = 0
         for one in asked:
-            try:
+            with suppress(httpx.TransportError):  # came after the door was closed
                 finished += one.result(30).status_code == 200
-            except httpx.TransportError:
-                pass  # came after the door was closed
         assert server.process.wait(30) == 0
     assert finished >= 1
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]

@@ -104,7 +104,7 @@ def borough(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["questions.md", "store.md"])
+@pytest.mark.parametrize("name", ["questions.md", "store.md", "formats.md"])
 def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) -> None:
     assert _play(DOCS / name, borough) >= 3
 

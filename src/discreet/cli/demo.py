@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-_TABLES = (
-    ("age_band,sex", "region=1"),
-    ("activity,education", "sex=2,age_band=7|8"),
-    ("region,tenure", None),
-)
 
 
 def _default_folder() -> Path:
@@ -25,11 +20,9 @@ def command(
     persons: Annotated[
         int, typer.Option(metavar="N", help="How many people to make up, at least 1,000.")
     ] = 1_500_000,
-    port: Annotated[
-        int, typer.Option(metavar="P", help="For the web page, which does not exist yet.")
-    ] = 8000,
+    port: Annotated[int, typer.Option(metavar="P", help="The port of the page.")] = 8000,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Do not open a browser; today none is opened.")
+        bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
     folder: Annotated[
         Path | None,
@@ -40,27 +33,28 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Make up a census, build it, and show three tables of it.
+    """Make up a census, build it, and serve its page.
 
     The first time takes about a minute; after that the census is there.
-    The people are invented, so the true counts disclose nobody.
+    Runs until it is stopped with Ctrl-C.
     """
-    import discreet as dc
-    from discreet.cli.show import text
+    from discreet.server.run import serve
+    from discreet.server.settings import Settings
 
     place = (folder or _default_folder()) / str(persons)
     store = place / "store"
     if not (store / "CURRENT").exists():
         _make(persons, place, store)
-    population = dc.open(store)
-    for by, where in _TABLES:
-        table = population.tabulate(dc.Query.parse(by, where))
-        asked = f"--by {by}" + (f" --where '{where}'" if where else "")
-        typer.echo(f"\n$ discreet tabulate STORE {asked}\n")
-        typer.echo(text(table, population.schema.title))
-    shown = os.path.relpath(store) if store.is_relative_to(Path.cwd()) else store
-    typer.echo(f"\nWhat else there is: discreet info {shown}")
-    typer.echo(f"Another table:      discreet tabulate {shown} --by health,tenure")
+
+    def listening(address: str) -> None:
+        shown = os.path.relpath(store) if store.is_relative_to(Path.cwd()) else store
+        typer.echo(f"A census of {persons:,} invented people is at {address}")
+        typer.echo(f"On the command line: discreet table {shown} --by age_band,sex --where la=1")
+        typer.echo("Stop with Ctrl-C.")
+        if not no_browser:
+            webbrowser.open(address)
+
+    serve([store], "127.0.0.1", port, Settings(), listening)
 
 
 def _make(persons: int, place: Path, store: Path) -> None:

@@ -50,8 +50,22 @@ def command(
     if out is None:
         typer.echo(release_text(release))
     else:
-        release.write(out, format)
+        release.write(out, format or _by_ending(out))
         typer.echo(f"Wrote {out}.", err=True)
     if record and release.record is not None:
         typer.echo(json.dumps(release.record.as_dict(), indent=1))
         typer.echo("The record is not for release.", err=True)
+
+
+def _by_ending(path: Path) -> str:
+    """Return the format that the ending of a file stands for, the first where several share it."""
+    from discreet.errors import ParameterError
+    from discreet.release.writers import FORMATS
+
+    for name, format in FORMATS.items():
+        if path.suffix.lower() == format.suffix:
+            return name
+    endings = ", ".join(dict.fromkeys(format.suffix for format in FORMATS.values()))
+    raise ParameterError(
+        f"the ending of {path.name} must be one of {endings}, or --format must say what it is."
+    )

@@ -73,8 +73,10 @@ def _changes(store: Path, verification: Verification) -> list[str]:
     if release is None:
         return ["which cells cannot be told: the store holds another version now"]
     cells = differences(verification.found.table, release.table)
+    names = [d.level for d in release.table.dimensions]
     lines = [
-        f"{', '.join(place)}: {_shown(now)} instead of {_shown(then)}"
+        f"{', '.join(map(' '.join, zip(names, place, strict=True)))}: "
+        f"{_shown(now)} instead of {_shown(then)}"
         for place, now, then in islice(cells, MOST_CELLS)
     ]
     more = sum(1 for _ in cells)

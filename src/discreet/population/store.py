@@ -197,7 +197,7 @@ class Version:
     @cached_property
     def swap_rate(self) -> float:
         """The share of records that were swapped before any table; for the custodian's record."""
-        if PROTECTION not in self.manifest["files"]:
+        if PROTECTION not in self.manifest.get("files", {}):
             return 0.0
         steps = json.loads((self.path / PROTECTION).read_text(encoding="utf-8"))
         kept = 1.0

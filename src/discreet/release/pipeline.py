@@ -37,6 +37,10 @@ from discreet.tabulate import Engine
 
 MOST_HINTS = 3
 _PERTURBED = "Figures are perturbed to protect confidentiality: small ones may be far off."
+_BEFOREHAND = (
+    "Records were altered before any table was made, to protect confidentiality: single records, "
+    "and figures of small areas or groups, need not be true."
+)
 _MARGINS = {
     Margins.NONE: "Figures of one table do not add up to those of another; use the published one.",
     Margins.PROTECTED: "Parts do not add up to totals. Each total is perturbed on its own, which "
@@ -225,13 +229,20 @@ class Releaser:
             self.version.schema.title,
             tuple((f.level.label, _allowed(f)) for f in question.filters),
             public_quality(available, transition, published),
-            () if tier.protection.build is None else (_PERTURBED, _MARGINS[totals]),
+            self._notes(tier, totals),
             self._provenance(question, tier, totals),
             missing,
             0 if geography is None else len(question.axes[geography]),
             hints,
             record,
         )
+
+    def _notes(self, tier: Tier, totals: Margins) -> tuple[str, ...]:
+        """Return what readers are told: how figures were made safe, never by how much."""
+        before = (_BEFOREHAND,) if self.version.manifest.get("protected_beforehand") else ()
+        if tier.protection.build is None:
+            return before
+        return (_PERTURBED, *before, _MARGINS[totals])
 
     def _provenance(self, question: Question, tier: Tier, totals: Margins) -> Provenance:
         schema, manifest = self.version.schema, self.version.manifest

@@ -21,8 +21,6 @@ _COMMON = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-    (b"cross-origin-opener-policy", b"same-origin"),
 ]
 API_HEADERS = [
     *_COMMON,
@@ -41,6 +39,8 @@ PAGE_HEADERS = [
         b"frame-ancestors 'none'",
     ),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up a limit
 

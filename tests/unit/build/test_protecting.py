@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,11 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.build import build
+from discreet.build import steps as steps_module
+from discreet.build.synth import write
 from discreet.errors import QueryRefused
-from discreet.population import Version
+from discreet.population import Store, Version
 from discreet.query import Query
 
 if TYPE_CHECKING:
@@ -291,6 +295,8 @@ def test_a_release_knows_what_was_done_beforehand(folder: Folder) -> None:
     assert unswapped.record is not None
     assert swapped.record.risk_before == unswapped.record.risk_before
     assert swapped.record.risk_after < unswapped.record.risk_after
+    assert any("altered before any table" in note for note in swapped.notes)
+    assert not any("altered before any table" in note for note in unswapped.notes)
     described(folder, SWAP, policy="swapping-and-light-keys").build()
     assert dc.open(folder.store.path).release("la,sex").table.values.sum() > 0
 
@@ -377,3 +383,37 @@ def test_what_a_step_needs_of_the_source(
     old = 'files = "p.parquet", record_id = "id", household_id = "home"'
     Path(folder.path / "dataset.toml").write_text(text.replace(old, source), encoding="utf-8")
     assert sentence in folder.refused()
+
+
+def test_the_steps_of_the_page_run_on_the_synthetic_census(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "pretabular.md"
+    steps = page.read_text(encoding="utf-8").partition('```toml title="protect.toml"\n')[2]
+    steps = steps.partition("```")[0]
+    write(20_000, tmp_path / "census", seed=1)
+    description = tmp_path / "census" / "dataset.toml"
+    with description.open("a", encoding="utf-8") as file:
+        file.write(steps)
+    built = build(description, tmp_path / "store", views=0)
+    version = Store(tmp_path / "store").open()
+    assert version.manifest["protected_beforehand"] == [
+        "record-swapping",
+        "pram",
+        "over-imputation",
+        "input-perturbation",
+    ]
+    told = facts(version)
+    # A step on the page protects: it moves, changes or imputes about the share that it names.
+    assert told[0]["rate"] == pytest.approx(0.05, abs=0.01)
+    assert 0 < told[1]["changed"] < 0.05
+    assert told[2]["blanked"] == pytest.approx(0.02, abs=0.001)
+    assert told[3]["changed"] > 0.3
+    assert len([note for note in built.notes if "read from the data" not in note]) >= 4
+
+
+def test_the_page_names_every_setting() -> None:
+    """Whatever key a step takes is a row of a table on the page."""
+    page = (Path(__file__).parents[3] / "docs" / "pretabular.md").read_text(encoding="utf-8")
+    source = (Path(steps_module.__file__)).read_text(encoding="utf-8")
+    keys = set(re.findall(r'section\.take\("(\w+)"', source)) - {"method"}
+    assert len(keys) > 15
+    assert not [key for key in sorted(keys) if f"| `{key}` |" not in page]

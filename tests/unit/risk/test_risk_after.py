@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from risk_tables import LIVELY, METHODS, Integers, every_release, released_of, tables
 
 from discreet import risk
 from discreet.errors import ParameterError
 from discreet.protect.rounding import RandomRounding
 from discreet.table.transition import Transition
+from risk_tables import LIVELY, METHODS, Integers, every_release, released_of, tables
 
 ROUNDING = RandomRounding(3).transition()
 SEEDS = st.integers(0, 10**6)

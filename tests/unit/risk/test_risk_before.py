@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from risk_tables import Integers, tables
 
 from discreet import risk
 from discreet.errors import ParameterError
+from risk_tables import Integers, tables
 
 
 def test_a_table_by_hand() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from risk_tables import LIVELY, METHODS, Integers, every_release, tables
 
 from discreet import risk
 from discreet.errors import ParameterError
 from discreet.protect.rounding import RandomRounding
+from risk_tables import LIVELY, METHODS, Integers, every_release, tables
 
 ROUNDING = RandomRounding(3).transition()
 

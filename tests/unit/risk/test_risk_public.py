@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from risk_tables import LIVELY, METHODS, Integers, released_of, tables
 
 from discreet import risk, utility
 from discreet.errors import ParameterError
 from discreet.protect.rounding import RandomRounding
 from discreet.risk.prior import dense_flow, fit_prior
 from discreet.table.transition import Transition
+from risk_tables import LIVELY, METHODS, Integers, released_of, tables
 
 ROUNDING = RandomRounding(3).transition()
 SEEDS = st.integers(0, 10**6)

@@ -40,7 +40,9 @@ def format_of(path: Path) -> str:
         return "html" if b"<html" in text[:200].lower() else "sdmx-ml"
     if text.startswith((b"CHARSET=", b"AXIS-VERSION=")):
         return "px"
-    return "csv" if delimited.sidecar(path).is_file() else "csv-layout"
+    if not delimited.sidecar(path).is_file():
+        return "csv-layout"
+    return "sdmx-csv" if text.lstrip(b'"').startswith(b"STRUCTURE") else "csv"
 
 
 def read(path: Path) -> tuple[str, Found]:

@@ -48,7 +48,8 @@ def read(path: Path) -> Found:
 
 def _values(text: str, at: int) -> tuple[list[str], int]:
     """Return the values of a keyword and where the next begins; pieces of a text are joined."""
-    values, fresh = [], True
+    values: list[str] = []
+    fresh = True
     while True:
         found = _PIECE.match(text, at)
         if found is None:

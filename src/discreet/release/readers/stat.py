@@ -20,7 +20,7 @@ def read(path: Path) -> Found:
         category = described["category"]
         named.append(Named(name, described["label"], category["label"]))
         index = category["index"]
-        codes.append(sorted(index, key=index.get) if isinstance(index, dict) else index)
+        codes.append(sorted(index, key=index.__getitem__) if isinstance(index, dict) else index)
     values = data["value"]
     if isinstance(values, dict):  # a re-saved file may list only some
         size = 1

@@ -55,8 +55,9 @@ def read(path: Path) -> Found:
         raise ParameterError(f"'{path.name}' must be XML. {error.msg}.") from None
     document = parsed(attributes.get("PROVENANCE", ""), "the provenance")
     labels = structure_labels(path.with_name(path.name + STRUCTURE))
+    shown = labels or {}
     named = [
-        Named(name, "" if labels is None else labels[f"{c}/"][""], labels and labels.get(c))
+        Named(name, shown.get(f"{c}/", {}).get("", ""), shown.get(c))
         for c, name in components.items()
     ]
     table = assembled(named, [codes[c] for c in components], values)

@@ -30,11 +30,12 @@ MISSING = '".."'
 
 def write_to(release: Release, file: BinaryIO) -> None:
     """Write a release, the figures in pieces."""
-    for line in _head(release):
-        file.write(line.encode() + b"\r\n")
+    for row in _head(release):
+        file.write(row.encode() + b"\r\n")
     file.write(b"DATA=\r\n")
     columns = release.table.shape[-1] if len(release.table.shape) > 1 else 1
-    line, length, seen = [], 0, 0
+    line: list[str] = []
+    length = seen = 0
     for chunk in chunks(release.table):
         for text in chunk.texts(chunk.values, MISSING):
             if line and length + len(text) + 1 > LINE:

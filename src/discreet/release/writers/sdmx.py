@@ -105,13 +105,14 @@ def structure(release: Release) -> bytes:
         DataStructureDefinition,
         DataType,
         ItemReference,
+        Organisation,
         Role,
     )
     from pysdmx.model.message import Header
 
     names = Names.of(release)
     dimensions = release.table.dimensions
-    common = {"agency": AGENCY, "version": VERSION}
+    common: dict[str, Any] = {"agency": AGENCY, "version": VERSION}
     concepts = f"CS_{names.structure[4:]}"
 
     def listed(name: str, label: str, items: Iterator[tuple[str, str]]) -> Any:
@@ -161,7 +162,9 @@ def structure(release: Release) -> bytes:
         id=names.structure, name=title, components=Components(parts), **common
     )
     flow = Dataflow(id=names.flow, name=title, structure=shape, **common)
-    header = Header(id=names.structure, prepared=moment(release), sender=AGENCY, test=False)
+    header = Header(
+        id=names.structure, prepared=moment(release), sender=Organisation(id=AGENCY), test=False
+    )
     written = write_sdmx(
         [*codelists, status, scheme, shape, flow], Sdmx.STRUCTURE_SDMX_ML_2_1, header=header
     )

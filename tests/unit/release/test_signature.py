@@ -1,0 +1,132 @@
+"""Signatures: what they cover, what they do not, and the key they are made by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.release.signature import (
+    Signer,
+    bounds_digest,
+    cells_digest,
+    is_signed,
+    labels_digest,
+    read_public_key,
+)
+from discreet.table import Dimension, ProtectedTable
+from releases import dimension, release
+
+TABLE = release((dimension("area", 3, True), dimension("sex", 2)), 1, bounds=True).table
+
+
+def turned(table: ProtectedTable, axes: list[int], orders: list[list[int]]) -> ProtectedTable:
+    """Return the same table with its dimensions and categories in another order."""
+
+    def array(values: np.ndarray) -> np.ndarray:
+        return values.transpose(axes)[np.ix_(*orders)].copy()
+
+    named = []
+    for axis, order in zip(axes, orders, strict=True):
+        d = table.dimensions[axis]
+        codes, labels = (tuple(x[i] for i in order) for x in (d.codes, d.labels))
+        named.append(Dimension(d.variable, d.level, d.label, codes, labels))
+    assert table.low is not None
+    assert table.high is not None
+    arrays = [array(x) for x in (table.values, table.withheld, table.low, table.high)]
+    return ProtectedTable(tuple(named), *arrays)
+
+
+@given(st.data())
+def test_the_order_of_a_table_is_not_signed(data: st.DataObject) -> None:
+    axes = data.draw(st.permutations([0, 1]))
+    orders = [data.draw(st.permutations(range(TABLE.shape[axis]))) for axis in axes]
+    other = turned(TABLE, axes, orders)
+    assert cells_digest(other) == cells_digest(TABLE)
+    assert labels_digest(other) == labels_digest(TABLE)
+    assert bounds_digest(other) == bounds_digest(TABLE)
+
+
+@given(st.integers(0, TABLE.values.size - 1))
+def test_every_figure_is_signed(place: int) -> None:
+    values = TABLE.values.copy()
+    withheld = TABLE.withheld.copy()
+    if withheld.flat[place]:  # a withheld figure that is given after all, even as 0
+        withheld.flat[place] = False
+    else:
+        values.flat[place] += 1
+    changed = ProtectedTable(TABLE.dimensions, values, withheld)
+    assert cells_digest(changed) != cells_digest(TABLE)
+
+
+def test_figures_that_change_places_are_seen() -> None:
+    values = TABLE.values.copy()
+    values[0, 0], values[0, 1] = values[0, 1], values[0, 0]
+    assert cells_digest(ProtectedTable(TABLE.dimensions, values, TABLE.withheld)) != cells_digest(
+        TABLE
+    )
+
+
+def test_codes_and_labels_are_signed() -> None:
+    first, second = TABLE.dimensions
+    other = replace(second, codes=("1", "2"))
+    moved = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
+    assert cells_digest(moved) != cells_digest(TABLE)
+    other = replace(second, labels=second.labels[::-1])
+    named = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
+    assert cells_digest(named) == cells_digest(TABLE)
+    assert labels_digest(named) != labels_digest(TABLE)
+
+
+def test_the_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+    first, second = Signer.of_store(tmp_path), Signer.of_store(tmp_path)
+    assert first.public == second.public == read_public_key(tmp_path / "signing.pub")
+    assert (tmp_path / "signing.key").stat().st_mode & 0o777 == 0o600
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["signing.key", "signing.pub"]
+    assert "private" not in repr(first).lower()
+    (tmp_path / "signing.key").chmod(0o644)
+    with pytest.raises(ParameterError, match="mode 600"):
+        Signer.of_store(tmp_path)
+
+
+def test_another_key_did_not_sign_it(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    ours, theirs = Signer.of_store(tmp_path / "a"), Signer.of_store(tmp_path / "b")
+    proof = ours.sign({"version": 1, "cells": "x"})
+    assert is_signed(proof, ours.public)
+    assert not is_signed(proof, theirs.public)
+    assert not is_signed({**proof, "statement": {"version": 1, "cells": "y"}}, ours.public)
+    assert not is_signed({**proof, "signature": "zz"}, ours.public)
+    assert not is_signed({}, ours.public)
+    assert not is_signed(ours.sign({"version": 2}), ours.public)
+
+
+def test_a_file_that_is_no_key_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("no key")
+    with pytest.raises(ParameterError, match="Ed25519 public key"):
+        read_public_key(tmp_path / "x")
+    with pytest.raises(ParameterError, match="readable file"):
+        read_public_key(tmp_path / "y")
+    (tmp_path / "signing.key").write_text("no key")
+    (tmp_path / "signing.key").chmod(0o600)
+    with pytest.raises(ParameterError, match="Ed25519 private key"):
+        Signer.of_store(tmp_path)
+
+
+def test_the_proof_holds_nothing_but_origin_and_digests_of_what_is_released(
+    tmp_path: Path,
+) -> None:
+    made = release(TABLE.dimensions, 1, signer=Signer.of_store(tmp_path))
+    assert made.proof is not None
+    assert set(made.proof) == {"statement", "key", "signature"}
+    said = made.proof["statement"]
+    assert set(said) == {"version", "provenance", "cells", "labels", "bounds", "text"}
+    assert said["provenance"] == vars(made.provenance)
+    # The same release without its record, and a record of other figures, give the same proof.
+    assert replace(made, record=None).proof == made.proof
