@@ -27,9 +27,14 @@ demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
 tools: ## system packages the tests need: a browser
-	@command -v chromium >/dev/null || \
-	  { test "$$(id -u)" = 0 && apt-get install -y --no-install-recommends chromium; } || \
-	  { echo "The tests need a browser. Install Debian's package chromium."; exit 1; }
+	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing chromium …"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  else \
+	    echo "The tests need a browser: install the package chromium, or set DISCREET_CHROMIUM"; \
+	    echo "to the path of a Chromium or Chrome that is there."; exit 1; \
+	  fi; }
 
 lint: $(VENV)/.ready ## style and types
 	@$(BIN)/ruff check .

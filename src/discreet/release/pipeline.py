@@ -269,12 +269,15 @@ class Releaser:
             judged = self._judge(other, tier, Margins.NONE, stop)
             if judged.code is not None:
                 continue
-            if judged.withheld is not None and judged.withheld.any():
-                free = len(judged.withheld) - int(judged.withheld.sum())
-                text += f" ({free:,} of {len(judged.withheld):,} areas available)"
+            free = areas = None
+            if judged.withheld is not None:
+                areas = len(judged.withheld)
+                free = areas - int(judged.withheld.sum())
+            if free != areas:
+                text += f" ({free:,} of {areas:,} areas available)"
             by = ",".join(axis.level.id for axis in other.axes)
             where = ",".join(f.canonical() for f in other.filters)
-            found.append(Hint(text, by, where))
+            found.append(Hint(text, by, where, free, areas))
             if len(found) == MOST_HINTS:
                 break
         return tuple(found)

@@ -23,6 +23,9 @@ class Hint:
     text: str
     by: str
     where: str
+    # How many areas of how many it is available for, where it has areas.
+    available: int | None = None
+    areas: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,133 @@
+"""The pages around the table: home, a data set, the builder, the method, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet.page import areas, fixes
+from discreet.page.builder import builder, examples, limits, scope, sizes, title
+from discreet.page.charts.choose import unit_word
+from discreet.page.quality import quality
+from discreet.page.state import State, usual_level
+from discreet.page.verdict import judge
+from discreet.page.view import View, render
+from discreet.policy import Place
+from discreet.population import Schema
+from discreet.release.service import FORMATS, Opened, Service
+
+MOST_AREAS = 300
+"""The longest list of areas in the sentence; beyond it, only larger areas are in it."""
+
+
+def home(service: Service, view: View) -> Response:
+    """Return the first page."""
+    found = list(service.catalogue.datasets.values())
+    return render(
+        view, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
+    )
+
+
+def _all_synthetic(found: list[Opened]) -> bool:
+    return bool(found) and all(synthetic(opened) for opened in found)
+
+
+def synthetic(opened: Opened) -> bool:
+    """Whether the people are invented, as the policy or the title says."""
+    return opened.policy.synthetic or "synthetic" in opened.schema.title.casefold()
+
+
+def common(opened: Opened) -> dict[str, Any]:
+    """Return what every page of a data set shows."""
+    return {"opened": opened, "schema": opened.schema, "synthetic": synthetic(opened)}
+
+
+def dataset(opened: Opened, view: View) -> Response:
+    """Return the page of a data set: the sentence, starts, variables."""
+    schema, t = opened.schema, view.t
+    geography = schema.geography
+    places = []
+    if geography is not None:
+        for level in geography.levels[1:] or geography.levels:
+            if len(level) <= MOST_AREAS:
+                places.append((level, list(zip(level.codes, level.labels, strict=True))))
+    binary = [v for v in schema.columns if len(v.finest) <= 3]
+    choices = [(level.id, level.label) for v in schema.columns for level in v.levels]
+    unit = unit_word(schema.unit, t)
+    started = []
+    for state in examples(schema):
+        started.append((title(state, unit, t), state, judge(state, opened.tier, t).cells))
+    first, second = started[0][1].by[0], started[0][1].by[-1]
+    groups = [
+        ("people", [(v, sizes(v, t)) for v in schema.columns]),
+        ("places", [(geography, sizes(geography, t))] if geography is not None else []),
+    ]
+    return render(
+        view, "dataset.html", place="datasets", binary=binary, choices=choices,
+        first=first, second=second, places=places, started=started, groups=groups,
+        cells=started[0][2], geography=geography, **common(opened),
+    )  # fmt: skip
+
+
+def sentence(values: Mapping[str, str], schema: Schema) -> State:
+    """Return the state that the sentence on a data set's page says."""
+    by = [values.get("first", ""), values.get("second", "")]
+    chosen: list[str] = []
+    taken = set()
+    for name in by:
+        if name and schema.find(name)[0].id not in taken:
+            taken.add(schema.find(name)[0].id)
+            chosen.append(name)
+    where = ",".join(part for part in (values.get("who", ""), values.get("place", "")) if part)
+    return State.read({"by": ",".join(chosen), "where": where}, schema)
+
+
+def build(opened: Opened, view: View) -> Response:
+    """Return the builder."""
+    schema, t, values = opened.schema, view.t, view.values
+    state = State.read(values, schema)
+    verdict = judge(state, opened.tier, t)
+    shown = builder(
+        state, opened.tier, values.get("open"), values.get("area", ""), values.get("find", ""), t
+    )
+    unit = unit_word(schema.unit, t)
+    return render(
+        view, "build.html", place="build", state=state, verdict=verdict, b=shown,
+        title=title(state, unit, t), scope=scope(state, t), limits=limits(state, t),
+        fixes=fixes.before(state, opened.tier, t),
+        starts=[(title(s, unit, t), s) for s in examples(schema)],
+        area=values.get("area", ""), find=values.get("find", ""),
+        opened_panel=values.get("open") if shown.panel is not None else None,
+        usual_level=usual_level, top=areas.top(schema), **common(opened),
+    )  # fmt: skip
+
+
+def method(opened: Opened, view: View) -> Response:
+    """Return how figures are protected, as far as the policy publishes it."""
+    protection = opened.tier.protection
+    options = ", ".join(f"{key} {value}" for key, value in protection.options.items())
+    name = protection.method
+    if view.t.has(f"method.methods.{name}"):
+        name = view.t(f"method.methods.{name}")
+    return render(
+        view, "method.html", place="method", tier=opened.tier, protection=protection,
+        options=options, name=name, quality=quality(protection, view.t),
+        beforehand=protection.place is not Place.OUTPUT, **common(opened),
+    )  # fmt: skip
+
+
+def api(service: Service, view: View, base: str) -> Response:
+    """Return the page for programs."""
+    found = list(service.catalogue.datasets.values())
+    example = ""
+    if found:
+        state = examples(found[0].schema)[0]
+        example = (
+            f"curl '{base}/api/v1/datasets/{found[0].id}/table?by={','.join(state.by)}&format=csv'"
+        )
+    return render(
+        view, "api.html", place="api", formats=", ".join(FORMATS), example=example,
+        synthetic=_all_synthetic(found),
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""How far off a figure may be, as a picture of a hundred figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.page.charts.svg import Svg
+from discreet.page.texts import Texts
+from discreet.policy import Protection
+from discreet.table.transition import Transition
+
+UNPUBLISHED_SMALL = 20
+"""Where the bound is not told, figures under this are marked: a few more or less matters."""
+_WORKED = (20, 200, 2_000)
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A figure with what the true count may be."""
+
+    shown: int
+    low: int
+    high: int
+    off: str
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What may be told of the method: its largest change and a hundred changes."""
+
+    bound: int | None
+    dots: tuple[tuple[int, int], ...]
+    near: int
+    small: int
+    worked: tuple[Worked, ...]
+    picture: str
+
+
+def changes(transition: Transition) -> dict[int, float]:
+    """Return the chances of each change of a large count, over the rows that repeat."""
+    found: dict[int, float] = {}
+    last = slice(len(transition.changes) - transition.period, None)
+    for row, chances in zip(
+        transition.changes[last].tolist(), transition.probabilities[last].tolist(), strict=True
+    ):
+        for change, chance in zip(row, chances, strict=True):
+            if chance > 0:
+                found[change] = found.get(change, 0.0) + chance / transition.period
+    return dict(sorted(found.items()))
+
+
+def hundred(chances: dict[int, float]) -> dict[int, int]:
+    """Return a hundred figures shared out by the chances, by largest remainders."""
+    exact = {change: 100 * chance for change, chance in chances.items()}
+    found = {change: int(np.floor(number)) for change, number in exact.items()}
+    order = sorted(exact, key=lambda change: (found[change] - exact[change], abs(change)))
+    for change in order[: 100 - sum(found.values())]:
+        found[change] += 1
+    return found
+
+
+def quality(protection: Protection, t: Texts) -> Quality | None:
+    """Return what the policy lets be told, None where figures are not altered."""
+    if protection.build is None:
+        return None
+    transition = protection.transition
+    if not protection.published or transition is None:
+        return Quality(None, (), 0, UNPUBLISHED_SMALL, (), "")
+    chances = changes(transition)
+    bound = int(np.abs(transition.changes[transition.probabilities > 0]).max())
+    dots = hundred(chances)
+    near = sum(number for change, number in dots.items() if abs(change) <= 1)
+    worked = []
+    for shown in _WORKED:
+        off = t.percent(bound / shown, 1 if bound / shown < 0.01 else 0)
+        worked.append(Worked(shown, max(shown - bound, 0), shown + bound, off))
+    counted = tuple(dots.items())
+    return Quality(bound, counted, near, 5 * bound, tuple(worked), _picture(dots, near, t))
+
+
+def _picture(dots: dict[int, int], near: int, t: Texts) -> str:
+    """Return a hundred dots, each a figure, standing over its change."""
+    across, step, radius = 3, 13, 4.6
+    order = range(min(dots), max(dots) + 1)
+    while max(-(-dots.get(c, 0) // across) for c in order) > 13:
+        across += 1
+    gap = across * step + 16
+    width = gap * len(order) + 24
+    tallest = max(-(-number // across) for number in dots.values())
+    floor = 34 + tallest * step + 6
+    svg = Svg(width, floor + 46, t("quality.picture", near=near), "dots")
+    for i, change in enumerate(order):
+        left = 12 + i * gap + (gap - across * step) / 2 + step / 2
+        kind = "d0" if change == 0 else "d1" if abs(change) == 1 else "d2"
+        for n in range(dots.get(change, 0)):
+            svg.circle(left + n % across * step, floor - 8 - n // across * step, radius, kind)
+        sign = f"+{change}" if change > 0 else f"−{-change}" if change else "0"
+        svg.text(12 + i * gap + gap / 2, floor + 18, sign, "mid")
+    svg.line(8, floor, width - 8, floor, "axis")
+    low = list(order).index(max(-1, min(order)))
+    high = list(order).index(min(1, max(order)))
+    x1, x2 = 12 + low * gap + 6, 12 + (high + 1) * gap - 6
+    svg.path(f"M{x1:.1f} 32V26H{x2:.1f}V32", "brace")
+    svg.text((x1 + x2) / 2, 16, t("quality.of_hundred", n=near), "mid")
+    svg.text(12, floor + 38, t("quality.too_low"), "soft")
+    svg.text(12 + (list(order).index(0) + 0.5) * gap, floor + 38, t("quality.same"), "mid soft")
+    svg.text(width - 12, floor + 38, t("quality.too_high"), "end soft")
+    return svg.text_of()

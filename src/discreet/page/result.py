@@ -1,0 +1,125 @@
+"""The pages after the question was asked: the table, or why it is not available."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet.errors import QueryRefused
+from discreet.page import charts, fixes
+from discreet.page.builder import scope, title
+from discreet.page.charts.choose import WIDTHS, unit_word
+from discreet.page.charts.draw import legend_needed
+from discreet.page.grid import Options, grid
+from discreet.page.pages import common
+from discreet.page.programs import api_address, programs
+from discreet.page.quality import quality
+from discreet.page.squares import squares
+from discreet.page.state import State
+from discreet.page.verdict import after_refusal, judge
+from discreet.page.view import View, render
+from discreet.policy import Margins
+from discreet.release import Release
+from discreet.release.service import FORMATS, Opened
+from discreet.rules import Code
+
+_QUESTION = {
+    Code.MAX_DIMENSIONS,
+    Code.MAX_CELLS,
+    Code.MAX_CATEGORIES,
+    Code.LEVEL,
+    Code.FILTER,
+    Code.TOTALS,
+}
+_PEOPLE = {Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL}
+MOST_NAMED = 200
+_ORDER = ("xlsx", "csv", "csv-layout", "json-stat", "px", "sdmx-csv", "sdmx-ml", "parquet", "html")
+
+
+def totals(opened: Opened, view: View) -> str:
+    """Return the totals of a page: those of the policy, unless the reader leaves them out."""
+    margins = opened.tier.protection.margins
+    return "none" if view.values.get("totals") == "none" else margins.value
+
+
+def table(opened: Opened, state: State, release: Release, view: View, base: str) -> Response:
+    """Return the page of a table."""
+    t, options = view.t, Options.read(view.values)
+    told = quality(opened.tier.protection, t)
+    name, asked = _title(opened, state, view), totals(opened, view)
+    shown = grid(release, state, options, 0 if told is None else told.small, t)
+    found = charts.data(release, state, options, name, t)
+    kinds = charts.charts(found, t)
+    kind = next((k for k in kinds if k.id == view.values.get("chart")), kinds[0] if kinds else None)
+    here = _kept(view)
+    cells = [cell for row in shown.rows for cell in row.cells]
+    free = len(release.withheld)
+    return render(
+        view, "table.html", place="build", state=state, release=release, grid=shown,
+        title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
+        margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
+        here=here, path=f"/datasets/{opened.id}/table",
+        chart=found, kind=kind, kinds=kinds,
+        drawings=[charts.drawn(found, kind.id, w, t).text_of() for w in WIDTHS]
+        if found is not None and kind is not None else [],
+        legend=legend_needed(found, kind.id) if found is not None and kind is not None else (),
+        any_small=any(cell.kind == "small" for cell in cells),
+        any_zero=any(cell.kind == "zero" for cell in cells),
+        any_missing=any(cell.kind == "missing" for cell in cells),
+        formats=[
+            (key, FORMATS[key].suffix.lstrip("."), api_address(opened.id, state, asked, key))
+            for key in _ORDER if key in FORMATS
+        ],
+        programs=programs(base, opened.id, state, asked),
+        permalink=base + view.link(f"/datasets/{opened.id}/table", state, **here),
+        fixes=fixes.of_hints(state, release.hints, t),
+        withheld=release.withheld[:MOST_NAMED], withheld_more=max(free - MOST_NAMED, 0),
+        available=release.areas - free, squares=squares(release.areas - free, release.areas, t),
+        **common(opened),
+    )  # fmt: skip
+
+
+def _kept(view: View) -> dict[str, Any]:
+    """Return how the table is shown, as an address says it."""
+    names = ("show", "names", "sort", "wafer", "totals", "chart")
+    return {key: view.values[key] for key in names if view.values.get(key)}
+
+
+def _title(opened: Opened, state: State, view: View) -> str:
+    return title(state, unit_word(opened.schema.unit, view.t), view.t)
+
+
+def chart_file(opened: Opened, state: State, release: Release, view: View) -> str | None:
+    """Return the chart as an SVG file, None where there is none."""
+    options = Options.read(view.values)
+    name = _title(opened, state, view)
+    found = charts.data(release, state, options, name, view.t)
+    kinds = charts.charts(found, view.t)
+    if found is None or not kinds:
+        return None
+    kind = next((k.id for k in kinds if k.id == view.values.get("chart")), kinds[0].id)
+    where = scope(state, view.t)
+    source = view.t("chart.source", title=f"{where} {opened.schema.title}")
+    return charts.standalone(found, kind, source, view.t)
+
+
+def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Response:
+    """Return the page of a refusal: why, and what would be answered."""
+    t = view.t
+    question = error.code in _QUESTION
+    why = "question" if question else "people" if error.code in _PEOPLE else "counts"
+    verdict = judge(state, opened.tier, t)
+    ways = (
+        fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
+    )
+    rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
+    geography = next((axis for axis in state.axes if axis.variable.is_geography), None)
+    return render(
+        view, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
+        state=state, title=_title(opened, state, view), scope=scope(state, t), why=why,
+        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=error.code,
+        areas=0 if question or geography is None else len(geography),
+        squares="" if question or geography is None else squares(0, len(geography), t),
+        **common(opened),
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""The pages' routes. Every page is a GET; the address says all there is to know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from discreet.errors import ParameterError, QueryRefused
+from discreet.page import actions, assets, pages, result
+from discreet.page.state import State
+from discreet.page.texts import texts
+from discreet.page.view import View, render
+from discreet.release.service import Busy, Service, Starting, TooLong, UnknownDataset
+
+Page = Callable[[Request, View], Awaitable[Response]]
+
+
+def mount(app: FastAPI, service: Service) -> None:
+    """Add the pages to an application."""
+    app.include_router(routes(service))
+
+
+def routes(service: Service) -> APIRouter:
+    """Return the routes of the pages over a service."""
+    router = APIRouter(include_in_schema=False)
+
+    def page(path: str) -> Callable[[Page], Page]:
+        def add(function: Page) -> Page:
+            router.add_api_route(path, _guarded(function), response_class=Response)
+            return function
+
+        return add
+
+    @page("/")
+    async def home(request: Request, view: View) -> Response:
+        return pages.home(service, view)
+
+    @page("/accessibility")
+    async def accessibility(request: Request, view: View) -> Response:
+        return render(view, "accessibility.html", place="accessibility")
+
+    @page("/api")
+    async def api(request: Request, view: View) -> Response:
+        return pages.api(service, view, str(request.base_url).rstrip("/"))
+
+    @page("/datasets/{dataset}")
+    async def dataset(request: Request, view: View) -> Response:
+        return pages.dataset(service.opened(request.path_params["dataset"]), view)
+
+    @page("/datasets/{dataset}/method")
+    async def method(request: Request, view: View) -> Response:
+        return pages.method(service.opened(request.path_params["dataset"]), view)
+
+    @page("/datasets/{dataset}/build")
+    async def build(request: Request, view: View) -> Response:
+        opened = service.opened(request.path_params["dataset"])
+        moved = _edited(request, view, opened.schema)
+        return moved or pages.build(opened, view)
+
+    @page("/datasets/{dataset}/table")
+    async def table(request: Request, view: View) -> Response:
+        name = request.path_params["dataset"]
+        opened = service.opened(name)
+        moved = _edited(request, view, opened.schema)
+        if moved is not None:
+            return moved
+        state = State.read(view.values, opened.schema)
+        if not state.by:
+            return RedirectResponse(view.link(f"/datasets/{name}/build", state), 303)
+        totals = result.totals(opened, view)
+        try:
+            asked = service.ask(name, ",".join(state.by), state.where or None, totals)
+            release = (await service.release(asked)).release
+        except QueryRefused as refused:
+            return result.refused(opened, state, refused, view)
+        base = str(request.base_url).rstrip("/")
+        return result.table(opened, state, release, view, base)
+
+    @page("/datasets/{dataset}/chart.{form}")
+    async def chart(request: Request, view: View) -> Response:
+        name, form = request.path_params["dataset"], request.path_params["form"]
+        if form not in ("svg", "png"):
+            return failed(view, 404, "error.unknown")
+        opened = service.opened(name)
+        state = State.read(view.values, opened.schema)
+        asked = service.ask(
+            name, ",".join(state.by), state.where or None, result.totals(opened, view)
+        )
+        release = (await service.release(asked)).release
+        drawn = result.chart_file(opened, state, release, view)
+        if drawn is None:
+            return failed(view, 404, "chart.none")
+        if form == "svg":
+            return Response(drawn, media_type="image/svg+xml")
+        return Response(await asyncio.to_thread(_png, drawn), media_type="image/png")
+
+    @router.get("/static/{name}")
+    async def static(name: str) -> Response:
+        found = assets.files().get(name)
+        if found is None:
+            return Response(status_code=404)
+        kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return Response(found[0], headers=kept, media_type=found[1])
+
+    return router
+
+
+def _png(svg: str) -> bytes:
+    from vl_convert import svg_to_png
+
+    return bytes(svg_to_png(svg, scale=2))
+
+
+def _edited(request: Request, view: View, schema: Any) -> Response | None:
+    """Return where a change of the form leads: to the address that says the new state."""
+    pairs = request.query_params.multi_items()
+    values = view.values
+    if "first" in values:
+        state, opened = pages.sentence(values, schema), None
+    elif actions.is_edit(pairs):
+        state, opened = actions.edited(State.read(values, schema), pairs)
+    else:
+        return None
+    kept = {key: values[key] for key in ("find", "area") if values.get(key, "").strip()}
+    action = values.get("do", "")
+    if action.startswith(("only:", "also:", "clear:geography")):
+        kept.pop("area", None)
+    target = view.link(request.url.path, state, open=opened, **kept)
+    return RedirectResponse(target, 303)
+
+
+def failed(view: View, status: int, text: str, retry: int | None = None, **more: Any) -> Response:
+    """Return the page of a failure; `text` is the key of its sentence."""
+    said = view.t(text, n=retry) if retry is not None else view.t(text)
+    headers = {"Cache-Control": "no-store"}
+    if retry is not None:
+        headers["Retry-After"] = str(retry)
+    more = {"detail": "", "number": "", "build": "", **more}
+    return render(view, "error.html", status, headers, said=said, place="", **more)
+
+
+def error_page(
+    status: int, code: str, message: str, hint: str | None, hints: tuple[Any, ...], number: str
+) -> Response:
+    """Return the page of a failure outside the pages themselves, such as too many requests."""
+    view = View(texts("en"), None, "/", {})
+    if status == 404:
+        return failed(view, status, "error.unknown")
+    if status >= 500:
+        return failed(view, status, "error.failed", number=number)
+    return render(
+        view, "error.html", status, said=" ".join(filter(None, [message, hint])),
+        place="", detail="", number=number, build="",
+    )  # fmt: skip
+
+
+def _guarded(function: Page) -> Callable[[Request], Awaitable[Response]]:
+    """Return a route that tells its failures in the language of the page."""
+
+    @wraps(function)
+    async def answer(request: Request) -> Response:
+        view = View.of(request)
+        name = request.path_params.get("dataset")
+        build = "" if name is None else view.link(f"/datasets/{name}/build")
+        try:
+            return await function(request, view)
+        except UnknownDataset:
+            return failed(view, 404, "error.dataset")
+        except (ParameterError, QueryRefused) as error:
+            return failed(view, 400, "error.link", detail=_sentence(error), build=build)
+        except Busy as error:
+            return failed(view, 503, "error.busy", error.retry_after, build=build)
+        except TooLong:
+            return failed(view, 503, "error.slow", 30, build=build)
+        except Starting:
+            return failed(view, 503, "error.starting", 2)
+
+    # FastAPI reads the signature, which `wraps` would copy from the page.
+    del answer.__wrapped__
+    return answer
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]

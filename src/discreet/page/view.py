@@ -1,0 +1,81 @@
+"""What every page needs: its language, its links, its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from discreet.page.assets import address_of
+from discreet.page.charts.choose import unit_word
+from discreet.page.state import State, address
+from discreet.page.texts import LANGUAGES, Texts, choose, texts
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The language of a request and the addresses in it."""
+
+    t: Texts
+    asked: str | None
+    """The language that the address names; links keep naming it."""
+    path: str
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, request: Request) -> View:
+        """Return the view of a request."""
+        values = dict(request.query_params)
+        asked = values.get("lang") if values.get("lang") in LANGUAGES else None
+        lang = choose(asked, request.headers.get("accept-language"))
+        return cls(texts(lang), asked, request.url.path, values)
+
+    def link(self, path: str, state: State | None = None, **more: object) -> str:
+        """Return an address in the language of the page."""
+        values: dict[str, str | None] = state.values() if state is not None else {}
+        values |= {key: None if value is None else str(value) for key, value in more.items()}
+        values["lang"] = self.asked
+        return address(path, values)
+
+    def other_language(self) -> str:
+        """Return this page's address in the other language."""
+        values: dict[str, str | None] = {**self.values, "lang": self.t("language.other_code")}
+        return address(self.path, values)
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("discreet.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals["static"] = address_of
+    found.globals["svg"] = Markup  # the drawings are our own, with every text in them escaped
+    found.globals["unit"] = unit_word
+    return found
+
+
+def render(
+    view: View,
+    template: str,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **context: Any,
+) -> HTMLResponse:
+    """Return a page."""
+    html = (
+        _environment()
+        .get_template(template)
+        .render(t=view.t, lang=view.t.lang, view=view, link=view.link, **context)
+    )
+    common = {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
+    return HTMLResponse(html, status, {**common, **(headers or {})})

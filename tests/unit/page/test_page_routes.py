@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from applications import Client
+from discreet.page import assets
+
+PAGES = ["/", "/accessibility", "/api", "/datasets/town", "/datasets/town/method"]
+ADULTS = "/datasets/town/build?by=age_band,sex&columns=sex"
+TABLE = "/datasets/town/table?by=age_band,sex&columns=sex"
+REFUSED = "/datasets/town/table?by=ward,rare,age"
+SPARSE = "/datasets/town/table?by=ward,rare"
+
+
+def _text(html: str) -> str:
+    html = re.sub(r"<(script|style|svg).*?</\1>", " ", html, flags=re.S)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/datasets/town/build", ADULTS, TABLE])
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_a_page_is_there_in_both_languages(client: Client, path: str, lang: str) -> None:
+    found = client.get(f"{path}{'&' if '?' in path else '?'}lang={lang}")
+    assert found.status_code == 200
+    assert found.headers["content-type"] == "text/html; charset=utf-8"
+    assert f'<html lang="{lang}">' in found.text
+    assert found.text.count("<h1") == 1
+    for link in re.findall(r'href="(/(?:datasets|accessibility|api)?[^"#]*)"', found.text):
+        if not link.startswith(("/api/", "/static/")) and ".svg" not in link and ".png" not in link:
+            other = "de" if lang == "en" else "en"
+            assert f"lang={lang}" in link or f"lang={other}" in link, link
+
+
+@pytest.mark.parametrize("path", [*PAGES, ADULTS, TABLE, REFUSED, SPARSE])
+def test_a_page_needs_no_inline_script_or_style_and_nobody_else(client: Client, path: str) -> None:
+    found = client.get(path)
+    policy = found.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"\sstyle=|\son\w+=|<style|javascript:", found.text)
+    assert not re.search(r"<script(?![^>]*src=)", found.text)
+    for address in re.findall(r'(?:src|action)="([^"]+)"', found.text):
+        assert address.startswith("/"), address
+
+
+def test_static_files_are_kept_for_long_under_hashed_names(client: Client) -> None:
+    page = client.get("/").text
+    names = re.findall(r'"(/static/[^"]+)"', page)
+    assert len(names) >= 3
+    for name in names:
+        found = client.get(name)
+        assert found.status_code == 200
+        assert "immutable" in found.headers["cache-control"]
+    for content, _ in assets.files().values():
+        for name in re.findall(r'from "\./([^"]+)"', content.decode()):
+            assert name in assets.files()
+    assert client.get("/static/page.css").status_code == 404
+
+
+def test_a_button_leads_to_the_address_that_says_the_new_state(client: Client) -> None:
+    found = client.get(f"{ADULTS}&do=move:sex:rows&lang=de")
+    assert found.status_code == 303
+    asked = parse_qs(urlsplit(found.headers["location"]).query, keep_blank_values=True)
+    assert asked == {"by": ["age_band,sex"], "columns": [""], "lang": ["de"]}
+
+
+def test_the_sentence_leads_to_the_builder(client: Client) -> None:
+    found = client.get("/datasets/town/build?who=sex=2&first=age_band&second=age&place=district=1")
+    assert found.headers["location"] == (
+        "/datasets/town/build?by=age_band&columns=&where=sex=2,district=1"
+    )
+
+
+def test_the_builder_says_the_sum_and_the_rules(client: Client) -> None:
+    text = _text(client.get(ADULTS).text)
+    assert "3 age band × times 2 sex = equals 6 cells" in text
+    assert "At most 100,000 cells 6" in text
+    assert "checked when you get the table" in text
+
+
+def test_a_refused_question_offers_changes_that_are_allowed(client: Client) -> None:
+    found = client.get(REFUSED.replace("/table", "/build"))
+    assert "Not allowed" in _text(found.text)
+    links = [unescape(a) for a in re.findall(r'class="button strong" href="([^"]+)"', found.text)]
+    assert len(links) >= 3
+    for link in links:
+        assert "Allowed" in _text(client.get(link).text)
+    refused = client.get(REFUSED)
+    assert refused.status_code == 413
+    assert "Nothing was counted" in _text(refused.text)
+
+
+def test_a_refusal_on_counts_tells_the_rule_and_what_is_available(client: Client) -> None:
+    found = client.get(SPARSE)
+    assert found.status_code == 403
+    text = _text(found.text)
+    assert "Not available" in text
+    assert "not met: No small group stands out failed" in text
+    links = [unescape(a) for a in re.findall(r'class="button strong" href="([^"]+)"', found.text)]
+    assert links
+    for link in links:
+        assert client.get(link).status_code == 200
+
+
+def test_withheld_areas_are_named_with_what_would_free_them(client: Client) -> None:
+    found = client.get("/datasets/town/table?by=ward,age&columns=age&where=age_band=old")
+    text = _text(found.text)
+    assert re.search(r"Not available for \d+ of 40 areas", text)
+    assert "What would free them" in text
+    assert "Which areas are left out" in text
+
+
+def test_the_table_has_real_heads_and_a_caption(client: Client) -> None:
+    found = client.get(TABLE).text
+    assert re.search(r"<caption[^>]*>.* by age band and sex", found)
+    assert found.count('scope="col"') >= 3
+    assert found.count('scope="row"') == 4
+    text = _text(found)
+    assert "Parts may not add up to their totals" in text
+    assert "By 2 at most." in text
+    german = client.get(TABLE + "&lang=de").text
+    assert re.search(r"\d\.\d{3}", _text(german))
+    assert not re.search(r">\d,\d{3}<", german)
+
+
+def test_totals_can_be_left_out(client: Client) -> None:
+    assert 'class="total"' in client.get(TABLE).text
+    assert 'class="total"' not in client.get(TABLE + "&totals=none").text
+
+
+def test_every_download_is_there(client: Client) -> None:
+    page = client.get(TABLE).text
+    links = re.findall(r'href="([^"]+)" download="[^"]+" data-format="([^"]+)"', page)
+    assert len(links) == 11
+    for link, form in links:
+        found = client.get(unescape(link))
+        assert found.status_code == 200, form
+        assert found.content
+    assert client.get(TABLE.replace("/table", "/chart.svg")).text.startswith("<svg")
+    assert client.get(TABLE.replace("/table", "/chart.png")).content[:4] == b"\x89PNG"
+
+
+def test_what_a_reader_types_is_escaped(client: Client) -> None:
+    for path in (
+        f"{ADULTS}&area=%3Cscript%3E&find=%22%3E%3Cscript%3E",
+        "/datasets/town/table?by=%3Cscript%3Ealert(1)%3C/script%3E",
+        "/datasets/town/build?by=sex&open=%3Cscript%3E",
+        f"{TABLE}&chart=%22%3E%3Cscript%3E&sort=%3Cscript%3E",
+    ):
+        assert "<script>" not in client.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "text"),
+    [
+        ("/datasets/nowhere", 404, "There is no such data set."),
+        ("/datasets/town/table?by=agee", 400, "This link is not complete."),
+        ("/datasets/town/table?by=sex&where=age", 400, "This link is not complete."),
+        ("/datasets/town/build?by=sex&do=move:sex:moon", 400, "This link is not complete."),
+        ("/datasets/town/chart.gif?by=sex", 404, "There is no such page."),
+    ],
+)
+def test_a_failure_is_a_page_with_a_way_on(
+    client: Client, path: str, status: int, text: str
+) -> None:
+    found = client.get(path)
+    assert found.status_code == status
+    assert text in _text(found.text)
+    assert 'class="button' in found.text
+
+
+def test_a_table_without_variables_leads_to_the_builder(client: Client) -> None:
+    found = client.get("/datasets/town/table?by=")
+    assert found.status_code == 303
+    assert found.headers["location"].startswith("/datasets/town/build")

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from applications import Client
+from discreet.page import charts
+from discreet.page.charts.svg import ticks
+from discreet.page.grid import Options, grid
+from discreet.page.quality import changes, hundred, quality
+from discreet.page.state import State
+from discreet.page.texts import texts
+from discreet.policy import Tier
+from discreet.population import Schema
+from discreet.protect import RandomRounding
+from discreet.release import Release
+from discreet.table import TOTAL
+
+T = texts("en")
+
+
+@pytest.fixture(scope="session")
+def ask(client: Client, schema: Schema):  # type: ignore[no-untyped-def]
+    def release(totals: str = "protected", **values: str) -> tuple[Release, State]:
+        state = State.read(values, schema)
+        asked = client.service.ask("town", ",".join(state.by), state.where or None, totals)
+        return client.run(client.service.release(asked)).release, state
+
+    return release
+
+
+def test_heads_span_and_totals_stand_apart(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,age_band,sex", columns="age_band,sex")
+    found = grid(release, state, Options(), 10, T)
+    # One total of all, then for each of three bands: its total, male, female.
+    assert found.columns == 1 + 3 * 3
+    assert [(h.text, h.span, h.depth) for h in found.heads[0]] == [
+        ("Total", 1, 2),
+        ("0 to 19", 3, 1),
+        ("20 to 59", 3, 1),
+        ("60 to 79", 3, 1),
+    ]
+    assert [h.text for h in found.heads[1]] == ["Total", "Male", "Female"] * 3
+    assert [h.leaf for h in found.heads[1]] == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert [row.heads[0].text for row in found.rows] == ["1", "2", "3", "4", "5", "Total"]
+    assert found.rows[-1].total
+    whole = release.table.values[-1, -1, -1]
+    assert found.rows[-1].cells[0].text == T.number(int(whole))
+
+
+def test_figures_are_where_their_heads_say(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,sex", columns="sex")
+    found = grid(release, state, Options(), 10, T)
+    values = release.table.values  # health × sex, totals last
+    shown = [[int(c.text.replace(",", "")) for c in row.cells] for row in found.rows]
+    assert shown == [[int(values[h, s]) for s in (2, 0, 1)] for h in range(6)]
+    first = found.rows[0].cells[1]
+    # Rounding to base 3 moves a count by at most 2.
+    assert first.low is not None
+    assert first.high is not None
+    assert first.high - first.low == 4
+
+
+def test_percentages_are_of_the_published_totals(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,sex", columns="sex")
+    values = release.table.values
+    found = grid(release, state, Options(show="row"), 10, T)
+    assert found.rows[0].cells[0].text == "100.0%"
+    assert found.rows[0].cells[1].text == T.percent(values[0, 0] / values[0, 2])
+    found = grid(release, state, Options(show="column"), 10, T)
+    assert found.rows[0].cells[1].text == T.percent(values[0, 0] / values[5, 0])
+    without, state = ask("none", by="health,sex", columns="sex")
+    found = grid(without, state, Options(show="row"), 10, T)
+    inner = without.table.values
+    assert found.rows[0].cells[0].text == T.percent(inner[0, 0] / inner[0].sum())
+
+
+def test_rows_are_sorted_and_the_total_stays_last(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="age,sex", columns="sex")
+    found = grid(release, state, Options(sort=-2), 10, T)
+    shown = [int(row.cells[1].text.replace(",", "")) for row in found.rows]
+    assert shown[:-1] == sorted(shown[:-1], reverse=True)
+    assert found.rows[-1].total
+    assert found.sort == -2
+    assert grid(release, state, Options(sort=99), 10, T).sort is None
+
+
+def test_a_long_table_has_pages_and_a_wide_one_too(ask) -> None:  # type: ignore[no-untyped-def]
+    # 81 rows with the total; columns: all, then each of 4 districts with 5 states and their total.
+    release, state = ask(by="age,district,health", columns="district,health")
+    found = grid(release, state, Options(), 10, T)
+    cells = sum(len(row.cells) for row in found.rows)
+    assert cells <= 2_000
+    assert (found.all_rows, found.columns, found.pages) == (81, 25, 2)
+    last = grid(release, state, Options(page=99), 10, T)
+    assert last.page == 2
+    assert len(found.rows) + len(last.rows) == 81
+    release, state = ask(by="sex,age", columns="age")
+    wide = grid(release, state, Options(column_page=2), 10, T)
+    assert (wide.column_pages, len(wide.heads[-1])) == (2, 81 - 60)
+
+
+def test_wafers_stand_behind_each_other(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="sex,age_band,health", wafers="sex", columns="health")
+    found = [grid(release, state, Options(wafer=i), 10, T) for i in range(3)]
+    assert [w.text for w in found[0].wafers] == ["Total", "Male", "Female"]
+    values = release.table.values
+    assert found[1].rows[0].cells[0].text == T.number(int(values[0, 0, -1]))
+    assert found[0].rows[0].cells[0].text == T.number(int(values[2, 0, -1]))
+
+
+def test_withheld_areas_are_left_out_of_rows_and_charts(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="ward,age", columns="age", where="age_band=old")
+    assert release.withheld, "the town has no withheld ward: choose a sparser table"
+    gone = {area.label for area in release.withheld}
+    found = grid(release, state, Options(), 10, T)
+    assert not gone & {row.heads[0].text for row in found.rows if row.heads}
+
+
+def test_codes_and_both_are_shown(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="sex")
+    for how, text in (("labels", "Male"), ("codes", "1"), ("both", "1 Male")):
+        assert grid(release, state, Options(names=how), 10, T).rows[0].heads[0].text == text
+
+
+def test_options_of_an_address_are_read_with_care() -> None:
+    read = Options.read({"show": "row", "sort": "-3", "page": "x", "wafer": "-5", "names": "<b>"})
+    assert read == Options(show="row", sort=-3, page=1, wafer=0, names="labels")
+
+
+def test_a_hundred_figures_of_rounding_to_base_3() -> None:
+    # Residues 0, 1, 2 are equally frequent. 0 stays; 1 goes down by 1 with 2/3 and up by 2 with
+    # 1/3; 2 goes up by 1 with 2/3 and down by 2 with 1/3. So 3/9 stay, 2/9 each move by one.
+    chances = changes(RandomRounding(base=3).transition())
+    assert chances == pytest.approx({-2: 1 / 9, -1: 2 / 9, 0: 3 / 9, 1: 2 / 9, 2: 1 / 9})
+    dots = hundred(chances)
+    assert sum(dots.values()) == 100
+    assert all(abs(dots[c] - 100 * p) < 1 for c, p in chances.items())
+
+
+def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
+    from dataclasses import replace
+
+    told = quality(tier.protection, T)
+    assert told is not None
+    assert (told.bound, told.small) == (2, 10)
+    assert told.near == sum(n for change, n in told.dots if abs(change) <= 1)
+    assert told.picture.count("<circle") == 100
+    secret = quality(replace(tier.protection, published=False), T)
+    assert secret is not None
+    assert (secret.bound, secret.dots, secret.picture, secret.worked) == (None, (), "", ())
+
+
+@pytest.mark.parametrize(
+    ("by", "kinds"),
+    [
+        ("age_band,sex", ["pyramid", "stacked", "heat", "bars"]),
+        ("health", ["bars"]),
+        ("district,health", ["stacked", "heat", "bars"]),
+        ("age_band,sex,health", ["pyramid", "heat", "bars"]),
+        ("ward,age", ["heat", "bars"]),
+    ],
+)
+def test_a_table_has_the_charts_that_suit_it(ask, by: str, kinds: list[str]) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by=by)
+    found = charts.data(release, state, Options(), "Title <&>", T)
+    assert found is not None
+    assert [kind.id for kind in charts.charts(found, T)] == kinds
+    for kind in kinds:
+        for width in (1040, 340):
+            drawn = charts.drawn(found, kind, width, T).text_of()
+            assert "style=" not in drawn
+            assert "Title &lt;&amp;&gt;" in drawn
+        assert "<style>" in charts.standalone(found, kind, "Source", T)
+
+
+def test_a_pyramid_shows_the_figures_of_the_table(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="age_band,sex", columns="sex")
+    found = charts.data(release, state, Options(), "Pyramid", T)
+    assert found is not None
+    assert found.sides == ("Male", "Female")
+    values = release.table.values
+    assert release.table.dimensions[0].codes[-1] == TOTAL
+    assert np.array_equal(found.values[:, 0, :], values[:3, :2].T)
+    # Other charts show the published totals, not sums of changed figures.
+    assert found.by_category is not None
+    assert np.array_equal(found.by_category, values[:3, 2])
+    without, state = ask("none", by="age_band,sex", columns="sex")
+    bare = charts.data(without, state, Options(), "Pyramid", T)
+    assert bare is not None
+    assert bare.by_category is None
+    assert "bars" not in [kind.id for kind in charts.charts(bare, T)]
+    drawn = charts.drawn(found, "pyramid", 1040, T).text_of()
+    assert f"Female, 60 to 79: {int(values[2, 1]):,}" in drawn
+
+
+@pytest.mark.parametrize(("largest", "most", "last"), [(1, 5, 1), (1_143, 5, 1_500), (97, 3, 100)])
+def test_ticks_are_round_and_reach_beyond_the_largest(largest: int, most: int, last: int) -> None:
+    found = ticks(largest, most)
+    assert found[0] == 0
+    assert found[-1] == last
+    assert len(found) <= most + 1

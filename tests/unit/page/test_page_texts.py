@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet.page
+from discreet.errors import ParameterError
+from discreet.page.texts import LANGUAGES, choose, texts
+
+FOLDER = Path(discreet.page.__file__).parent
+
+
+def _leaves(words: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in words.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+@pytest.mark.parametrize("lang", [lang for lang in LANGUAGES if lang != "en"])
+def test_a_language_says_everything_with_the_same_values(lang: str) -> None:
+    english, other = (dict(_leaves(texts(name).words)) for name in ("en", lang))
+    assert english.keys() == other.keys()
+    for key, text in english.items():
+        assert set(re.findall(r"{(\w+)}", text)) == set(re.findall(r"{(\w+)}", other[key])), key
+    # A text that was left in English would be the same; names of formats and signs may be.
+    same = {key for key in english if english[key] == other[key] and len(english[key]) > 12}
+    assert same <= {"table.caption", "table.plain", "build.area_in", "api.format"}
+
+
+def test_every_text_that_a_template_names_is_there() -> None:
+    known = {key for key, _ in _leaves(texts("en").words)}
+    known |= {key.rpartition(".")[0] for key in known}
+    named = {
+        key
+        for template in (FOLDER / "templates").glob("*.html")
+        for key in re.findall(r"\bt\([\"']([\w.-]+)[\"'][,)]", template.read_text("utf-8"))
+    }
+    assert len(named) > 100
+    assert named <= known
+
+
+def test_no_template_holds_words_of_its_own() -> None:
+    for template in (FOLDER / "templates").glob("*.html"):
+        text = re.sub(r"{%.*?%}|{{.*?}}", " ", template.read_text("utf-8"), flags=re.S)
+        text = re.sub(r"<[^>]*>", " ", text)
+        words = set(re.findall(r"[A-Za-zÄÖÜäöüß]{3,}", text))
+        assert words <= {"Discreet", "SVG", "PNG", "Del"}, template.name
+
+
+def test_numbers_are_written_as_the_language_does() -> None:
+    assert texts("en").number(12914) == "12,914"
+    assert texts("de").number(12914) == "12.914"
+    assert texts("en").percent(0.1234) == "12.3%"
+    assert texts("de").percent(0.1234) == "12,3 %"
+    assert texts("de").date("2031-03-05T10:00:00+00:00") == "5. März 2031"
+    assert texts("en")("fix.cells", n=1) == "1 cell"
+    assert texts("en")("fix.cells", n=1200) == "1,200 cells"
+
+
+def test_a_text_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ParameterError, match=r"no text 'home\.nothing'"):
+        texts("en")("home.nothing")
+    with pytest.raises(ParameterError, match="is a group"):
+        texts("en")("home")
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted", "lang"),
+    [
+        (None, None, "en"),
+        ("de", "en", "de"),
+        ("xx", "de-AT,de;q=0.9,en;q=0.5", "de"),
+        (None, "fr,en;q=0.5", "en"),
+    ],
+)
+def test_the_language_is_the_one_asked_for_or_the_first_accepted(
+    asked: str | None, accepted: str | None, lang: str
+) -> None:
+    assert choose(asked, accepted) == lang
