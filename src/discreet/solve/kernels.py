@@ -173,3 +173,118 @@ def walk_moves(
             if met == wanted:
                 return met
     return met
+
+
+@njit(cache=True, nogil=True)
+def tighten(
+    starts: NDArray[np.int32],
+    entries: NDArray[np.int32],
+    factors: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    column_starts: NDArray[np.int32],
+    column_rows: NDArray[np.int32],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    whole: bool,
+    exact: float,
+    most_visits: int,
+) -> tuple[int, int]:
+    """Tighten bounds in place until no single equation tightens one further.
+
+    Equations: Σ factors·value = sums, in compressed rows. Returns (row, left): the equation that
+    cannot hold, or −1; and how many equations were still waiting when the visits ran out.
+    """
+    rows = sums.size
+    queue = np.arange(rows).astype(np.int32)
+    waiting = np.ones(rows, np.bool_)
+    head, filled = 0, rows
+    visits = 0
+    while filled > 0 and visits < most_visits:
+        row = queue[head]
+        head = head + 1 if head + 1 < rows else 0
+        filled -= 1
+        waiting[row] = False
+        visits += 1
+        # The least and the greatest sum, with infinite terms counted apart.
+        least, most = 0.0, 0.0
+        least_open, most_open = 0, 0
+        for k in range(starts[row], starts[row + 1]):
+            a, j = factors[k], entries[k]
+            lower, upper = (a * low[j], a * high[j]) if a > 0 else (a * high[j], a * low[j])
+            if lower == -np.inf:
+                least_open += 1
+            else:
+                least += lower
+            if upper == np.inf:
+                most_open += 1
+            else:
+                most += upper
+        slack = exact * (1.0 + abs(sums[row]))
+        if (least_open == 0 and least > sums[row] + slack) or (
+            most_open == 0 and most < sums[row] - slack
+        ):
+            return row, filled
+        if least_open > 1 and most_open > 1:
+            continue
+        for k in range(starts[row], starts[row + 1]):
+            a, j = factors[k], entries[k]
+            lower, upper = (a * low[j], a * high[j]) if a > 0 else (a * high[j], a * low[j])
+            at_most, at_least = np.inf, -np.inf
+            if least_open == 0:
+                at_most = sums[row] - (least - lower)
+            elif least_open == 1 and lower == -np.inf:
+                at_most = sums[row] - least
+            if most_open == 0:
+                at_least = sums[row] - (most - upper)
+            elif most_open == 1 and upper == np.inf:
+                at_least = sums[row] - most
+            new_low, new_high = (
+                (at_least / a, at_most / a) if a > 0 else (at_most / a, at_least / a)
+            )
+            if whole:
+                new_low = np.ceil(new_low - 1e-6)
+                new_high = np.floor(new_high + 1e-6)
+            changed = False
+            if new_low > low[j] + slack:
+                low[j] = new_low
+                changed = True
+            if new_high < high[j] - slack:
+                high[j] = new_high
+                changed = True
+            if changed:
+                if low[j] > high[j]:
+                    if low[j] > high[j] + slack:
+                        return row, filled
+                    low[j] = high[j]
+                for c in range(column_starts[j], column_starts[j + 1]):
+                    other = column_rows[c]
+                    if other != row and not waiting[other]:
+                        waiting[other] = True
+                        end = head + filled
+                        queue[end if end < rows else end - rows] = other
+                        filled += 1
+    return -1, filled
+
+
+@njit(cache=True, nogil=True)
+def apart(
+    wanted: NDArray[np.int64],
+    column_starts: NDArray[np.int32],
+    column_rows: NDArray[np.int32],
+    rows: int,
+) -> NDArray[np.bool_]:
+    """Return which of the wanted columns, taken in turn, share no row with one taken before."""
+    taken = np.zeros(wanted.size, np.bool_)
+    used = np.zeros(rows, np.bool_)
+    for i in range(wanted.size):
+        j = wanted[i]
+        free = True
+        for k in range(column_starts[j], column_starts[j + 1]):
+            if used[column_rows[k]]:
+                free = False
+                break
+        if free:
+            taken[i] = True
+            for k in range(column_starts[j], column_starts[j + 1]):
+                used[column_rows[k]] = True
+    return taken
