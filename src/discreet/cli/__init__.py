@@ -14,7 +14,8 @@ from discreet.errors import ParameterError, QueryRefused
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
-    "demo", "synth", "build", "info", "tabulate", "risk", "protect", "lookup", "check",
+    "demo", "synth", "build", "info", "tabulate", "risk", "protect", "audit", "round",
+    "lookup", "check",
 )  # fmt: skip
 
 app = typer.Typer(

@@ -242,8 +242,8 @@ def tighten(
                 (at_least / a, at_most / a) if a > 0 else (at_most / a, at_least / a)
             )
             if whole:
-                new_low = np.ceil(new_low - 1e-6)
-                new_high = np.floor(new_high + 1e-6)
+                new_low = np.ceil(new_low - 1e-6) + 0.0  # never a minus zero
+                new_high = np.floor(new_high + 1e-6) + 0.0
             changed = False
             if new_low > low[j] + slack:
                 low[j] = new_low

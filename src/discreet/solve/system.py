@@ -166,7 +166,9 @@ class TableSystem:
         )
         equations = sparse.hstack([left, sums.astype(np.float64)], "csr")
         system = cls._merged((cells + inner,), full, equations)
-        return cls((cells,), system.variable[:cells], system.inner, system.equations, system.members)
+        return cls(
+            (cells,), system.variable[:cells], system.inner, system.equations, system.members
+        )
 
     @classmethod
     def _merged(cls, shape: tuple[int, ...], members: Any, equations: Any) -> TableSystem:

@@ -71,7 +71,8 @@ def tightened(
     if np.isnan(least).any() or np.isnan(most).any():
         raise ParameterError("bounds must be numbers.")
     if whole:
-        least, most = np.ceil(least - NEAR), np.floor(most + NEAR)
+        # Adding 0 makes a minus zero a zero.
+        least, most = np.ceil(least - NEAR) + 0.0, np.floor(most + NEAR) + 0.0
     attained = np.zeros((2, len(least)), bool)
     crossed = np.flatnonzero(least > most)
     if len(crossed):
@@ -197,7 +198,9 @@ def _parts(
     touched = np.flatnonzero(np.diff(block.indptr))
     block = block[touched]
     cells, rows = len(open_cells), len(touched)
-    graph = sparse.bmat([[None, block.T], [block, None]]) if rows else sparse.csr_matrix((cells,) * 2)
+    graph = (
+        sparse.bmat([[None, block.T], [block, None]]) if rows else sparse.csr_matrix((cells,) * 2)
+    )
     count, label = connected_components(graph, directed=False)
     order = np.argsort(label, kind="stable")
     pieces = np.split(order, np.searchsorted(label[order], np.arange(1, count)))
@@ -209,9 +212,7 @@ def _parts(
     return sorted(found, key=lambda part: len(part[0]))
 
 
-def _settle(
-    state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]
-) -> bool:
+def _settle(state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]) -> bool:
     """Prove the bounds of one part; return False where nothing fits."""
     low, high = state.values[:, cells]
     programme = LinearProgram(part, right, right, low, high, warm=True)
@@ -243,9 +244,10 @@ def _settle(
             elif not np.isfinite(state.values[side, cells[j]]):
                 state.attained[side, cells[j]] = True  # without end, as far as was said
         state.show()
-    if state.values[0, cells].max(initial=0) > 0 and (
-        state.values[0, cells] > state.values[1, cells]
-    ).any():
+    if (
+        state.values[0, cells].max(initial=0) > 0
+        and (state.values[0, cells] > state.values[1, cells]).any()
+    ):
         return False
     return _certified(state, cells, part, right)
 
@@ -290,9 +292,9 @@ def _order(state: _State, cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _raise(state: _State, cell: int, side: int, bound: float) -> None:
     if side == 0:
-        state.values[0, cell] = max(state.values[0, cell], bound)
+        state.values[0, cell] = max(state.values[0, cell], bound + 0.0)
     else:
-        state.values[1, cell] = min(state.values[1, cell], bound)
+        state.values[1, cell] = min(state.values[1, cell], bound + 0.0)
 
 
 def _meet(
@@ -330,8 +332,7 @@ def _certified(
         state.attained[side, cells] |= state.seen[side, cells] == state.values[side, cells]
     if not state.whole or not state.certify or state.attained[:, cells].all():
         return True
-    low, high = state.values[:, cells]
-    if not np.isfinite(low).all():
+    if not np.isfinite(state.values[0, cells]).all():
         return True
     for j in _order(state, cells):
         for side, sign in ((0, 1.0), (1, -1.0)):

@@ -1,0 +1,5 @@
+"""`discreet round`: placeholder."""
+
+
+def command() -> None:
+    """Placeholder."""
