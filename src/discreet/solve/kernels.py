@@ -288,3 +288,198 @@ def apart(
             for k in range(column_starts[j], column_starts[j + 1]):
                 used[column_rows[k]] = True
     return taken
+
+
+@njit(cache=True, nogil=True)
+def _uniform(state: NDArray[np.uint64]) -> float:
+    """Return a uniform number and move the state on (xorshift64*): no state but the caller's."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True, nogil=True)
+def _miss(
+    y: int, least: int, most: int, weight: float, square: bool, limit: int, heavy: float
+) -> float:
+    """Return the cost of a cell: its distance from the interval it should lie in."""
+    d = least - y if y < least else (y - most if y > most else 0)
+    cost = weight * (d * d if square else d)
+    if d > limit:
+        cost += heavy * (d - limit) * (d - limit)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def anneal(
+    starts: NDArray[np.int32],
+    cells: NDArray[np.int32],
+    steps: NDArray[np.int64],
+    x: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    y: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    own: NDArray[np.float64],
+    square: bool,
+    limit: int,
+    heavy: float,
+    free: NDArray[np.int32],
+    hot: float,
+    cold: float,
+    trials: int,
+    until_none: bool,
+    state: NDArray[np.uint64],
+) -> float:
+    """Move inner cells x (in place, with all cells y) towards the least cost; return all misses.
+
+    Inner cell i is counted by the cells cells[starts[i]:starts[i+1]], moves by ±steps[i] and stays
+    in low…high; `free` lists those that may move. Cost: what cells miss of least…most, or its
+    square, with `heavy` on what is beyond the limit; and own·x. A move up the cost by Δ is made
+    with the odds exp(−Δ/temperature), the temperature falling from hot to cold in proportion;
+    with hot = 0 never. `until_none` ends the search once nothing is missed.
+    """
+    missed = 0.0
+    for c in range(y.size):
+        missed += _miss(y[c], least[c], most[c], weights[c], square, limit, heavy)
+    if free.size == 0:
+        return missed
+    cooling = (cold / hot) ** (1.0 / max(1, trials)) if hot > 0 else 1.0
+    temperature = hot
+    for _ in range(trials):
+        if until_none and missed < 1e-9:
+            break
+        temperature *= cooling
+        i = free[int(_uniform(state) * free.size)]
+        step = steps[i] if _uniform(state) < 0.5 else -steps[i]
+        if not low[i] <= x[i] + step <= high[i]:
+            step = -step
+            if not low[i] <= x[i] + step <= high[i]:
+                continue
+        change = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            c = cells[k]
+            change += _miss(
+                y[c] + step, least[c], most[c], weights[c], square, limit, heavy
+            ) - _miss(y[c], least[c], most[c], weights[c], square, limit, heavy)
+        cost = change + own[i] * step
+        if cost <= 0 or (temperature > 0 and _uniform(state) < np.exp(-cost / temperature)):
+            x[i] += step
+            for k in range(starts[i], starts[i + 1]):
+                y[cells[k]] += step
+            missed += change
+    return missed
+
+
+@njit(cache=True, nogil=True)
+def _forget(
+    lists: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    places: NDArray[np.int32],
+    node: int,
+    side: int,
+    edge: int,
+) -> None:
+    """Take an edge from a node's list; the last one moves into its place."""
+    last = lists[starts[node] + sizes[node] - 1]
+    place = places[side, edge]
+    lists[place] = last
+    # An edge is in the lists of both its ends: the end that moved is the one with this place.
+    end = starts[node] + sizes[node] - 1
+    if places[0, last] == end:
+        places[0, last] = place
+    else:
+        places[1, last] = place
+    sizes[node] -= 1
+
+
+@njit(cache=True, nogil=True)
+def round_network(
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    nodes: int,
+    part: NDArray[np.float64],
+    uniforms: NDArray[np.float64],
+    exact: float,
+) -> bool:
+    """Round the fractional parts of a flow to 0 and 1 in place, keeping what nodes conserve.
+
+    Edge e carries part[e] from tails[e] to heads[e]; what enters a node and what leaves it differ
+    by an integer. A path through fractional edges that meets itself is a cycle: it is moved by the
+    largest step in one of the two directions, with the odds that leave every mean as it is.
+    """
+    edges = part.size
+    degree = np.zeros(nodes + 1, np.int32)
+    for e in range(edges):
+        if exact <= part[e] <= 1 - exact and tails[e] != heads[e]:
+            degree[tails[e] + 1] += 1
+            degree[heads[e] + 1] += 1
+        else:
+            part[e] = np.rint(part[e])
+    starts = np.cumsum(degree).astype(np.int32)
+    lists = np.empty(starts[nodes], np.int32)
+    sizes = np.zeros(nodes, np.int32)
+    places = np.full((2, edges), -1, np.int32)
+    for e in range(edges):
+        if part[e] != np.rint(part[e]):
+            for side in range(2):
+                node = tails[e] if side == 0 else heads[e]
+                places[side, e] = starts[node] + sizes[node]
+                lists[starts[node] + sizes[node]] = e
+                sizes[node] += 1
+    path_nodes = np.empty(nodes + 2, np.int32)
+    path_edges = np.empty(nodes + 2, np.int32)
+    seen = np.full(nodes, -1, np.int32)
+    used, length, start = 0, 0, 0
+    while start < nodes:
+        if length == 0:
+            if sizes[start] == 0:
+                start += 1
+                continue
+            path_nodes[0] = start
+            seen[start] = 0
+        node = path_nodes[length]
+        came = path_edges[length - 1] if length > 0 else -1
+        if sizes[node] < 2:
+            return False
+        edge = lists[starts[node]]
+        if edge == came:
+            edge = lists[starts[node] + 1]
+        following = heads[edge] if tails[edge] == node else tails[edge]
+        path_edges[length] = edge
+        if seen[following] < 0:
+            length += 1
+            path_nodes[length] = following
+            seen[following] = length
+            continue
+        first = seen[following]
+        up, down = 2.0, 2.0
+        for k in range(first, length + 1):
+            e = path_edges[k]
+            if tails[e] == path_nodes[k]:
+                up, down = min(up, 1 - part[e]), min(down, part[e])
+            else:
+                up, down = min(up, part[e]), min(down, 1 - part[e])
+        step = up if uniforms[used] * (up + down) < down else -down
+        used += 1
+        for k in range(first, length + 1):
+            e = path_edges[k]
+            moved = part[e] + (step if tails[e] == path_nodes[k] else -step)
+            if moved < exact or moved > 1 - exact:
+                part[e] = np.rint(moved)
+                _forget(lists, starts, sizes, places, tails[e], 0, e)
+                _forget(lists, starts, sizes, places, heads[e], 1, e)
+            else:
+                part[e] = moved
+        for k in range(first + 1, length + 1):
+            seen[path_nodes[k]] = -1
+        length = first
+        if length == 0:
+            seen[path_nodes[0]] = -1
+    return True

@@ -38,6 +38,8 @@ class LinearProgram:
         whole: NDArray[np.bool_] | None = None,
         seconds: float | None = None,
         warm: bool = False,
+        interior: bool = False,
+        nodes: int | None = None,
     ) -> None:
         columns = matrix.tocsc()
         model = highspy.HighsLp()
@@ -61,6 +63,12 @@ class LinearProgram:
             # from it, and presolving would throw it away.
             self._set("presolve", "off")
             self._set("simplex_strategy", 4)
+        if interior:
+            # No corner is needed: the crossover to one would take most of the time.
+            self._set("solver", "ipm")
+            self._set("run_crossover", "off")
+        if nodes is not None:
+            self._set("mip_max_nodes", nodes)
         if seconds is not None:
             self._set("time_limit", float(seconds))
         if self.solver.passModel(model) == highspy.HighsStatus.kError:
