@@ -20,13 +20,15 @@ def _drop(
 
 
 @njit(cache=True, nogil=True)
-def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact: float) -> bool:
-    """Round the fractional parts to 0 and 1 in place, keeping integer row and column sums.
+def round_cycles(
+    part: NDArray[np.float64], uniforms: NDArray[np.float64], top: float, exact: float
+) -> bool:
+    """Round parts of the top to 0 and the top in place; rows and columns sum to its multiples.
 
     A path alternates between rows and columns through fractional entries. Where it meets itself
-    the cycle is moved: alternately up and down by the largest step that keeps all in [0, 1], in
+    the cycle is moved: alternately up and down by the largest step that keeps all in [0, top], in
     one of the two directions with the odds that leave every mean as it is. At least one entry
-    becomes an integer each time, so the number of entries bounds the number of uniforms used.
+    becomes 0 or the top each time, so the number of entries bounds the number of uniforms used.
     """
     rows, columns = part.shape
     in_row = np.zeros((rows, columns), np.int32)
@@ -37,7 +39,7 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
     column_size = np.zeros(columns, np.int32)
     for i in range(rows):
         for j in range(columns):
-            if exact <= part[i, j] <= 1 - exact:
+            if exact <= part[i, j] <= top - exact:
                 row_place[i, j] = row_size[i]
                 in_row[i, row_size[i]] = j
                 row_size[i] += 1
@@ -45,7 +47,7 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
                 in_column[j, column_size[j]] = i
                 column_size[j] += 1
             else:
-                part[i, j] = np.rint(part[i, j])
+                part[i, j] = 0.0 if part[i, j] < exact else top
     # Path: row r[0] – column c[0] – row r[1] – …; seen_… is the position of a line on it.
     path_rows = np.empty(rows + columns + 2, np.int32)
     path_columns = np.empty(rows + columns + 2, np.int32)
@@ -88,13 +90,13 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
             cycle_from = seen_row[next_row]
             keep = cycle_from
         path_columns[length] = column
-        up, down = 2.0, 2.0
+        up, down = 2 * top, 2 * top
         for k in range(cycle_from, length + 1):
             following = path_rows[k + 1] if k < length else path_rows[cycle_from]
             p = part[path_rows[k], path_columns[k]]
             q = part[following, path_columns[k]]
-            up = min(up, 1 - p, q)
-            down = min(down, p, 1 - q)
+            up = min(up, top - p, q)
+            down = min(down, p, top - q)
         step = up if uniforms[used] * (up + down) < down else -down
         used += 1
         for k in range(cycle_from, length + 1):
@@ -103,8 +105,8 @@ def round_cycles(part: NDArray[np.float64], uniforms: NDArray[np.float64], exact
             for side in range(2):
                 i = path_rows[k] if side == 0 else following
                 moved = part[i, column] + (step if side == 0 else -step)
-                if moved < exact or moved > 1 - exact:
-                    part[i, column] = np.rint(moved)
+                if moved < exact or moved > top - exact:
+                    part[i, column] = 0.0 if moved < exact else top
                     _drop(in_row, row_place, row_size, i, column)
                     _drop(in_column, column_place, column_size, column, i)
                 else:
@@ -406,28 +408,27 @@ def round_network(
     nodes: int,
     part: NDArray[np.float64],
     uniforms: NDArray[np.float64],
-    exact: float,
+    top: float,
 ) -> bool:
-    """Round the fractional parts of a flow to 0 and 1 in place, keeping what nodes conserve.
+    """Round whole parts of the top in a flow to 0 and the top, keeping what nodes conserve.
 
     Edge e carries part[e] from tails[e] to heads[e]; what enters a node and what leaves it differ
-    by an integer. A path through fractional edges that meets itself is a cycle: it is moved by the
-    largest step in one of the two directions, with the odds that leave every mean as it is.
+    by a multiple of the top. A path through open edges that meets itself is a cycle: it is moved
+    by the largest step in one of the two directions, with the odds that leave every mean as it is.
+    All numbers are integers, so nothing is lost to rounding errors.
     """
     edges = part.size
     degree = np.zeros(nodes + 1, np.int32)
     for e in range(edges):
-        if exact <= part[e] <= 1 - exact and tails[e] != heads[e]:
+        if 0 < part[e] < top and tails[e] != heads[e]:
             degree[tails[e] + 1] += 1
             degree[heads[e] + 1] += 1
-        else:
-            part[e] = np.rint(part[e])
     starts = np.cumsum(degree).astype(np.int32)
     lists = np.empty(starts[nodes], np.int32)
     sizes = np.zeros(nodes, np.int32)
     places = np.full((2, edges), -1, np.int32)
     for e in range(edges):
-        if part[e] != np.rint(part[e]):
+        if 0 < part[e] < top and tails[e] != heads[e]:
             for side in range(2):
                 node = tails[e] if side == 0 else heads[e]
                 places[side, e] = starts[node] + sizes[node]
@@ -459,24 +460,22 @@ def round_network(
             seen[following] = length
             continue
         first = seen[following]
-        up, down = 2.0, 2.0
+        up, down = 2 * top, 2 * top
         for k in range(first, length + 1):
             e = path_edges[k]
             if tails[e] == path_nodes[k]:
-                up, down = min(up, 1 - part[e]), min(down, part[e])
+                up, down = min(up, top - part[e]), min(down, part[e])
             else:
-                up, down = min(up, part[e]), min(down, 1 - part[e])
+                up, down = min(up, part[e]), min(down, top - part[e])
         step = up if uniforms[used] * (up + down) < down else -down
         used += 1
         for k in range(first, length + 1):
             e = path_edges[k]
             moved = part[e] + (step if tails[e] == path_nodes[k] else -step)
-            if moved < exact or moved > 1 - exact:
-                part[e] = np.rint(moved)
+            part[e] = moved
+            if moved <= 0 or moved >= top:
                 _forget(lists, starts, sizes, places, tails[e], 0, e)
                 _forget(lists, starts, sizes, places, heads[e], 1, e)
-            else:
-                part[e] = moved
         for k in range(first + 1, length + 1):
             seen[path_nodes[k]] = -1
         length = first

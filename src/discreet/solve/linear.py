@@ -40,6 +40,7 @@ class LinearProgram:
         warm: bool = False,
         interior: bool = False,
         nodes: int | None = None,
+        relative: float | None = None,
     ) -> None:
         columns = matrix.tocsc()
         model = highspy.HighsLp()
@@ -69,6 +70,8 @@ class LinearProgram:
             self._set("run_crossover", "off")
         if nodes is not None:
             self._set("mip_max_nodes", nodes)
+        if relative is not None:
+            self._set("mip_rel_gap", relative)
         if seconds is not None:
             self._set("time_limit", float(seconds))
         if self.solver.passModel(model) == highspy.HighsStatus.kError:
