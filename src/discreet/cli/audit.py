@@ -391,7 +391,8 @@ def _interval(low: float, high: float | None) -> str:
 
 
 def _write(out: Path, table: PublishedTable, result: Audit, cells: NDArray[np.int64]) -> None:
-    final = result.attained.reshape(2, -1)[:, cells].all(axis=0)
+    ends = result.attained.reshape(2, -1)[:, cells]
+    final = ends[0] & ends[1]
     columns = {
         "low": [f"{value:.15g}" for value in result.low.flat[cells]],
         "high": [f"{v:.15g}" if v < float("inf") else "" for v in result.high.flat[cells]],

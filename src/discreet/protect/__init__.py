@@ -1,9 +1,10 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.additivity import fit_to_margins
+from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
@@ -16,18 +17,22 @@ from discreet.protect.stochastic import StochasticPerturbation
 __all__ = [
     "CellKeyPerturbation",
     "CellwiseMethod",
+    "ControlledRounding",
     "KeyMix",
     "LookupTable",
     "Promise",
     "RandomRounding",
+    "Restored",
     "SameMargins",
     "Sampling",
     "SemiControlledRounding",
     "SmallCellAdjustment",
+    "SmallCountRounding",
     "StochasticPerturbation",
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",
     "plain_uniforms",
+    "restore_additivity",
     "table_generator",
 ]

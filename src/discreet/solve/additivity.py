@@ -37,17 +37,19 @@ def closest_additive(
     rng: np.random.Generator,
     fixed: ArrayLike | None = None,
     keep_zeros: bool = False,
+    counted: ArrayLike | None = None,
     tell: Tell | None = None,
 ) -> Solution:
     """Return the inner cells of an additive table of integers closest to the target.
 
     `target` has an integer of 0 or more for each cell, in the shape of the cells. The distance is
     Σ|cell − target| over all cells; cells of equal contributors count once each. `fixed` marks
-    cells that must be met exactly, `keep_zeros` the inner zeros as such. Two-way tables: solved,
+    cells that must be met exactly, `keep_zeros` the inner zeros as such; cells that `counted` does
+    not mark have no target. Two-way tables: solved,
     exactly. Otherwise feasible: `gap` is (distance − lower bound) / lower bound, which no table
     can undercut; 0 is proof that it is the closest. Stopped: the best so far.
     """
-    wanted, weights = _wanted(system, target)
+    wanted, weights = _wanted(system, target, counted)
     must = np.zeros(system.variables, bool)
     if fixed is not None:
         flags = np.asarray(fixed, bool)
@@ -97,7 +99,7 @@ def closest_additive(
 
 
 def _wanted(
-    system: TableSystem, target: ArrayLike
+    system: TableSystem, target: ArrayLike, counted: ArrayLike | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the target of each variable and how many cells it stands for."""
     given = np.asarray(target)
@@ -105,16 +107,23 @@ def _wanted(
         raise ParameterError(f"the table must have the shape {system.shape}. Got {given.shape}.")
     if given.dtype.kind not in "iu" and (given != np.rint(given)).any():
         raise ParameterError("the table must hold integers.")
-    flat = given.reshape(-1).astype(np.int64)
+    flat, variable = given.reshape(-1).astype(np.int64), system.variable
+    if counted is not None:
+        chosen = np.asarray(counted, bool).reshape(-1)
+        if len(chosen) != len(flat):
+            raise ParameterError(f"counted must have the shape of the cells, {system.shape}.")
+        flat, variable = flat[chosen], variable[chosen]
     if flat.size and int(flat.min()) < 0:
         raise ParameterError("the table must not hold negative numbers.")
-    weights = np.bincount(system.variable, minlength=system.variables).astype(np.float64)
-    # Cells that are one variable may have different targets: any value between them is as close
-    # as another, so take the middle one. Inner cells that are not published have no weight.
-    order = np.lexsort((flat, system.variable))
-    starts = np.searchsorted(system.variable[order], np.arange(system.variables))
-    middle = np.minimum(starts + (weights.astype(np.int64) - 1) // 2, flat.size - 1)
-    return np.where(weights > 0, flat[order][np.maximum(middle, 0)], 0), weights
+    weights = np.bincount(variable, minlength=system.variables)
+    # Cells that are one variable may have different targets: every value between the middle ones
+    # is as close as another. A variable that no cell counts has no weight, so any target does.
+    order = np.lexsort((flat, variable))
+    starts = np.searchsorted(variable[order], np.arange(system.variables))
+    wanted = np.zeros(system.variables, np.int64)
+    some = weights > 0
+    wanted[some] = flat[order][(starts + (weights - 1) // 2)[some]]
+    return wanted, weights.astype(np.float64)
 
 
 def _relaxed(
@@ -171,17 +180,13 @@ def _two_way(system: TableSystem) -> bool:
     return len([size for size in system.shape if size > 1]) <= 2
 
 
-def _packed(
-    system: TableSystem, wanted: NDArray[np.int64], weights: NDArray[np.float64]
-) -> float:
+def _packed(system: TableSystem, wanted: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """Return a lower bound: equations that share no cell must each be mended by themselves."""
     rows = system.equations
     if not rows.shape[0]:
         return 0.0
     off = np.abs(rows @ wanted)
-    lightest = np.array(
-        [weights[rows.indices[a:b]].min() for a, b in zip(rows.indptr, rows.indptr[1:], strict=False)]
-    )
+    lightest = np.minimum.reduceat(weights[rows.indices], rows.indptr[:-1])
     most = np.abs(rows.data).max(initial=1)
     gain = off * lightest / most
     order = np.argsort(-gain, kind="stable").astype(np.int64)
@@ -200,7 +205,7 @@ def _repaired(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> NDArray[np.int64] | None:
-    """Return a table near to one that meets what is fixed, by an integer programme; None if none."""
+    """Return a table near to one, that meets what is fixed, by an integer programme; or None."""
     size = len(near)
     loose = np.flatnonzero(~must)
     sums = system.members.astype(np.float64)
@@ -219,7 +224,7 @@ def _repaired(
         )
         found = programme.run()
         if len(found.values):
-            table = np.rint(found.values[:size]).astype(np.int64)
+            table = np.asarray(np.rint(found.values[:size]), np.int64)
             if (system.members.astype(np.int64) @ table == wanted)[must].all():
                 return table
     return None

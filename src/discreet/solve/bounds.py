@@ -344,9 +344,15 @@ def _certified(
             cost[j] = sign
             left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - monotonic())
             programme = LinearProgram(
-                part, right, right, *state.values[:, cells], cost,
-                np.ones(len(cells), bool), max(left, 0.1),
-            )  # fmt: skip
+                part,
+                right,
+                right,
+                state.values[0, cells],
+                state.values[1, cells],
+                cost,
+                np.ones(len(cells), bool),
+                max(left, 0.1),
+            )
             found = programme.run()
             if found.status is Status.INFEASIBLE:
                 return False

@@ -29,8 +29,8 @@ ROUNDS = (
 )
 POLISH = 30
 # Beyond so many open cells the integer programme would take hours.
-MOST_OPEN = 20_000
-MIP_NODES = 50
+MOST_OPEN = 5_000
+MIP_NODES = 1
 
 
 def controlled_rounding(
@@ -232,9 +232,7 @@ def _programme(search: Search, cost: NDArray[np.float64], tell: Tell | None) -> 
     return Status.SOLVED if search.run(0.0, 0.0, 0) == 0 else Status.FEASIBLE
 
 
-def _widen(
-    search: Search, flat: NDArray[np.int64], pull: NDArray[np.float64], base: int
-) -> None:
+def _widen(search: Search, flat: NDArray[np.int64], pull: NDArray[np.float64], base: int) -> None:
     """Let every cell be one multiple further away, zeros aside, at a price for each."""
     search.low[:] = np.where(flat > 0, np.maximum(search.low - 1, 0), 0)
     search.high[:] = np.where(flat > 0, search.high + 1, 0)
