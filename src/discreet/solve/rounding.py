@@ -172,7 +172,7 @@ def _searched(
     least, most = cells // base, -(-cells // base)
     uniforms = rng.random(flat.size)
     chance = (flat % base) / base
-    search = Search(system, low + (uniforms < chance), low, high, least, most, rng)
+    search = Search(system.members, low + (uniforms < chance), low, high, least, most, rng)
     status = None
     try:
         for done, (hot, cold, trials, pull) in enumerate(ROUNDS):

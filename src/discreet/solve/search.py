@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.solve import kernels
-from discreet.solve.system import TableSystem
 
 NO_LIMIT = 2**60
 
@@ -16,13 +15,13 @@ NO_LIMIT = 2**60
 class Search:
     """Inner cells and the cells they add up to, moved by annealing towards given intervals.
 
-    The work is counted in trials, never in seconds: the same seed gives the same table on any
-    machine.
+    `members` has a row a cell and a column an inner cell, as in a table system. The work is
+    counted in trials, never in seconds: the same seed gives the same table on any machine.
     """
 
     def __init__(
         self,
-        system: TableSystem,
+        members: Any,
         inner: NDArray[np.int64],
         low: NDArray[np.int64],
         high: NDArray[np.int64],
@@ -32,10 +31,10 @@ class Search:
         step: int = 1,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        columns = system.members.tocsc()
+        columns = members.tocsc()
         self.starts = columns.indptr.astype(np.int32)
         self.cells = columns.indices.astype(np.int32)
-        self.sums: Any = system.members.astype(np.int64)
+        self.sums: Any = members.astype(np.int64).tocsr()
         self.x = np.array(inner, np.int64)
         self.y = np.asarray(self.sums @ self.x)
         self.low, self.high = np.asarray(low, np.int64), np.asarray(high, np.int64)

@@ -57,7 +57,7 @@ def round_small_counts(
     cells = system.members.astype(np.int64) @ flat
     # Cells of equal contributors count as often as they are published.
     weights = np.bincount(system.variable, minlength=system.variables).astype(np.float64)
-    search = Search(system, start, low, high, cells, cells, rng, step=base, weights=weights)
+    search = Search(system.members, start, low, high, cells, cells, rng, step=base, weights=weights)
     unit = float(base * base)
     trials = max(TRIALS, AFFORDABLE // max(1, len(search.free)))
     best, status = start, Status.FEASIBLE

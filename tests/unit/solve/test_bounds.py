@@ -51,7 +51,7 @@ def _system(
     return system, low, high, true
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from([(2, 2), (3, 4), (5, 3), (2, 2, 2), (3, 3, 2), (1, 3), (4,)]),
     st.integers(0, 2**32 - 1),
