@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.table.published import PublishedTable
 
 WORST = 10
+FAULTS = 3
 BAR = 30
 
 
@@ -202,13 +203,16 @@ def _refuse_sums(
     sums = rows @ np.where(exact, least, 0.0)
     wrong = np.flatnonzero((open_cells == 0) & (np.abs(sums) > 1e-6))
     if len(wrong):
-        total, text = _equation(table, system, int(wrong[0]))
-        more = f" and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""
-        value = least[system.variable[total]] * precision
-        raise ParameterError(
-            f"the figures must add up. {text} sum to {value + sums[wrong[0]] * precision:,g}, "
-            f"but {table.name(total)} is {value:,g}: off by {sums[wrong[0]] * precision:,g}{more}."
-        )
+        faults = []
+        for row in wrong[:FAULTS].tolist():
+            total, text = _equation(table, system, row)
+            value = least[system.variable[total]] * precision
+            faults.append(
+                f"{text} sum to {value + sums[row] * precision:,g}, but {table.name(total)} is "
+                f"{value:,g}: off by {sums[row] * precision:,g}"
+            )
+        more = f"; and {len(wrong) - FAULTS:,} more" if len(wrong) > FAULTS else ""
+        raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.")
 
 
 def _equation(table: PublishedTable, system: TableSystem, row: int) -> tuple[int, str]:
