@@ -47,7 +47,7 @@ docs: $(VENV)/.ready ## the documents as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods tabulate; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods optimisers tabulate; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

@@ -26,7 +26,9 @@ VISITS = 200
 # With fewer open bounds than this, one programme a bound is as fast.
 SWEEP = 20
 # A single integer programme that takes longer is given up; its bound is then valid but loose.
-MIP_SECONDS = 5.0
+MIP_SECONDS = 2.0
+# All of them together may take so long: narrow intervals come first, and wide ones are valid too.
+CERTIFY_SECONDS = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +120,9 @@ def intervals(
     Bounds are tightened first; what is left falls into connected parts. A part without a cycle is
     done. In the others one linear programme after another is solved from the last basis, for the
     bounds that no table met so far attains; where cells are whole and no whole table attains the
-    bound, an integer programme settles it (`certify`). After `seconds`, or Ctrl-C, the bounds
-    are returned as far as they are proved, with the status stopped.
+    bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
+    time; ends left open then make the status feasible: valid, but perhaps not the narrowest.
+    After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
     """
     first = tightened(equations, low, high, sums, whole)
     if first.status is Status.INFEASIBLE:
@@ -168,6 +171,7 @@ class _State:
         # The least and greatest value that a table met so far has.
         self.seen = np.stack([np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)])
         self.late = False
+        self.certifying = CERTIFY_SECONDS
 
     def over(self) -> bool:
         """Return whether the time is up."""
@@ -342,7 +346,10 @@ def _certified(
                 return True
             cost = np.zeros(len(cells))
             cost[j] = sign
+            if state.certifying <= 0:
+                return True
             left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - monotonic())
+            began = monotonic()
             programme = LinearProgram(
                 part,
                 right,
@@ -354,6 +361,7 @@ def _certified(
                 max(left, 0.1),
             )
             found = programme.run()
+            state.certifying -= monotonic() - began
             if found.status is Status.INFEASIBLE:
                 return False
             proved = programme.bound * sign
