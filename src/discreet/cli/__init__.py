@@ -27,6 +27,8 @@ COMMANDS: tuple[str, ...] = (
     "risk",
     "protect",
     "lookup",
+    "audit",
+    "round",
     "check",
 )
 

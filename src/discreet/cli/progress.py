@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -49,3 +50,16 @@ def _lines() -> Callable[[str, int, int | None], None]:
             print(f"{stage.capitalize()} …", file=sys.stderr)
 
     return tell
+
+
+def after_a_while(
+    tell: Callable[[str, int, int | None], None], seconds: float = 2.0
+) -> Callable[[str, int, int | None], None]:
+    """Return a function that passes on what it is told once so much time has gone by."""
+    began = monotonic()
+
+    def later(stage: str, done: int, total: int | None) -> None:
+        if monotonic() - began >= seconds:
+            tell(stage, done, total)
+
+    return later

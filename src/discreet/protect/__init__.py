@@ -1,9 +1,10 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.additivity import fit_to_margins
+from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.cube import InputPerturbation
 from discreet.protect.imputation import Edit, OverImputation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
@@ -20,6 +21,7 @@ from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 __all__ = [
     "CellKeyPerturbation",
     "CellwiseMethod",
+    "ControlledRounding",
     "Edit",
     "IndividualSwapping",
     "InputPerturbation",
@@ -30,14 +32,17 @@ __all__ = [
     "Promise",
     "RandomRounding",
     "RecordSwapping",
+    "Restored",
     "SameMargins",
     "Sampling",
     "SemiControlledRounding",
     "SmallCellAdjustment",
+    "SmallCountRounding",
     "StochasticPerturbation",
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",
     "plain_uniforms",
+    "restore_additivity",
     "table_generator",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.protect.base import checked_counts
-from discreet.solve import ipf, round_matrix
+from discreet.solve import Status, TableSystem, closest_additive, ipf, round_matrix
 
 
 def fit_to_margins(
@@ -59,3 +60,45 @@ def fit_to_margins(
         if not rounded.solved or (result.sum(axis=others) != np.asarray(target)).any():
             raise ParameterError("the margins could not be met in integers.")
     return np.ascontiguousarray(result)
+
+
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """A table that adds up again, with its totals; how many cells changed, and the proof.
+
+    `consistent` is the share of cells that were not touched: only they still have the figure that
+    other tables show for the same people. `gap` bounds how much less change might have done.
+    """
+
+    values: NDArray[np.int64]
+    changed: int
+    change: int
+    gap: float
+
+    @property
+    def consistent(self) -> float:
+        """The share of cells left as they were."""
+        return 1 - self.changed / self.values.size if self.values.size else 1.0
+
+
+def restore_additivity(
+    released: ArrayLike, rng: np.random.Generator, fixed: ArrayLike | None = None
+) -> Restored:
+    """Return the closest additive table to released figures whose totals do not add up.
+
+    `released` has a total at the end of every axis, each protected by itself; zeros among the
+    inner cells stay. `fixed` marks figures to keep. The second stage of cell-key perturbation
+    [Fraser2005].
+    """
+    figures = checked_counts(released).astype(np.int64)
+    if figures.ndim == 0 or min(figures.shape) < 2:
+        raise ParameterError("released must have a total at the end of every axis.")
+    system = TableSystem.of([size - 1 for size in figures.shape])
+    found = closest_additive(system, figures, rng, fixed, keep_zeros=True)
+    if found.status is Status.STOPPED:
+        raise KeyboardInterrupt
+    if found.status not in (Status.SOLVED, Status.FEASIBLE):
+        raise ParameterError("the figures to keep must agree. No table of integers has them all.")
+    values = system.values(found.values).astype(np.int64)
+    off = np.abs(values - figures)
+    return Restored(values, int(np.count_nonzero(off)), int(off.sum()), found.gap)

@@ -15,6 +15,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.protect import lookup
 from discreet.protect.base import CellwiseMethod, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
+from discreet.protect.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
 from discreet.protect.rounding import RandomRounding
@@ -109,6 +110,16 @@ METHODS: dict[str, Named] = {
         SemiControlledRounding,
         {"base": _integer, "axis": _integer, "form": _text},
         "rounding that keeps a total, or those along an axis, close",
+    ),
+    "controlled-rounding": Named(
+        ControlledRounding,
+        {"base": _integer},
+        "cells and totals to neighbouring multiples of the base, all adding up",
+    ),
+    "small-count-rounding": Named(
+        SmallCountRounding,
+        {"base": _integer},
+        "only counts below the base are rounded, with the least change of totals",
     ),
     "stochastic-perturbation": Named(
         _stochastic,

@@ -14,6 +14,15 @@ from discreet.risk.attribute import (
     unchanged_small_records_swapped,
 )
 from discreet.risk.before import SPLIT_WEIGHTS, WEIGHTS, Risk, SplitRisk, before, before_split
+from discreet.risk.cell import (
+    Audit,
+    CellRisk,
+    audit,
+    cell_risk,
+    insider_range,
+    perturbed_range,
+    rounded_range,
+)
 from discreet.risk.channel import after_channel, averaged_channel, channel_entropy
 from discreet.risk.expected import (
     expected_after_transition,
@@ -59,6 +68,8 @@ from discreet.risk.transition import (
 __all__ = [
     "SPLIT_WEIGHTS",
     "WEIGHTS",
+    "Audit",
+    "CellRisk",
     "Estimate",
     "Posterior",
     "PublicQuality",
@@ -80,9 +91,11 @@ __all__ = [
     "all_split_slices",
     "all_transition_slices",
     "attribute_disclosure",
+    "audit",
     "averaged_channel",
     "before",
     "before_split",
+    "cell_risk",
     "channel_entropy",
     "closest_estimate",
     "conditional_entropy",
@@ -90,15 +103,18 @@ __all__ = [
     "expected_after_transition",
     "expected_unchanged_small",
     "expected_zeros_after",
+    "insider_range",
     "mean_diagonal",
     "median_entropy",
     "p_percent",
+    "perturbed_range",
     "possible_range",
     "possible_ranges",
     "posterior",
     "prior_posterior",
     "public_gate",
     "public_quality",
+    "rounded_range",
     "simulated",
     "slices",
     "small_share",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.solve import kernels
@@ -36,7 +36,7 @@ def round_matrix(matrix: ArrayLike, rng: np.random.Generator) -> Solution:
     part[-1, :] = _missing(part[:-1, :].sum(axis=0))
     part[part < EXACT] = 0
     uniforms = rng.random(int(np.count_nonzero(part)) + 1)
-    done = kernels.round_cycles(part, uniforms, EXACT)
+    done = kernels.round_cycles(part, uniforms, 1.0, EXACT)
     rounded = (whole + np.rint(part[:-1, :-1])).astype(np.int64)
     gap = max(
         (float(np.abs(rounded.sum(axis=axis) - values.sum(axis=axis)).max(initial=0)))
@@ -44,6 +44,24 @@ def round_matrix(matrix: ArrayLike, rng: np.random.Generator) -> Solution:
     )
     solved = done and gap < 1 + 1e-6 and np.array_equal(np.rint(part), part)
     return Solution(Status.SOLVED if solved else Status.NOT_CONVERGED, rounded, gap)
+
+
+def round_rests(
+    rests: NDArray[np.int64], base: int, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Return which entries of a matrix of rests, 0 to base − 1, go up; None where it failed.
+
+    As `round_matrix` of rests/base, in integers throughout: fractions such as thirds, moved a
+    million times, would leave their cycles unfinished by rounding errors.
+    """
+    part = np.zeros((rests.shape[0] + 1, rests.shape[1] + 1))
+    part[:-1, :-1] = rests
+    part[:-1, -1] = -rests.sum(axis=1) % base
+    part[-1, :] = -part[:-1, :].sum(axis=0) % base
+    uniforms = rng.random(int(np.count_nonzero(part)) + 1)
+    if not kernels.round_cycles(part, uniforms, float(base), 0.5):
+        return None
+    return np.asarray(part[:-1, :-1] > 0).astype(np.int64)
 
 
 def _missing(

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 
 class Status(StrEnum):
-    """How a kernel ended."""
+    """How a kernel ended.
+
+    Feasible: every rule is kept, but the values are not proved to be the best; `gap` says how far
+    they may be from it. Relaxed: what was asked does not exist, and the values are the nearest
+    that do. Stopped: the best so far when time ran out or the user stopped it.
+    """
 
     SOLVED = "solved"
+    FEASIBLE = "feasible"
+    RELAXED = "relaxed"
+    STOPPED = "stopped"
     INFEASIBLE = "infeasible"
     NOT_CONVERGED = "not converged"
 

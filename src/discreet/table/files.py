@@ -162,12 +162,8 @@ class TableFile:
         return values.astype(np.int64)
 
 
-def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
-    """Return the table of counts in a CSV file; the layout is seen from its first row.
-
-    A long file must have a row for every combination of its codes; with `absent_is_zero` the
-    rows it leaves out are zeros.
-    """
+def read_lines(path: str | Path) -> tuple[str, str, list[str], list[tuple[int, list[str]]]]:
+    """Return name, delimiter, header and numbered rows of a CSV file whose rows are all as wide."""
     name = Path(path).name
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -199,6 +195,16 @@ def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
         raise ParameterError(
             f"'{name}' must have labels and counts in columns of their own. Got one column."
         )
+    return name, delimiter, header, lines[1:]
+
+
+def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
+    """Return the table of counts in a CSV file; the layout is seen from its first row.
+
+    A long file must have a row for every combination of its codes; with `absent_is_zero` the
+    rows it leaves out are zeros.
+    """
+    name, delimiter, header, lines = read_lines(path)
     named = [i for i, column in enumerate(header) if column.lower() in COUNT_NAMES]
     if named and named != [len(header) - 1]:
         raise ParameterError(
@@ -206,7 +212,7 @@ def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
             f"Got the columns {', '.join(header)}."
         )
     read = _read_long if named else _read_wide
-    return read(name, header, lines[1:], delimiter, absent_is_zero)
+    return read(name, header, lines, delimiter, absent_is_zero)
 
 
 def _read_long(
@@ -232,7 +238,7 @@ def _read_long(
                     f"'{name}' must have a code in every dimension. "
                     f"Line {number} has none for {variables[axis]}."
                 )
-            if _is_total(code):
+            if is_total_code(code):
                 totals[axis] = code
                 rows[i, axis] = -1
             else:
@@ -283,9 +289,9 @@ def _read_wide(
     for variable, codes in zip(variables, labels, strict=True):
         if "" in codes:
             raise ParameterError(f"'{name}' must have a label for every {variable}. One is empty.")
-        inner = [code for code in codes if not _is_total(code)]
+        inner = [code for code in codes if not is_total_code(code)]
         dimensions.append(_dimension(variable, inner))
-        totals.append(next((code for code in codes if _is_total(code)), TOTAL))
+        totals.append(next((code for code in codes if is_total_code(code)), TOTAL))
         place = {code: i for i, code in enumerate(inner)}
         axes.append(np.array([place.get(code, -1) for code in codes], np.int64))
         if int((axes[-1] < 0).sum()) > 1:
@@ -314,7 +320,8 @@ def _read_wide(
     )
 
 
-def _is_total(code: str) -> bool:
+def is_total_code(code: str) -> bool:
+    """Return whether a code stands for the sum over its dimension."""
     return code == TOTAL or code.lower() == "total"
 
 

@@ -25,6 +25,12 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "semi-controlled rows": (protect.SemiControlledRounding(5, axis=0), {"shapes": FLAT}),
     "semi-controlled columns": (protect.SemiControlledRounding(2, axis=1), {"shapes": TWO_WAY}),
     "semi-controlled, the paper's": (protect.SemiControlledRounding(3, form="paper"), {}),
+    "controlled, two-way": (
+        protect.ControlledRounding(3),
+        {"shapes": tuple(shape for shape in SHAPES if len(shape) <= 2)},
+    ),
+    "controlled": (protect.ControlledRounding(5), {}),
+    "small counts": (protect.SmallCountRounding(3), {}),
     "stochastic": (protect.StochasticPerturbation.published(), {}),
     "stochastic, exact": (protect.StochasticPerturbation.published(exact=True), {}),
     "stochastic, invariant": (

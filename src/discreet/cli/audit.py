@@ -1,0 +1,411 @@
+"""`discreet audit`: what an intruder can prove about the cells of a published table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.risk.cell import Audit
+    from discreet.solve.system import TableSystem
+    from discreet.table.published import PublishedTable
+
+WORST = 10
+FAULTS = 3
+BAR = 30
+
+
+def command(
+    published: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PUBLISHED.csv",
+            help="Published table, long or wide; withheld figures are empty or marked (x, c, :).",
+        ),
+    ],
+    rounded: Annotated[
+        int | None, typer.Option(help="Figures are rounded to the nearest multiple of this base.")
+    ] = None,
+    random_rounded: Annotated[
+        int | None,
+        typer.Option(help="Figures are rounded at random, or controlled, to this base."),
+    ] = None,
+    within: Annotated[
+        float | None, typer.Option(help="Figures are perturbed by at most this much.")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIM:SUM=A|B",
+            help="The code SUM of a dimension is the sum of the codes A and B. May be repeated.",
+        ),
+    ] = None,
+    insider: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIM=CODE,…:AMOUNT",
+            help="The intruder knows this contribution to a cell. May be repeated.",
+        ),
+    ] = None,
+    precision: Annotated[float, typer.Option(help="Figures are multiples of this.")] = 1.0,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after so long; what is proved by then is valid.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the interval of every cell as CSV.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what an intruder can prove about the cells of a published table.
+
+    For each cell without an exact figure: the least and the greatest value it can have, given
+    all other figures and that parts add up to their totals. Combinations that a long file does
+    not mention count as not published.
+    """
+    import json
+
+    from discreet.cli.progress import after_a_while, shown
+    from discreet.risk.cell import audit
+
+    if out is not None and not out.parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+    table, known, cells = _known(
+        published, rounded, random_rounded, within, group or [], insider or [], precision
+    )
+    system = _system(table)
+    _refuse_sums(table, system, known[0], known[1], precision)
+    with shown() as tell:
+        result = audit(system, known[0], known[1], precision, seconds, after_a_while(tell))
+    if result.proof.status == "infeasible":
+        raise ParameterError(_contradiction(table, system, result))
+    found = _found(table, result, cells, known[2], precision)
+    if out is not None:
+        _write(out, table, result, cells)
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
+
+
+def _known(
+    path: Path,
+    rounded: int | None,
+    random_rounded: int | None,
+    within: float | None,
+    group: list[str],
+    insider: list[str],
+    precision: float,
+) -> tuple[PublishedTable, tuple[Any, Any, dict[int, float]], NDArray[np.int64]]:
+    """Return the table, what is known of each cell before any sum, and the cells to audit."""
+    import numpy as np
+
+    from discreet.risk.cell import perturbed_range, rounded_range
+    from discreet.table.published import read_published
+
+    given = [option for option in (rounded, random_rounded, within) if option is not None]
+    if len(given) > 1:
+        raise ParameterError("--rounded, --random-rounded and --within cannot be given together.")
+    if not precision > 0:
+        raise ParameterError(f"--precision must be above 0. Got {precision:g}.")
+    table = read_published(path, _groups(group))
+    figures = table.values
+    units = figures / precision
+    off = np.abs(units - np.rint(units)) > 1e-6
+    if off.any():
+        raise ParameterError(
+            f"figures must be multiples of --precision, {precision:g}. Got "
+            f"{figures[off].flat[0]:g} for {table.name(int(np.flatnonzero(off)[0]))}."
+        )
+    shown = ~np.isnan(figures)
+    low, high = np.zeros(figures.shape), np.full(figures.shape, np.inf)
+    if rounded is not None or random_rounded is not None:
+        base = rounded if rounded is not None else random_rounded
+        assert base is not None
+        low[shown], high[shown] = rounded_range(
+            figures[shown], base, random_rounded is not None, precision
+        )
+    elif within is not None:
+        low[shown], high[shown] = perturbed_range(figures[shown], within)
+    else:
+        low[shown] = high[shown] = figures[shown]
+    contributions = {}
+    for text in insider:
+        cell, amount = _insider(table, text)
+        contributions[cell] = amount
+        low.flat[cell] = max(low.flat[cell], amount)
+        if amount > high.flat[cell]:
+            raise ParameterError(
+                f"a contribution must not be above the figure of its cell. Got {text}."
+            )
+    cells = np.flatnonzero(table.unpublished | (low < high) & shown)
+    if not len(cells):
+        raise ParameterError(
+            f"'{path.name}' publishes every cell exactly: there is nothing to prove. "
+            "Say how its figures were changed: --rounded, --random-rounded or --within."
+        )
+    return table, (low, high, contributions), cells
+
+
+def _groups(given: list[str]) -> dict[str, dict[str, list[str]]]:
+    groups: dict[str, dict[str, list[str]]] = {}
+    for text in given:
+        head, equals, tail = text.partition("=")
+        dimension, colon, name = head.partition(":")
+        members = [member.strip() for member in tail.split("|")]
+        if not (equals and colon and dimension.strip() and name.strip() and all(members)):
+            raise ParameterError(f"--group must have the form dimension:sum=a|b. Got {text}.")
+        named = groups.setdefault(dimension.strip(), {})
+        if name.strip() in named:
+            raise ParameterError(f"--group must name '{name.strip()}' once.")
+        named[name.strip()] = members
+    return groups
+
+
+def _insider(table: PublishedTable, text: str) -> tuple[int, float]:
+    cell, colon, amount = text.rpartition(":")
+    codes = {}
+    try:
+        contribution = float(amount)
+    except ValueError:
+        contribution = -1.0
+    for part in cell.split(","):
+        name, equals, code = part.partition("=")
+        if not equals:
+            colon = ""
+        codes[name.strip()] = code.strip()
+    if not colon or not contribution >= 0:
+        raise ParameterError(
+            f"--insider must have the form dimension=code,dimension=code:amount. Got {text}."
+        )
+    return table.cell(codes), contribution
+
+
+def _system(table: PublishedTable) -> TableSystem:
+    from discreet.solve.system import Hierarchy, TableSystem
+
+    return TableSystem.table([Hierarchy(parents) for parents in table.parents])
+
+
+def _refuse_sums(
+    table: PublishedTable, system: TableSystem, low: Any, high: Any, precision: float
+) -> None:
+    """Raise where parts and total are all known and differ: say where, and by how much."""
+    import numpy as np
+
+    least, most = system.merge(low / precision, high / precision)
+    exact = least == most
+    rows = system.equations
+    open_cells = np.abs(rows) @ (~exact).astype(float)
+    sums = rows @ np.where(exact, least, 0.0)
+    wrong = np.flatnonzero((open_cells == 0) & (np.abs(sums) > 1e-6))
+    if len(wrong):
+        faults = []
+        for row in wrong[:FAULTS].tolist():
+            total, text = _equation(table, system, row)
+            value = least[system.variable[total]] * precision
+            faults.append(
+                f"{text} sum to {value + sums[row] * precision:,g}, but {table.name(total)} is "
+                f"{value:,g}: off by {sums[row] * precision:,g}"
+            )
+        more = f"; and {len(wrong) - FAULTS:,} more" if len(wrong) > FAULTS else ""
+        raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.")
+
+
+def _equation(table: PublishedTable, system: TableSystem, row: int) -> tuple[int, str]:
+    """Return the cell that is the sum, and the parts as words."""
+    import numpy as np
+
+    part = slice(system.equations.indptr[row], system.equations.indptr[row + 1])
+    first = np.full(system.variables, -1)
+    first[system.variable[::-1]] = np.arange(system.variable.size)[::-1]
+    cells = first[system.equations.indices[part]]
+    signs = system.equations.data[part]
+    total = int(cells[np.argmin(signs)])
+    names = [table.name(int(cell)) for cell in cells[signs > 0]]
+    if len(names) > 2:
+        return total, f"{names[0]} to {names[-1]}"
+    return total, " and ".join(names)
+
+
+def _contradiction(table: PublishedTable, system: TableSystem, result: Audit) -> str:
+    if result.proof.row >= 0:
+        total, parts = _equation(table, system, result.proof.row)
+        return (
+            f"no table fits these figures. {parts} cannot add up to {table.name(total)}, whatever "
+            "the unpublished cells are: check the figures and how they are said to be changed."
+        )
+    return (
+        "no table fits these figures: together they contradict one another. Check the figures and "
+        "how they are said to be changed."
+    )
+
+
+def _found(
+    table: PublishedTable,
+    result: Audit,
+    cells: NDArray[np.int64],
+    contributions: dict[int, float],
+    precision: float,
+) -> dict[str, Any]:
+    """Return everything the report says, as plain values; an upper bound without end is None."""
+    import numpy as np
+
+    from discreet.risk.cell import insider_range
+
+    low, high = result.low.flat[cells], result.high.flat[cells]
+    possible = result.risk.possible.flat[cells]
+    value = result.risk.values.flat[cells]
+    settled = result.attained.reshape(2, -1)[:, cells].all(axis=0)
+    order = np.lexsort((cells, low, possible))
+    worst = [
+        {
+            "cell": table.name(int(cells[i])),
+            "low": float(low[i]),
+            "high": _plain(high[i]),
+            "possible": _plain(possible[i]),
+            "risk": "certain disclosure" if possible[i] == 1 else float(value[i]),
+        }
+        for i in order
+    ]
+    insiders = []
+    for cell, amount in contributions.items():
+        others = insider_range(result.low.flat[cell], result.high.flat[cell], amount)
+        insiders.append(
+            {
+                "cell": table.name(cell),
+                "contribution": amount,
+                "others_low": float(others[0]),
+                "others_high": _plain(float(others[1])),
+            }
+        )
+    edges = _edges(possible)
+    return {
+        "status": str(result.proof.status),
+        "cells": len(cells),
+        "exact": int((possible == 1).sum()),
+        "exact_share": float((possible == 1).mean()),
+        "bounds_attained": float(settled.mean()),
+        "gap": float(result.proof.gap * precision),
+        "precision": precision,
+        "widths": [
+            {"from": int(a), "to": None if b is None else int(b), "cells": count}
+            for a, b, count in edges
+        ],
+        "worst": worst,
+        "insiders": insiders,
+    }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if value < float("inf") else None
+
+
+def _edges(possible: NDArray[np.float64]) -> list[tuple[float, float | None, int]]:
+    """Return classes of the number of possible values that double in width, with their cells."""
+    import numpy as np
+
+    finite = possible[np.isfinite(possible)]
+    classes: list[tuple[float, float | None, int]] = []
+    start, end = 1, 1
+    while len(finite) and start <= finite.max():
+        inside = int(((finite >= start) & (finite <= end)).sum())
+        # The class of certain disclosure is always shown; empty ones before the first are not.
+        if start == 1 or inside or any(count for _, _, count in classes):
+            classes.append((start, end, inside))
+        start, end = end + 1, 2 * end + 1
+    open_end = int((~np.isfinite(possible)).sum())
+    if open_end:
+        classes.append((0, None, open_end))
+    return classes
+
+
+def render(found: dict[str, Any], worst: int = WORST) -> str:
+    """Return the report as a person reads it: what is proved exactly first."""
+    cells, exact = found["cells"], found["exact"]
+    if exact:
+        lines = [
+            f"DISCLOSED: {exact:,} of {cells:,} cells can be proved exactly "
+            f"({found['exact_share']:.1%})."
+        ]
+    else:
+        first = found["worst"][0]
+        narrow = first["possible"]
+        lines = [
+            f"NOT DISCLOSED EXACTLY: none of {cells:,} cells can be proved; the narrowest has "
+            + ("no upper bound." if narrow is None else f"{narrow:,.0f} possible values.")
+        ]
+    lines += [_certainty(found), "", "Worst cells"]
+    rows = [
+        (
+            row["cell"],
+            _interval(row["low"], row["high"]),
+            "certain"
+            if row["risk"] == "certain disclosure"
+            else f"{row['possible']:,.0f} values, risk {row['risk']:.3f}"
+            if row["possible"] is not None
+            else "no upper bound",
+        )
+        for row in found["worst"][:worst]
+    ]
+    wide = [max(len(row[k]) for row in rows) for k in range(2)]
+    lines += [f"  {a:<{wide[0]}}  {b:>{wide[1]}}  {c}" for a, b, c in rows]
+    if cells > worst:
+        lines.append(f"  and {cells - worst:,} more")
+    lines += ["", "Possible values of a cell"]
+    most = max(row["cells"] for row in found["widths"])
+    for row in found["widths"]:
+        if row["to"] is None:
+            name = "no bound"
+        elif row["from"] == row["to"]:
+            name = f"{row['to']:,}"
+        else:
+            name = f"{row['from']:,}–{row['to']:,}"
+        bar = "█" * max(round(BAR * row["cells"] / most), 1 if row["cells"] else 0)
+        lines.append(f"  {name:>15} {row['cells']:>8,} {bar}".rstrip())
+    if found["insiders"]:
+        lines += ["", "Insiders"]
+        for row in found["insiders"]:
+            lines.append(
+                f"  who gave {row['contribution']:,g} to {row['cell']} knows the others' sum: "
+                f"{_interval(row['others_low'], row['others_high'])}"
+            )
+    return "\n".join(lines)
+
+
+def _certainty(found: dict[str, Any]) -> str:
+    share = found["bounds_attained"]
+    if found["status"] == "stopped":
+        return (
+            f"STOPPED before the end: intervals are valid but may be narrower; "
+            f"{share:.0%} are final."
+        )
+    if share == 1:
+        return "Every interval is final: some table that fits has each of its ends."
+    return f"Intervals are valid; {share:.0%} are final, the others may be narrower."
+
+
+def _interval(low: float, high: float | None) -> str:
+    if high is None:
+        return f"{low:,g} or more"
+    return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
+
+
+def _write(out: Path, table: PublishedTable, result: Audit, cells: NDArray[np.int64]) -> None:
+    ends = result.attained.reshape(2, -1)[:, cells]
+    final = ends[0] & ends[1]
+    columns = {
+        "low": [f"{value:.15g}" for value in result.low.flat[cells]],
+        "high": [f"{v:.15g}" if v < float("inf") else "" for v in result.high.flat[cells]],
+        "risk": [
+            "certain" if m == 1 else f"{v:.4f}"
+            for v, m in zip(
+                result.risk.values.flat[cells], result.risk.possible.flat[cells], strict=True
+            )
+        ],
+        "final": ["yes" if flag else "no" for flag in final],
+    }
+    table.write(out, columns, cells)

@@ -1,0 +1,116 @@
+"""Rounding under control: everything published adds up and is close to its count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InternalError, ParameterError
+from discreet.protect.base import (
+    Counts,
+    Promise,
+    Transition,
+    check_room,
+    checked_counts,
+    narrowed,
+    whole,
+)
+from discreet.protect.lookup import rounding
+from discreet.solve.rounding import controlled_rounding
+from discreet.solve.small import round_small_counts
+from discreet.solve.solution import Solution, Status
+from discreet.solve.system import TableSystem
+
+
+@dataclass(frozen=True)
+class ControlledRounding:
+    """Rounds all cells and all totals to neighbouring multiples of the base, so that all adds up.
+
+    Multiples stay as they are, zeros among them. Up to two dimensions every cell keeps its mean.
+    With three and more it is close to it, and where no such table exists, or none is found, some
+    totals are one multiple further away.
+
+    Notes
+    -----
+    Two dimensions: [Cox1987]. More: [Salazar2005], by a search and an integer programme.
+    """
+
+    cellwise: ClassVar[bool] = False
+    base: int = 3
+
+    def __post_init__(self) -> None:
+        whole("base", self.base, 2, 100)
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return the released counts, in the shape and type of the counts; totals are their sums.
+
+        Nothing is returned that misses what `promise` says.
+        """
+        true = checked_counts(counts)
+        check_room(true, 2 * self.base)
+        if not true.size:
+            return true.copy()
+        shape = true.shape or (1,)
+        found = controlled_rounding(true.reshape(shape), self.base, rng)
+        return narrowed(_released(found).reshape(true.shape), true.dtype)
+
+    def cell_transition(self) -> Transition:
+        """Return Pr(released j | true i) of a cell in a table of at most two dimensions."""
+        return rounding(self.base).transition()
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: all totals to less than the base, or twice it beyond two-way."""
+        margins = tuple(
+            axes for size in range(dimensions) for axes in combinations(range(dimensions), size)
+        )
+        flat = dimensions <= 2
+        return Promise(flat, margins, self.base if flat else 2 * self.base)
+
+
+@dataclass(frozen=True)
+class SmallCountRounding:
+    """Rounds the counts from 1 to base − 1 to 0 or the base, so that all totals change little.
+
+    Larger counts stay. The choice of which go up is made for the whole table: the changes of all
+    cells and totals have a small mean square and a small maximum.
+    """
+
+    cellwise: ClassVar[bool] = False
+    base: int = 3
+
+    def __post_init__(self) -> None:
+        whole("base", self.base, 2, 100)
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return the released counts, in the shape and type of the counts; totals are sums."""
+        true = checked_counts(counts)
+        check_room(true, self.base)
+        if not true.size:
+            return true.copy()
+        shape = true.shape or (1,)
+        found = round_small_counts(TableSystem.of(shape), true.reshape(shape), self.base, rng)
+        return narrowed(_released(found).reshape(true.shape), true.dtype)
+
+    def cell_transition(self) -> Transition:
+        """Raise: a small cell goes where the totals need it."""
+        raise ParameterError(
+            "small-count rounding has no transition: a cell's chances depend on the other cells."
+        )
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: nothing exactly; totals change little, without a bound."""
+        del dimensions
+        return Promise(unbiased=False)
+
+
+def _released(found: Solution) -> NDArray[np.int64]:
+    """Return the values of a solution that keeps the promise, or raise."""
+    if found.status is Status.STOPPED:
+        raise KeyboardInterrupt
+    if found.status not in (Status.SOLVED, Status.RELAXED, Status.FEASIBLE):
+        raise InternalError("no rounding of this table was found; nothing is released.")
+    return np.asarray(found.values, np.int64)

@@ -1,0 +1,374 @@
+"""What can be proved about each cell: the least and the greatest value it can have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from discreet.errors import ParameterError
+from discreet.solve import kernels
+from discreet.solve.linear import LinearProgram
+from discreet.solve.solution import Solution, Status
+
+Tell = Callable[[str, int, int | None], None]
+
+# The solver keeps conditions to 1e-7; a value this close to an integer is that integer.
+NEAR = 1e-5
+# Bounds that creep by one at a time are left to the linear programs.
+VISITS = 200
+# With fewer open bounds than this, one programme a bound is as fast.
+SWEEP = 20
+# A single integer programme that takes longer is given up; its bound is then valid but loose.
+MIP_SECONDS = 2.0
+# All of them together may take so long: narrow intervals come first, and wide ones are valid too.
+CERTIFY_SECONDS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Solution):
+    """`values[0]` and `values[1]`: the least and greatest value of each cell that was proved.
+
+    The bounds are valid whatever the status. `attained` marks those that some table that fits
+    really has; `gap` is the largest distance of a bound from what is known to be attained.
+    `row` is the equation that cannot hold where the status is infeasible (−1: several together).
+    """
+
+    attained: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((2, 0), bool))
+    row: int = -1
+
+    @property
+    def low(self) -> NDArray[np.float64]:
+        """The least values."""
+        return np.asarray(self.values[0])
+
+    @property
+    def high(self) -> NDArray[np.float64]:
+        """The greatest values."""
+        return np.asarray(self.values[1])
+
+
+def tightened(
+    equations: Any,
+    low: ArrayLike,
+    high: ArrayLike,
+    sums: ArrayLike | None = None,
+    whole: bool = True,
+) -> Intervals:
+    """Return bounds tightened by one equation at a time: always valid, often the best, fast.
+
+    `equations @ values = sums` (0 if not given); `whole` cells are integers.
+    """
+    matrix = sparse.csr_matrix(equations, dtype=np.float64)
+    least, most = np.array(low, np.float64), np.array(high, np.float64)
+    right = np.zeros(matrix.shape[0]) if sums is None else np.array(sums, np.float64)
+    if least.shape != (matrix.shape[1],) or most.shape != least.shape:
+        raise ParameterError(f"bounds must be one for each of the {matrix.shape[1]} cells.")
+    if np.isnan(least).any() or np.isnan(most).any():
+        raise ParameterError("bounds must be numbers.")
+    if whole:
+        # Adding 0 makes a minus zero a zero.
+        least, most = np.ceil(least - NEAR) + 0.0, np.floor(most + NEAR) + 0.0
+    attained = np.zeros((2, len(least)), bool)
+    crossed = np.flatnonzero(least > most)
+    if len(crossed):
+        gap = float((least - most)[crossed].max())
+        return Intervals(Status.INFEASIBLE, np.stack([least, most]), gap, attained)
+    row, left = -1, 0
+    if matrix.shape[0]:
+        columns = matrix.tocsc()
+        row, left = kernels.tighten(
+            matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data,
+            right,
+            columns.indptr.astype(np.int32),
+            columns.indices.astype(np.int32),
+            least,
+            most,
+            whole,
+            0.0 if whole else 1e-9,
+            VISITS * matrix.shape[0],
+        )
+    values = np.stack([least, most])
+    if row >= 0:
+        return Intervals(Status.INFEASIBLE, values, np.inf, attained, int(row))
+    status = Status.SOLVED if left == 0 else Status.FEASIBLE
+    attained[:, least == most] = True
+    return Intervals(status, values, float(np.where(attained, 0, most - least).max(initial=0)),
+                     attained)  # fmt: skip
+
+
+def intervals(
+    equations: Any,
+    low: ArrayLike,
+    high: ArrayLike,
+    sums: ArrayLike | None = None,
+    whole: bool = True,
+    certify: bool = True,
+    seconds: float | None = None,
+    tell: Tell | None = None,
+) -> Intervals:
+    """Return the least and the greatest value of each cell under the equations and bounds.
+
+    Bounds are tightened first; what is left falls into connected parts. A part without a cycle is
+    done. In the others one linear programme after another is solved from the last basis, for the
+    bounds that no table met so far attains; where cells are whole and no whole table attains the
+    bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
+    time; ends left open then make the status feasible: valid, but perhaps not the narrowest.
+    After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
+    """
+    first = tightened(equations, low, high, sums, whole)
+    if first.status is Status.INFEASIBLE:
+        return first
+    matrix = sparse.csr_matrix(equations, dtype=np.float64)
+    right = np.zeros(matrix.shape[0]) if sums is None else np.array(sums, np.float64)
+    state = _State(first.values.copy(), first.attained.copy(), whole, certify, seconds, tell)
+    status = Status.SOLVED
+    try:
+        for cells, rows, cyclic in _parts(matrix, state.values):
+            if not cyclic and first.status is Status.SOLVED:
+                # On a tree of equations local bounds are the best there are.
+                state.attained[:, cells] = True
+                continue
+            part = matrix[rows]
+            known = np.ones(matrix.shape[1], bool)
+            known[cells] = False
+            fixed = np.where(known, np.where(np.isfinite(state.values[0]), state.values[0], 0), 0)
+            if not _settle(state, cells, part[:, cells], right[rows] - part @ fixed):
+                return Intervals(Status.INFEASIBLE, state.values, np.inf, state.attained)
+    except KeyboardInterrupt:
+        status = Status.STOPPED
+    if state.late:
+        status = Status.STOPPED
+    elif status is Status.SOLVED and not state.attained.all() and certify:
+        status = Status.FEASIBLE
+    return Intervals(status, state.values, state.gap(), state.attained)
+
+
+class _State:
+    """Bounds so far, which of them are attained, and how much time is left."""
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        attained: NDArray[np.bool_],
+        whole: bool,
+        certify: bool,
+        seconds: float | None,
+        tell: Tell | None,
+    ) -> None:
+        self.values, self.attained = values, attained
+        self.whole, self.certify = whole, certify
+        self.end = None if seconds is None else monotonic() + seconds
+        self.tell = tell
+        # The least and greatest value that a table met so far has.
+        self.seen = np.stack([np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)])
+        self.late = False
+        self.certifying = CERTIFY_SECONDS
+
+    def over(self) -> bool:
+        """Return whether the time is up."""
+        self.late = self.late or (self.end is not None and monotonic() > self.end)
+        return self.late
+
+    def show(self) -> None:
+        """Report how many bounds are settled."""
+        if self.tell is not None:
+            self.tell("bounds", int(self.attained.sum()), self.attained.size)
+
+    def gap(self) -> float:
+        """Return the largest distance between a bound and what is known to be attained."""
+        away = np.stack([self.seen[0] - self.values[0], self.values[1] - self.seen[1]])
+        width = self.values[1] - self.values[0]
+        away = np.where(np.isfinite(away), away, width)
+        return float(np.where(self.attained, 0.0, away).max(initial=0.0))
+
+
+def _parts(
+    matrix: Any, values: NDArray[np.float64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], bool]]:
+    """Return the connected parts of what is not known: cells, equations, whether it has a cycle."""
+    open_cells = np.flatnonzero(values[0] != values[1])
+    if not len(open_cells):
+        return []
+    block = matrix[:, open_cells]
+    touched = np.flatnonzero(np.diff(block.indptr))
+    block = block[touched]
+    cells, rows = len(open_cells), len(touched)
+    graph = (
+        sparse.bmat([[None, block.T], [block, None]]) if rows else sparse.csr_matrix((cells,) * 2)
+    )
+    count, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    pieces = np.split(order, np.searchsorted(label[order], np.arange(1, count)))
+    links = np.bincount(label[:cells][block.indices], minlength=count) if rows else np.zeros(count)
+    found = []
+    for number, piece in enumerate(pieces):
+        mine, its = piece[piece < cells], piece[piece >= cells] - cells
+        found.append((open_cells[mine], touched[its], bool(links[number] >= len(piece))))
+    return sorted(found, key=lambda part: len(part[0]))
+
+
+def _settle(state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]) -> bool:
+    """Prove the bounds of one part; return False where nothing fits."""
+    low, high = state.values[:, cells]
+    programme = LinearProgram(part, right, right, low, high, warm=True)
+    # Which bounds the linear programs have settled, by a table that need not be whole.
+    settled = np.zeros((2, len(cells)), bool)
+    start = programme.run()
+    if start.status is Status.INFEASIBLE:
+        return False
+    if not start.solved:
+        return True
+    _meet(state, cells, start.values, settled)
+    _sweep(state, cells, programme, part, settled)
+    for j in _order(state, cells):
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            if settled[side, j]:
+                continue
+            if state.over():
+                return True
+            programme.set_cost(j, sign)
+            found = programme.run()
+            programme.set_cost(j, 0.0)
+            settled[side, j] = True
+            if found.solved:
+                bound = float(found.values[j])
+                if state.whole:
+                    bound = np.ceil(bound - NEAR) if side == 0 else np.floor(bound + NEAR)
+                _raise(state, int(cells[j]), side, bound)
+                _meet(state, cells, found.values, settled)
+            elif not np.isfinite(state.values[side, cells[j]]):
+                state.attained[side, cells[j]] = True  # without end, as far as was said
+        state.show()
+    if (
+        state.values[0, cells].max(initial=0) > 0
+        and (state.values[0, cells] > state.values[1, cells]).any()
+    ):
+        return False
+    return _certified(state, cells, part, right)
+
+
+def _sweep(
+    state: _State,
+    cells: NDArray[np.int64],
+    programme: LinearProgram,
+    part: Any,
+    settled: NDArray[np.bool_],
+) -> None:
+    """Settle many bounds at once: cells that share no equation can be at their bounds together."""
+    columns = part.tocsc()
+    starts, its_rows = columns.indptr.astype(np.int32), columns.indices.astype(np.int32)
+    # A fixed seed: the order decides the time taken, never the bounds.
+    rng = np.random.default_rng(len(cells))
+    for _ in range(2 * len(cells)):
+        side, place = np.nonzero(~settled)
+        if len(place) < SWEEP or state.over():
+            break
+        order = rng.permutation(len(place))
+        side, place = side[order], place[order].astype(np.int64)
+        chosen = kernels.apart(place, starts, its_rows, part.shape[0])
+        cost = np.zeros(len(cells))
+        cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
+        programme.set_costs(cost)
+        found = programme.run()
+        if not found.solved:
+            break
+        before = int(settled.sum())
+        _meet(state, cells, found.values, settled)
+        state.show()
+        if int(settled.sum()) - before < max(2, int(chosen.sum()) // 20):
+            break
+    programme.set_costs(np.zeros(len(cells)))
+
+
+def _order(state: _State, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cells of a part, the narrowest first: what is settled early is what matters."""
+    return np.argsort(state.values[1, cells] - state.values[0, cells], kind="stable")
+
+
+def _raise(state: _State, cell: int, side: int, bound: float) -> None:
+    if side == 0:
+        state.values[0, cell] = max(state.values[0, cell], bound + 0.0)
+    else:
+        state.values[1, cell] = min(state.values[1, cell], bound + 0.0)
+
+
+def _meet(
+    state: _State,
+    cells: NDArray[np.int64],
+    table: NDArray[np.float64],
+    settled: NDArray[np.bool_],
+) -> None:
+    """Note which bounds a table that fits attains."""
+    if state.whole:
+        rounded = np.rint(table)
+        proper = bool((np.abs(table - rounded) < NEAR).all())
+        if proper:
+            table = rounded
+        near = NEAR
+    else:
+        proper, near = True, 1e-7 * (1 + float(np.abs(table).max(initial=0)))
+    at_low = table <= state.values[0, cells] + near
+    at_high = table >= state.values[1, cells] - near
+    settled[0] |= at_low
+    settled[1] |= at_high
+    if proper:
+        np.minimum.at(state.seen[0], cells, table)
+        np.maximum.at(state.seen[1], cells, table)
+        state.attained[0, cells] |= at_low
+        state.attained[1, cells] |= at_high
+
+
+def _certified(
+    state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]
+) -> bool:
+    """Settle what linear programs leave open by integer ones; return False where nothing fits."""
+    # A bound can be met by an earlier whole table although its own programme ended in fractions.
+    for side in (0, 1):
+        state.attained[side, cells] |= state.seen[side, cells] == state.values[side, cells]
+    if not state.whole or not state.certify or state.attained[:, cells].all():
+        return True
+    if not np.isfinite(state.values[0, cells]).all():
+        return True
+    for j in _order(state, cells):
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            if state.attained[side, cells[j]]:
+                continue
+            if state.over():
+                return True
+            cost = np.zeros(len(cells))
+            cost[j] = sign
+            if state.certifying <= 0:
+                return True
+            left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - monotonic())
+            began = monotonic()
+            programme = LinearProgram(
+                part,
+                right,
+                right,
+                state.values[0, cells],
+                state.values[1, cells],
+                cost,
+                np.ones(len(cells), bool),
+                max(left, 0.1),
+            )
+            found = programme.run()
+            state.certifying -= monotonic() - began
+            if found.status is Status.INFEASIBLE:
+                return False
+            proved = programme.bound * sign
+            if np.isfinite(proved):
+                bound = np.ceil(proved - NEAR) if side == 0 else np.floor(proved + NEAR)
+                _raise(state, int(cells[j]), side, float(bound))
+            if len(found.values):
+                _meet(state, cells, found.values, np.zeros((2, len(cells)), bool))
+        state.show()
+    return True

@@ -1,0 +1,119 @@
+"""Small counts rounded so that nothing else changes but the totals they are in, and those least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.solve.linear import LinearProgram
+from discreet.solve.search import Search
+from discreet.solve.solution import Solution, Status
+from discreet.solve.system import TableSystem
+
+Tell = Callable[[str, int, int | None], None]
+
+# Heat in units of base²: what one cell moved by the base costs. Trials for each small cell.
+HOT, COLD, TRIALS = 3.0, 0.2, 150
+# So many trials are affordable in all, and given to tables with few small cells.
+AFFORDABLE = 200_000
+SETTLE = 20
+# A smaller largest difference is taken if the root mean square grows by no more than 15%.
+WORSE = 1.15**2
+TRIES = 3
+# With so few small cells an integer programme finds the least largest difference at once.
+FEW = 150
+MIP_NODES = 100
+# Price of what is beyond the largest difference wanted, in units of base².
+HEAVY = 20.0
+
+
+def round_small_counts(
+    system: TableSystem,
+    counts: ArrayLike,
+    base: int,
+    rng: np.random.Generator,
+    tell: Tell | None = None,
+) -> Solution:
+    """Return the inner counts with those from 1 to base − 1 made 0 or the base.
+
+    All other inner counts stay, and everything adds up. The root mean square of the changes of
+    all cells of the system is made small, then the largest of them. Feasible: no proof that it
+    is the least; `gap` is the largest change of a cell.
+    """
+    true = np.asarray(counts)
+    if true.dtype.kind not in "iu" or (true.size and int(true.min()) < 0):
+        raise ParameterError("counts must be integers of 0 or more.")
+    if isinstance(base, bool) or base != int(base) or base < 2:
+        raise ParameterError(f"base must be an integer of at least 2. Got {base}.")
+    flat = true.reshape(-1).astype(np.int64)
+    if len(flat) != len(system.inner):
+        raise ParameterError(f"counts must be {len(system.inner)} inner cells. Got {len(flat)}.")
+    small = (flat > 0) & (flat < base)
+    start = np.where(small, np.where(rng.random(flat.size) * base < flat, base, 0), flat)
+    low, high = np.where(small, 0, flat), np.where(small, base, flat)
+    cells = system.members.astype(np.int64) @ flat
+    # Cells of equal contributors count as often as they are published.
+    weights = np.bincount(system.variable, minlength=system.variables).astype(np.float64)
+    search = Search(system.members, start, low, high, cells, cells, rng, step=base, weights=weights)
+    unit = float(base * base)
+    trials = max(TRIALS, AFFORDABLE // max(1, len(search.free)))
+    best, status = start, Status.FEASIBLE
+    try:
+        search.run(HOT * unit, COLD * unit, trials, square=True)
+        least = search.run(0.0, 0.0, SETTLE, square=True)
+        best, allowed = search.x.copy(), least * WORSE
+        largest = int(np.abs(search.y - cells).max(initial=0))
+        tries = 0
+        while largest > 1 and tries < TRIES:
+            if tell is not None:
+                tell("largest change", largest, None)
+            candidates = []
+            if len(search.free) <= FEW:
+                found = _within(search, cells, base, largest - 1)
+                if found is None:
+                    break
+                search.put(found)
+                candidates.append(found)
+            search.limit, search.heavy = largest - 1, HEAVY * unit
+            search.run(HOT * unit, COLD * unit, trials, square=True)
+            search.run(0.0, 0.0, SETTLE, square=True)
+            for inner in (search.x.copy(), *candidates):
+                change = search.sums @ (inner - flat)
+                reached = int(np.abs(change).max(initial=0))
+                if reached < largest and weights @ change.astype(np.float64) ** 2 <= allowed:
+                    best, largest, tries = inner, reached, 0
+                    break
+            else:
+                search.put(best)
+                tries += 1
+    except KeyboardInterrupt:
+        status = Status.STOPPED
+    gap = np.abs(search.sums @ (best - flat)).max(initial=0)
+    return Solution(status, best.reshape(true.shape), float(gap))
+
+
+def _within(
+    search: Search, cells: NDArray[np.int64], base: int, most: int
+) -> NDArray[np.int64] | None:
+    """Return small counts rounded so that no cell changes by more than `most`; None if none."""
+    free = search.free
+    block = search.sums[:, free].astype(np.float64)
+    rest = (search.sums @ search.low - cells).astype(np.float64)
+    programme = LinearProgram(
+        block * float(base),
+        -rest - most,
+        -rest + most,
+        np.zeros(len(free)),
+        np.ones(len(free)),
+        whole=np.ones(len(free), bool),
+        nodes=MIP_NODES,
+    )
+    found = programme.run()
+    if not len(found.values):
+        return None
+    inner = search.low.copy()
+    inner[free] += base * np.rint(found.values).astype(np.int64)
+    return inner

@@ -1,0 +1,229 @@
+"""The table system: cells and the equations that hold between them.
+
+One table, tables with hierarchies and several linked tables are the same thing: inner cells (or
+records), and cells that are sums of them. Cells with the same contributors are one variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from discreet.errors import ParameterError
+
+# The odds that two different sets of contributors share a sum of random 64-bit numbers are 2^-64
+# for each pair. Fixed, so that a system is the same each time it is built.
+_HASH_SEED = 20_020_716
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The codes of a dimension as a tree: `parents[i]` is the code that i is part of, or −1.
+
+    Codes that are nobody's parent are the inner ones. Several roots are allowed: they have no
+    total.
+    """
+
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        size = len(self.parents)
+        if not size:
+            raise ParameterError("a hierarchy must have a code.")
+        if any(not -1 <= parent < size for parent in self.parents):
+            raise ParameterError(f"a parent must be −1 or a code below {size}.")
+        for code in range(size):
+            steps, at = 0, code
+            while at >= 0:
+                at, steps = self.parents[at], steps + 1
+                if steps > size:
+                    raise ParameterError(f"code {code} must not be part of itself.")
+
+    @classmethod
+    def flat(cls, size: int, total: bool = True) -> Hierarchy:
+        """Return so many codes and, last, their total."""
+        if size < 1:
+            raise ParameterError(f"a dimension must have at least 1 code. Got {size}.")
+        return cls((*([size] * size), -1) if total else (-1,) * size)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The inner codes."""
+        return np.setdiff1d(np.arange(len(self)), np.array(self.parents))
+
+    @cached_property
+    def families(self) -> tuple[tuple[int, NDArray[np.int64]], ...]:
+        """Every parent with its children, children before their parents."""
+        children: dict[int, list[int]] = {}
+        for code, parent in enumerate(self.parents):
+            if parent >= 0:
+                children.setdefault(parent, []).append(code)
+
+        def depth(code: int) -> int:
+            return 0 if self.parents[code] < 0 else 1 + depth(self.parents[code])
+
+        order = sorted(children, key=depth, reverse=True)
+        return tuple((parent, np.array(children[parent], np.int64)) for parent in order)
+
+    @cached_property
+    def members(self) -> Any:
+        """The sparse matrix with a 1 where a code (row) holds an inner code (column)."""
+        matrix = sparse.lil_matrix((len(self), len(self.leaves)), dtype=np.int8)
+        for column, leaf in enumerate(self.leaves.tolist()):
+            at = leaf
+            while at >= 0:
+                matrix[at, column] = 1
+                at = self.parents[at]
+        return matrix.tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class TableSystem:
+    """Variables, the equations `equations @ values = 0` between them, and who they are made of.
+
+    `variable[c]` is the variable of cell c: cells with equal contributors share one. `inner[i]`
+    is the variable of the i-th inner cell; `shape` is that of the cells.
+    """
+
+    shape: tuple[int, ...]
+    variable: NDArray[np.int64]
+    inner: NDArray[np.int64]
+    equations: Any
+    members: Any
+
+    @property
+    def variables(self) -> int:
+        """How many different cells there are."""
+        return int(self.members.shape[0])
+
+    @classmethod
+    def table(cls, dimensions: Sequence[Hierarchy]) -> TableSystem:
+        """Return the system of a table: the cells are all combinations of codes, in C order."""
+        if not dimensions:
+            raise ParameterError("a table must have at least one dimension.")
+        shape = tuple(len(dimension) for dimension in dimensions)
+        index = np.arange(prod(shape), dtype=np.int64).reshape(shape)
+        members = dimensions[0].members
+        for dimension in dimensions[1:]:
+            members = sparse.kron(members, dimension.members, format="csr")
+        entries, signs, starts = [], [], []
+        rows = 0
+        for axis, dimension in enumerate(dimensions):
+            across = np.moveaxis(index, axis, 0)
+            for parent, children in dimension.families:
+                lines = across[np.append(children, parent)].reshape(len(children) + 1, -1).T
+                entries.append(lines.ravel())
+                signs.append(np.tile(np.append(np.ones(len(children)), -1.0), len(lines)))
+                starts.append(np.full(len(lines), len(children) + 1))
+                rows += len(lines)
+        pointers = np.concatenate([[0], np.cumsum(np.concatenate(starts))]) if rows else [0]
+        equations = sparse.csr_matrix(
+            (
+                np.concatenate(signs) if rows else np.zeros(0),
+                np.concatenate(entries) if rows else np.zeros(0, np.int64),
+                pointers,
+            ),
+            shape=(rows, index.size),
+        )
+        return cls._merged(shape, members, equations)
+
+    @classmethod
+    def of(cls, shape: Sequence[int]) -> TableSystem:
+        """Return the system of a table with a total at the end of every axis."""
+        return cls.table([Hierarchy.flat(size) for size in shape])
+
+    @classmethod
+    def linked(cls, members: Any) -> TableSystem:
+        """Return the system of any cells over common contributors.
+
+        `members` is a 0/1 matrix, sparse or not: row c has a 1 for each inner cell, or record,
+        that cell c counts. Rows of one contributor are that inner cell itself; inner cells that
+        are no row are variables after the cells.
+        """
+        matrix = sparse.csr_matrix(members, dtype=np.int8)
+        matrix.sum_duplicates()
+        if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+            raise ParameterError("members must have at least one cell and one contributor.")
+        if (matrix.data != 1).any():
+            raise ParameterError("members must be 0 or 1: a cell counts a contributor once.")
+        cells, inner = matrix.shape
+        full = sparse.vstack([matrix, sparse.identity(inner, dtype=np.int8, format="csr")], "csr")
+        sizes = np.diff(matrix.indptr)
+        chosen = np.flatnonzero(sizes != 1)
+        sums = matrix[chosen]
+        left = sparse.csr_matrix(
+            (-np.ones(len(chosen)), (np.arange(len(chosen)), chosen)), (len(chosen), cells)
+        )
+        equations = sparse.hstack([left, sums.astype(np.float64)], "csr")
+        system = cls._merged((cells + inner,), full, equations)
+        return cls(
+            (cells,), system.variable[:cells], system.inner, system.equations, system.members
+        )
+
+    @classmethod
+    def _merged(cls, shape: tuple[int, ...], members: Any, equations: Any) -> TableSystem:
+        """Return the system with cells of equal contributors made one, and no equation twice."""
+        draws = np.random.default_rng(_HASH_SEED).integers(
+            -(2**63), 2**63 - 1, members.shape[1], dtype=np.int64
+        )
+        with np.errstate(over="ignore"):
+            sums = members.astype(np.int64) @ draws
+        _, first, variable = np.unique(sums, return_index=True, return_inverse=True)
+        # Variables in the order of their first cells: results read like the table.
+        order = np.argsort(first)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        variable = place[variable.reshape(-1)]
+        kept = members[first[order]]
+        if len(kept.indptr) - 1 < members.shape[0]:
+            equations = equations @ sparse.csr_matrix(
+                (np.ones(len(variable)), (np.arange(len(variable)), variable)),
+                (len(variable), len(order)),
+            )
+            equations.sum_duplicates()
+            equations.eliminate_zeros()
+            equations = _distinct(equations)
+        alone = np.flatnonzero(np.diff(kept.indptr) == 1)
+        inner = np.empty(members.shape[1], np.int64)
+        inner[kept.indices[kept.indptr[alone]]] = alone
+        return cls(shape, variable, inner, equations.tocsr(), kept)
+
+    def values(self, inner: ArrayLike) -> NDArray[np.float64]:
+        """Return every cell, in the shape of the cells, given the inner ones."""
+        sums = self.members.astype(np.float64) @ np.asarray(inner, np.float64).reshape(-1)
+        return np.asarray(sums[self.variable].reshape(self.shape))
+
+    def merge(self, low: ArrayLike, high: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return bounds of the variables: of cells that are one variable, the tightest."""
+        least = np.full(self.variables, -np.inf)
+        most = np.full(self.variables, np.inf)
+        np.maximum.at(least, self.variable, np.asarray(low, np.float64).reshape(-1))
+        np.minimum.at(most, self.variable, np.asarray(high, np.float64).reshape(-1))
+        return least, most
+
+
+def _distinct(equations: Any) -> Any:
+    """Return the equations that say something, each once."""
+    equations = equations.tocsr()
+    equations.sort_indices()
+    seen: set[bytes] = set()
+    keep = []
+    for row in range(equations.shape[0]):
+        part = slice(equations.indptr[row], equations.indptr[row + 1])
+        if part.start == part.stop:
+            continue
+        key = equations.indices[part].tobytes() + equations.data[part].tobytes()
+        if key not in seen:
+            seen.add(key)
+            keep.append(row)
+    return equations[keep]

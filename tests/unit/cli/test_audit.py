@@ -1,0 +1,177 @@
+"""`discreet audit`: what it proves, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ParameterError
+
+# Two cells of each of two rows and columns are withheld: p,x in 0…4 and so on.
+WIDE = """,x,y,z,Total
+p,,,1,5
+q,,c,2,8
+r,3,4,0,7
+Total,7,10,3,20
+"""
+
+
+def _run(folder: Path, text: str, *options: str) -> dict[str, Any]:
+    (folder / "t.csv").write_text(text)
+    done = CliRunner().invoke(
+        app, ["audit", str(folder / "t.csv"), "--json", *options], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    return dict(json.loads(done.stdout))
+
+
+def test_withheld_cells_get_the_intervals_that_can_be_worked_out_by_hand(tmp_path: Path) -> None:
+    # p: x + y = 4, q: x + y = 6, columns: p + q = 4 in x, 6 in y. With t = (p, x): 0 ≤ t ≤ 4.
+    found = _run(tmp_path, WIDE)
+    assert found["status"] == "solved"
+    assert found["cells"] == 4
+    assert found["exact"] == 0
+    ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
+    assert ends == {
+        "row p, column x": (0, 4),
+        "row p, column y": (0, 4),
+        "row q, column x": (0, 4),
+        "row q, column y": (2, 6),
+    }
+    assert {row["possible"] for row in found["worst"]} == {5}
+
+
+def test_a_cell_alone_in_its_row_is_certain(tmp_path: Path) -> None:
+    found = _run(tmp_path, ",x,y,Total\np,,3,5\nq,1,1,2\nTotal,3,4,7\n")
+    assert found["exact"] == 1
+    assert found["worst"][0]["risk"] == "certain disclosure"
+    assert (found["worst"][0]["low"], found["worst"][0]["high"]) == (2, 2)
+
+
+def test_the_status_column_of_a_suppressed_file_is_read(tmp_path: Path) -> None:
+    text = "area,sex,count,status\n" + "".join(
+        f"{line}\n"
+        for line in (
+            "a,f,,primary", "a,m,,secondary", "b,f,,secondary", "b,m,,secondary",
+            "_T,f,3,published", "_T,m,5,published", "a,_T,2,published", "b,_T,6,published",
+            "_T,_T,8,published",
+        )
+    )  # fmt: skip
+    found = _run(tmp_path, text)
+    assert found["cells"] == 4
+    assert found["worst"][0]["high"] == 2
+
+
+def test_margins_alone_bound_the_cells_that_are_not_mentioned(tmp_path: Path) -> None:
+    text = "area,sex,count\na,_T,2\nb,_T,6\n_T,f,3\n_T,m,5\n"
+    found = _run(tmp_path, text)
+    ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
+    assert ends["area a, sex f"] == (0, 2)
+    assert ends["area b, sex m"] == (3, 5)
+    assert "area _T, sex _T" not in ends  # a plain sum of published figures
+
+
+def test_rounded_figures_are_unpicked(tmp_path: Path) -> None:
+    found = _run(tmp_path, "area,count\na,3\nb,3\n_T,12\n", "--random-rounded", "3")
+    assert found["exact"] == 3
+    assert [row["low"] for row in found["worst"]] == [5, 5, 10]
+
+
+def test_perturbed_figures_within_a_bound(tmp_path: Path) -> None:
+    # a and b within 1 of 3, their sum within 1 of 8: at least 7, so each at least 3.
+    found = _run(tmp_path, "area,count\na,3\nb,3\n_T,8\n", "--within", "1")
+    ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
+    assert ends == {"area a": (3, 4), "area b": (3, 4), "area _T": (7, 8)}
+
+
+def test_decimals_count_on_their_precision(tmp_path: Path) -> None:
+    text = ",x,y,Total\np,,,0.3\nq,,,0.5\nTotal,0.2,0.6,0.8\n"
+    found = _run(tmp_path, text, "--precision", "0.1")
+    assert {row["possible"] for row in found["worst"]} == {3}
+
+
+def test_an_insider_knows_the_others_sum(tmp_path: Path) -> None:
+    found = _run(tmp_path, WIDE, "--insider", "row=q,column=y:3")
+    assert found["insiders"] == [
+        {"cell": "row q, column y", "contribution": 3, "others_low": 0, "others_high": 3}
+    ]
+
+
+def test_groups_are_sums_of_codes(tmp_path: Path) -> None:
+    found = _run(tmp_path, "area,count\nab,4\nc,2\n_T,6\n", "--group", "area:ab=a|b")
+    ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
+    assert ends == {"area a": (0, 4), "area b": (0, 4)}
+
+
+def test_the_report_puts_disclosure_first_and_draws_the_widths(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(WIDE)
+    done = CliRunner().invoke(app, ["audit", str(tmp_path / "t.csv")], catch_exceptions=False)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("NOT DISCLOSED EXACTLY: none of 4 cells")
+    assert "Every interval is final" in lines[1]
+    assert any("█" in line and "4–7" in line for line in lines)
+
+
+def test_intervals_are_written(tmp_path: Path) -> None:
+    _run(tmp_path, WIDE, "--out", str(tmp_path / "o.csv"))
+    with (tmp_path / "o.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0] == {
+        "row": "p", "column": "x", "low": "0", "high": "4", "risk": "0.4307", "final": "yes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (WIDE.replace("r,3,4,0,7", "r,3,4,0,8"), [], "row r, column x to row r, column z"),
+        (WIDE.replace("r,3,4,0,7", "r,-3,4,0,7"), [], "negative number -3"),
+        (WIDE.replace("r,3", "r,some"), [], "Got 'some'"),
+        # In column x, r alone has 9 of 7.
+        (
+            WIDE.replace("r,3,4,0,7", "r,9,4,0,13").replace("7,10,3,20", "7,16,3,26"),
+            [],
+            "no table fits these figures. row p, column x to row r, column x cannot add up",
+        ),
+        ("area,count\na,1\na,\n_T,1\n", [], "line 2 and the line 3 are the same cell"),
+        ("area,count\na,1\nb,2\n_T,3\n", [], "nothing to prove"),
+        ("area,count,status\na,1,primary\n_T,3,published\n", [], "if and only if"),
+        ("area,count,status\na,1,hidden\n_T,3,published\n", [], "status must be one of"),
+        (WIDE, ["--rounded", "3"], "multiples of the base"),
+        (WIDE, ["--rounded", "3", "--within", "1"], "cannot be given together"),
+        (WIDE, ["--precision", "0"], "--precision"),
+        (WIDE, ["--precision", "2"], "multiples of --precision"),
+        (WIDE, ["--group", "row=p|q"], "--group must have the form"),
+        (WIDE, ["--group", "rows:pq=p|q"], "no dimension 'rows'"),
+        (WIDE, ["--insider", "row=p:x"], "--insider must have the form"),
+        (WIDE, ["--insider", "row=k,column=x:1"], "no code of row 'k'"),
+        (WIDE, ["--insider", "row=r,column=x:9"], "must not be above the figure"),
+    ],
+)
+def test_bad_input_gets_a_clear_sentence(
+    tmp_path: Path, text: str, options: list[str], message: str
+) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    arguments = ["audit", str(tmp_path / "t.csv"), *options]
+    with pytest.raises(ParameterError, match=message):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_the_size_of_a_fault_in_the_sums_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(WIDE.replace("r,3,4,0,7", "r,3,4,0,8"))
+    with pytest.raises(ParameterError, match="sum to 7, but row r, column Total is 8: off by -1"):
+        CliRunner().invoke(app, ["audit", str(tmp_path / "t.csv")], catch_exceptions=False)
+
+
+def test_out_of_time_the_report_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(WIDE)
+    done = CliRunner().invoke(
+        app, ["audit", str(tmp_path / "t.csv"), "--seconds", "0"], catch_exceptions=False
+    )
+    assert "STOPPED before the end" in done.stdout

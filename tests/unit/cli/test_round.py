@@ -1,0 +1,77 @@
+"""`discreet round`: three modes, what they say and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ParameterError
+from discreet.table.files import read_table
+
+WIDE = ",x,y,Total\np,1,5,6\nq,2,2,4\nTotal,3,7,10\n"
+
+
+def _run(folder: Path, text: str, *options: str) -> tuple[str, Path]:
+    (folder / "t.csv").write_text(text)
+    out = folder / "o.csv"
+    done = CliRunner().invoke(
+        app,
+        ["round", str(folder / "t.csv"), "--out", str(out), "--seed", "1", *options],
+        catch_exceptions=False,
+    )
+    assert done.exit_code == 0
+    return done.stdout, out
+
+
+def test_every_figure_is_a_neighbouring_multiple_and_adds_up(tmp_path: Path) -> None:
+    said, out = _run(tmp_path, WIDE)
+    before, after = read_table(tmp_path / "t.csv"), read_table(out)
+    assert after.additivity_gap() == 0
+    assert not (after.figures % 3).any()
+    assert (np.abs(after.figures - before.figures) < 3).all()
+    assert "solved: every cell and total is next to its count, less than 3 away" in said
+
+
+def test_only_small_counts_change(tmp_path: Path) -> None:
+    said, out = _run(tmp_path, WIDE, "--mode", "small")
+    after = read_table(out).counts
+    assert after[0, 1] == 5
+    assert np.isin(after[[0, 1, 1], [0, 0, 1]], (0, 3)).all()
+    assert "counts below 3 rounded, everything adds up" in said
+
+
+def test_figures_that_do_not_add_up_are_mended_with_the_least_change(tmp_path: Path) -> None:
+    said, out = _run(tmp_path, WIDE.replace("p,1,5,6", "p,1,5,8"), "--mode", "additive")
+    after = read_table(out)
+    assert after.additivity_gap() == 0
+    # Row p is 2 off; mending it alone changes 2, and changing anything else changes as much.
+    assert np.abs(after.figures - read_table(tmp_path / "t.csv").figures).sum() == 2
+    assert "solved: the closest table that adds up" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (WIDE.replace("p,1,5,6", "p,1,5,8"), [], "row p, column Total is 2 too large"),
+        (WIDE.replace("p,1,5,6", "p,-1,5,6"), [], "negative"),
+        (WIDE, ["--base", "1"], "base must be an integer of at least 2"),
+        (WIDE, ["--secret", "s"], "cannot both be given"),
+        (",x,y\np,1,5\n", ["--mode", "additive"], "needs a file with totals"),
+    ],
+)
+def test_bad_input_gets_a_clear_sentence(
+    tmp_path: Path, text: str, options: list[str], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, text, *options)
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+    _, out = _run(tmp_path, WIDE)
+    first = out.read_text()
+    _, out = _run(tmp_path, WIDE)
+    assert out.read_text() == first
