@@ -57,7 +57,9 @@ bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks
 	@for name in measures methods pretabular optimisers tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	@$(BIN)/python scripts/fuzz_questions.py
+	@cd scripts && ../$(BIN)/python fuzz_atheris.py
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

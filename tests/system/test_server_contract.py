@@ -23,6 +23,8 @@ from schemathesis.specs.openapi.checks import (
 from servers import Running, running
 from stores import build_town
 
+pytestmark = pytest.mark.slow
+
 # Which names a data set has is not in the document, so that names which it allows may be unknown
 # all the same: `positive_data_acceptance` is left out.
 CHECKS = [

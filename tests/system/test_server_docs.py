@@ -22,6 +22,8 @@ from discreet.rules import Code
 from discreet.server.settings import read_settings
 from servers import Running, running
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "api.md").read_text(encoding="utf-8")
 DEPLOY = (DOCS / "deploy.md").read_text(encoding="utf-8")

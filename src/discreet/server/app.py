@@ -10,6 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from discreet import __version__
 from discreet.release.service import Service
@@ -66,5 +67,14 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    allow = {k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"}
+    allow = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else {}
     return response_of(of_status(error.status_code, allow), request.state.request_id)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods of all routes of a path; Starlette would tell those of the first."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return sorted(found | ({"HEAD"} if "GET" in found else set()))

@@ -132,7 +132,7 @@ def test_every_failure_has_the_one_shape(
     answer = client.request(method, url, content=content)
     assert_told(answer, status, code)
     if status == 405:
-        assert answer.headers["allow"]
+        assert answer.headers["allow"] == ("GET, HEAD, POST" if url == TABLE else "GET, HEAD")
 
 
 def test_every_route_is_walked() -> None:
