@@ -16,7 +16,7 @@ from discreet.page.verdict import judge
 from discreet.page.view import View, render
 from discreet.policy import Place
 from discreet.population import Schema
-from discreet.release.service import FORMATS, Opened, Service
+from discreet.release.service import FORMATS, Opened, Service, Starting
 
 MOST_AREAS = 300
 """The longest list of areas in the sentence; beyond it, only larger areas are in it."""
@@ -25,6 +25,8 @@ MOST_AREAS = 300
 def home(service: Service, view: View) -> Response:
     """Return the first page."""
     found = list(service.catalogue.datasets.values())
+    if not found and not service.ready:
+        raise Starting("The server is starting.")
     return render(
         view, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
     )

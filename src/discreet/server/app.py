@@ -15,7 +15,7 @@ from starlette.routing import Match
 from discreet import __version__
 from discreet.release.service import Service
 from discreet.server import routes
-from discreet.server.errors import of_status, response_of
+from discreet.server.errors import of_status
 from discreet.server.gate import Gate
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
@@ -68,7 +68,8 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     allow = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else {}
-    return response_of(of_status(error.status_code, allow), request.state.request_id)
+    # The gate tells it: as a page to people, as JSON to programs.
+    raise of_status(error.status_code, allow)
 
 
 def _allowed(request: Request) -> list[str]:

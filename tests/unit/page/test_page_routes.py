@@ -157,6 +157,7 @@ def test_what_a_reader_types_is_escaped(client: Client) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "text"),
     [
+        ("/nowhere", 404, "There is no such page."),
         ("/datasets/nowhere", 404, "There is no such data set."),
         ("/datasets/town/table?by=agee", 400, "This link is not complete."),
         ("/datasets/town/table?by=sex&where=age", 400, "This link is not complete."),
