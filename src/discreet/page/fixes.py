@@ -16,7 +16,7 @@ from discreet.query import Axis, Filter, Query, Question
 from discreet.release import Hint
 from discreet.release.hints import alternatives
 
-MOST = 4
+MOST = 5
 
 
 @dataclass(frozen=True, eq=False)
