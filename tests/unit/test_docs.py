@@ -109,6 +109,10 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
     assert _play(DOCS / name, borough) >= 3
 
 
+def test_the_sessions_on_optimisers_print_what_the_page_shows(tmp_path: Path) -> None:
+    assert _play(DOCS / "optimisers.md", tmp_path) >= 3
+
+
 def test_the_python_of_the_pages_gives_what_they_show(
     borough: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
