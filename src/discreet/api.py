@@ -44,13 +44,14 @@ class Population:
 
     def release(
         self,
-        by: str | Sequence[str],
+        by: str | Sequence[str] | Query,
         where: str | Mapping[str, str | Iterable[str]] | None = None,
         totals: str = "none",
         tier: str | None = None,
     ) -> Release:
         """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
-        return self.signed(self.releaser.release(Query.parse(by, where), totals, tier))
+        query = by if isinstance(by, Query) else Query.parse(by, where)
+        return self.signed(self.releaser.release(query, totals, tier))
 
     def signed(self, release: Release) -> Release:
         """Return a release with the key of the store, by which its files are signed."""

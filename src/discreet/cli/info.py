@@ -25,6 +25,7 @@ def command(
     from rich.console import Console
     from rich.table import Table
 
+    from discreet.policy import parse_policy
     from discreet.population import Store
 
     held = Store(store)
@@ -46,7 +47,8 @@ def command(
     console.print(f"{version.rows:,} {kind}, built {version.manifest['created']}")
     versions = ", ".join(f"{v} (current)" if v == version.id else v for v in held.list())
     console.print(f"Versions: {versions}")
-    console.print(f"Policy: minimum population {version.manifest['minimum_population']}")
+    policy = parse_policy(version.policy_values, "policy", str(version.path))
+    console.print(f"Policy: {policy.title} (version {policy.version})")
     for accepted in version.manifest["accepted_differencing"]:
         console.print(
             f"Accepted: '{accepted['grouping']}' can be subtracted from '{accepted['against']}'."

@@ -45,6 +45,8 @@ def command(
     import discreet as dc
     from discreet.cli.show import release_text
 
+    if format is not None and out is None:
+        raise dc.ParameterError("--format is of a file: give --out as well.")
     population = dc.open(store)
     release = population.release(by, where, totals, tier)
     if out is None:

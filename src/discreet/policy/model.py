@@ -53,9 +53,12 @@ class QuestionRules:
     levels_refused: tuple[str, ...] = ()
     # Variables (or "geography") by which this tier may not filter.
     filters_refused: tuple[str, ...] = ()
+    # Categories that a filter on a variable outside the table may pick. Every union has noise of
+    # its own: whoever may ask for all of them can average it (SECURITY.md).
+    max_filter_categories: int = 65_535
 
     def __post_init__(self) -> None:
-        for name in ("max_dimensions", "max_cells", "max_categories"):
+        for name in ("max_dimensions", "max_cells", "max_categories", "max_filter_categories"):
             _whole(name, getattr(self, name), 1)
 
 

@@ -36,7 +36,9 @@ from discreet.table.transition import Transition
 from discreet.tabulate import Engine
 
 MOST_HINTS = 3
-_PERTURBED = "Figures are perturbed to protect confidentiality: small ones may be far off."
+_PERTURBED = (
+    "Figures are perturbed to protect confidentiality. For small ones the change is a large share."
+)
 _BEFOREHAND = (
     "Records were altered before any table was made, to protect confidentiality: single records, "
     "and figures of small areas or groups, need not be true."

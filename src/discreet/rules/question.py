@@ -29,6 +29,14 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
     for f in question.filters:
         if f.variable.id in rules.filters_refused:
             raise QueryRefused(Code.FILTER, f"Tables cannot be limited by '{f.variable.id}'.")
+        shown = any(axis.variable is f.variable for axis in question.axes)
+        picked = len(set(f.level.of[f.allowed].tolist())) if not shown else 0
+        if picked > rules.max_filter_categories:
+            raise QueryRefused(
+                Code.FILTER,
+                f"A filter may pick at most {rules.max_filter_categories:,} categories of a "
+                f"variable that is not in the table. This one picks {picked:,} of '{f.level.id}'.",
+            )
         if f.level.id in rules.levels_refused:
             raise QueryRefused(Code.LEVEL, f"'{f.level.id}' is not available to you.")
     if question.cells > rules.max_cells:

@@ -39,6 +39,9 @@ def asked(rules: dict[str, Any], by: str, where: str | None = None) -> str | Non
         ({"levels_refused": ["g0"]}, "g1", None, None),
         ({"levels_refused": ["g0"]}, "g0", None, "LEVEL"),
         ({"levels_refused": ["g0"]}, "a", "g0=g01", "LEVEL"),
+        ({"max_filter_categories": 1}, "a", "b=b1", None),
+        ({"max_filter_categories": 1}, "a", "b=b1|b2", "FILTER"),
+        ({"max_filter_categories": 1}, "a,b", "b=b1|b2", None),  # cells of their own either way
         ({"filters_refused": ["b"]}, "b", None, None),
         ({"filters_refused": ["b"]}, "a", "b_half=b_half0", "FILTER"),
         ({"filters_refused": ["geography"]}, "a", "g1=g10", "FILTER"),
