@@ -99,8 +99,8 @@ def insider_range(
     Notes
     -----
     Of a cell between 995 and 1,004 a contributor of 400 knows that the others have 595 to 604
-    together [Domingo2002, sec. 4.4]; one who knows who they are knows the largest as closely. Zeros: nothing
-    is left of a cell that is all one's own.
+    together [Domingo2002, sec. 4.4]; one who knows who they are knows the largest as closely.
+    Zeros: nothing is left of a cell that is all one's own.
     """
     known = np.asarray(contribution, np.float64)
     if (known < 0).any():
