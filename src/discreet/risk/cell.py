@@ -37,6 +37,7 @@ def cell_risk(low: ArrayLike, high: ArrayLike, step: float = 1.0) -> CellRisk:
     Notes
     -----
     DR = 1/H(X | Y = y), with all m possible values equally likely 1/log2 m [Domingo2002, eq. 3].
+    Zeros: 0 is a possible value like any other.
     """
     least, most = np.asarray(low, np.float64), np.asarray(high, np.float64)
     if not step > 0:
@@ -57,6 +58,11 @@ def rounded_range(
 
     Conventional rounding, a half going up, leaves `base` values (in steps); random and controlled
     rounding 2·base − 1; nothing is below 0.
+
+    Notes
+    -----
+    Conventional rounding as in [Domingo2002, sec. 4.2]. Zeros: a released 0 leaves `base` values
+    under random rounding.
     """
     figures = np.asarray(released, np.float64)
     if isinstance(base, bool) or base != int(base) or base < 2:
@@ -72,7 +78,13 @@ def rounded_range(
 
 
 def perturbed_range(released: ArrayLike, bound: float) -> tuple[Floats, Floats]:
-    """Return what a figure changed by at most the bound can have been; nothing is below 0."""
+    """Return what a figure changed by at most the bound can have been; nothing is below 0.
+
+    Notes
+    -----
+    The set of possible values of [Domingo2002, sec. 3] for noise of a known bound. Zeros: a
+    released 0 can have been anything up to the bound.
+    """
     if not bound >= 0:
         raise ParameterError(f"the bound must not be negative. Got {bound}.")
     figures = np.asarray(released, np.float64)
@@ -88,6 +100,7 @@ def insider_range(
     -----
     Of a cell between 995 and 1,004 a contributor of 400 knows that the others have 595 to 604
     together [Domingo2002, sec. 4.4]; one who knows who they are knows the largest as closely.
+    Zeros: nothing is left of a cell that is all one's own.
     """
     known = np.asarray(contribution, np.float64)
     if (known < 0).any():
@@ -122,6 +135,11 @@ def audit(
     `low` and `high` have a value a cell: both the figure where it is published exactly, 0 and
     infinity where nothing is said. All figures are multiples of the step. Read `proof.status`:
     where it is infeasible the figures contradict one another, and the rest means nothing.
+
+    Notes
+    -----
+    Intervals as in [Domingo2002, sec. 4], proved as `discreet.solve.intervals` says. Zeros: a
+    published 0 is exact, and makes every part of it 0.
     """
     units = [np.asarray(bound, np.float64).reshape(-1) / step for bound in (low, high)]
     if any(unit.size != system.variable.size for unit in units):
