@@ -1,6 +1,7 @@
 """Tables of counts in CSV files, long or wide, read and written back in the same layout.
 
-Long: dimension columns, then a count column named `count` or `freq`, one row a cell.
+Long: dimension columns, then a count column named `count` or `freq`, one row a cell. The tidy CSV
+of a release, with labels and bounds, is read as such a table.
 Wide: labels in the first row and the first column, counts between them.
 A total has the code `_T` (or the word "total"); totals are set aside, never counted as cells.
 """
@@ -205,6 +206,7 @@ def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
     rows it leaves out are zeros.
     """
     name, delimiter, header, lines = read_lines(path)
+    header, lines = _as_released(header, lines)
     named = [i for i, column in enumerate(header) if column.lower() in COUNT_NAMES]
     if named and named != [len(header) - 1]:
         raise ParameterError(
@@ -213,6 +215,21 @@ def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
         )
     read = _read_long if named else _read_wide
     return read(name, header, lines, delimiter, absent_is_zero)
+
+
+def _as_released(
+    header: list[str], lines: list[tuple[int, list[str]]]
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return a tidy file of a release without its labels and bounds; others as they are."""
+    labels = {f"{column}_label" for column in header} & set(header)
+    if "value" not in header or not labels:
+        return header, lines
+    kept = [i for i, c in enumerate(header) if c not in labels | {"value", "low", "high"}]
+    order = [*kept, header.index("value")]
+    return (
+        [*(header[i] for i in kept), COUNT_NAMES[0]],
+        [(number, [row[i] for i in order]) for number, row in lines],
+    )
 
 
 def _read_long(

@@ -132,3 +132,15 @@ def test_labels_that_do_not_match_are_refused(tmp_path: Path, text: str, message
     other = read_table(save(tmp_path, text, "b.csv"))
     with pytest.raises(ParameterError, match=message):
         one.aligned(other)
+
+
+def test_the_tidy_file_of_a_release_is_read_without_labels_and_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "release.csv"
+    path.write_text(
+        "town,town_label,sex,sex_label,value,low,high\n"
+        "a,Aston,1,Male,3,1,5\na,Aston,2,Female,6,4,8\n"
+        "b,Bexby,1,Male,0,0,2\nb,Bexby,2,Female,9,7,11\n"
+    )
+    table = read_table(path)
+    assert [dimension.variable for dimension in table.dimensions] == ["town", "sex"]
+    assert table.counts.tolist() == [[3, 6], [0, 9]]
