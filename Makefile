@@ -42,10 +42,10 @@ lint: $(VENV)/.ready ## style and types
 	@$(BIN)/mypy
 
 test: $(VENV)/.ready tools lint ## lint, types and all tests
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 quick: $(VENV)/.ready lint ## lint, types and the fast tests, under 90 seconds
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 docs: $(VENV)/.ready ## the documents as a site in site/
 	@$(BIN)/python scripts/write_commands.py

@@ -125,7 +125,7 @@ def visit(browser: Browser, base: str) -> Iterator[Opener]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on(
             "request",
             lambda request: None if request.url.startswith(base) else foreign.append(request.url),

@@ -29,7 +29,8 @@ from discreet.release.hints import alternatives
 from discreet.release.protection import protect
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.risk import possible_ranges, public_gate, public_quality
+from discreet.risk import public_gate, public_quality
+from discreet.risk.public import possible_ranges
 from discreet.rules import Code, broken_rules, check_question
 from discreet.table import TOTAL, CountTable, Dimension, ProtectedTable
 from discreet.table.transition import Transition

@@ -34,7 +34,6 @@ from discreet.risk.public import (
     Estimate,
     PublicQuality,
     possible_range,
-    possible_ranges,
     public_gate,
     public_quality,
 )
@@ -109,7 +108,6 @@ __all__ = [
     "p_percent",
     "perturbed_range",
     "possible_range",
-    "possible_ranges",
     "posterior",
     "prior_posterior",
     "public_gate",
