@@ -64,6 +64,17 @@ class Filter:
 
     def canonical(self) -> str:
         """Return the filter at the coarsest level that can say it, codes in the schema's order."""
+        return self._canonical
+
+    @cached_property
+    def picked(self) -> int:
+        """The number of categories of its level that it picks, whole or in part."""
+        chosen = np.zeros(len(self.level), bool)
+        chosen[self.level.of[self.allowed]] = True
+        return int(chosen.sum())
+
+    @cached_property
+    def _canonical(self) -> str:
         for level in reversed(self.variable.levels):
             some = np.zeros(len(level), bool)
             some[level.of[self.allowed]] = True

@@ -30,7 +30,7 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
         if f.variable.id in rules.filters_refused:
             raise QueryRefused(Code.FILTER, f"Tables cannot be limited by '{f.variable.id}'.")
         shown = any(axis.variable is f.variable for axis in question.axes)
-        picked = len(set(f.level.of[f.allowed].tolist())) if not shown else 0
+        picked = 0 if shown else f.picked
         if picked > rules.max_filter_categories:
             raise QueryRefused(
                 Code.FILTER,
