@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -12,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from discreet import __version__
+from discreet import __version__, page
 from discreet.release.service import Service
 from discreet.server import routes
 from discreet.server.errors import of_status
@@ -56,10 +55,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     app.state.service, app.state.settings = service, settings
     app.state.log, app.state.metrics = log, metrics
     routes.add(app, service, settings)
-    if find_spec("discreet.page") is not None:
-        from discreet import page
-
-        page.mount(app, service)
+    page.mount(app, service)
     app.exception_handler(HTTPException)(_http)
     app.add_middleware(Gate, settings=settings, log=log, metrics=metrics)
     return app
