@@ -26,6 +26,9 @@ PIECE = 2**20
 FOLDED = 2**12
 """Cells of an accumulator (32 KiB) up to which folding is worth it."""
 
+RARE = 0.2
+"""The share of its codes below which a filter is taken to let few records pass."""
+
 NO_AREAS = np.empty(0, np.int64)
 Bytes = NDArray[np.uint8]
 
@@ -229,6 +232,8 @@ def _folding(
         read = reads[i]
         grown = cells // read.length * len(read.place)
         filtered = read.variable.id in allowed
+        if read.axis < 0 and allowed[read.variable.id].mean() < RARE:
+            continue  # few records will pass: better to look at the others no further
         if fold and grown <= FOLDED and is_narrow(read.variable) and (filtered or not read.plain):
             chosen[i] = Read(read.variable, _inside(read, allowed), read.axis, read.length, True)
             cells = grown
