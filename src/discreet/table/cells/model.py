@@ -1,0 +1,112 @@
+"""A table of cells: figures with all their totals, and the largest contributions to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# How many of the largest contributions to a cell are kept: rules look at the first few only.
+RANKS = 5
+
+
+class Mark(StrEnum):
+    """What the custodian says of a cell before anything is decided."""
+
+    NONE = ""
+    PREFER = "prefer"
+    """to be withheld or changed rather than others"""
+    NEVER = "never"
+    """not to be withheld or changed if it can be helped at all: it cannot be chosen"""
+    PUBLISHED = "published"
+    """published already: known to everybody, never chosen, and exact"""
+
+
+MARKS = tuple(Mark)
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """Figures over all codes of each dimension, sums included, and who contributes to them.
+
+    `parents[d][i]` is the code that code i of dimension d is part of, −1 if of none. `counts`
+    says that every contributor counts 1. `ranked[..., k]` is the (k + 1)-th largest contribution
+    to a cell, holdings taken as one; `contributors` is their number. `sensitive`, `lower` and
+    `upper` are what the file says, NaN where it says nothing. `marks` are places in `MARKS`.
+    """
+
+    variables: tuple[str, ...]
+    codes: tuple[tuple[str, ...], ...]
+    parents: tuple[tuple[int, ...], ...]
+    values: Floats
+    counts: bool
+    ranked: Floats | None = None
+    contributors: NDArray[np.int64] | None = None
+    sensitive: NDArray[np.bool_] | None = None
+    lower: Floats | None = None
+    upper: Floats | None = None
+    marks: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+
+    def __post_init__(self) -> None:
+        if not self.marks.size:
+            object.__setattr__(self, "marks", np.zeros(self.values.shape, np.int8))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of codes along each dimension, totals included."""
+        return self.values.shape
+
+    @property
+    def inner(self) -> tuple[NDArray[np.int64], ...]:
+        """The codes of each dimension that are nobody's sum."""
+        return tuple(np.setdiff1d(np.arange(len(p)), np.array(p)) for p in self.parents)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """How many dimensions each cell is not summed over: 0 for the grand total."""
+        order = np.zeros((), np.int64)
+        for parents in self.parents:
+            roots = np.array([parent < 0 for parent in parents])
+            sums = np.isin(np.arange(len(parents)), np.array(parents))
+            order = np.add.outer(order, (~(roots & sums)).astype(np.int64))
+        return order
+
+    def name(self, cell: int) -> str:
+        """Return a cell as a reader knows it: "region 3, sex f"."""
+        index = np.unravel_index(cell, self.shape)
+        parts = zip(self.variables, self.codes, index, strict=True)
+        return ", ".join(f"{variable} {codes[i]}" for variable, codes, i in parts)
+
+    def marked(self, mark: Mark) -> NDArray[np.bool_]:
+        """Return the cells with this mark."""
+        return np.asarray(self.marks == MARKS.index(mark))
+
+
+def families(parents: tuple[int, ...]) -> list[tuple[int, list[int]]]:
+    """Return every sum with its parts, parts before what they are parts of."""
+    children: dict[int, list[int]] = {}
+    for code, parent in enumerate(parents):
+        if parent >= 0:
+            children.setdefault(parent, []).append(code)
+    done: list[tuple[int, list[int]]] = []
+    ready = set(range(len(parents))) - set(children)
+    while len(done) < len(children):
+        for parent, parts in children.items():
+            if parent not in ready and ready.issuperset(parts):
+                ready.add(parent)
+                done.append((parent, parts))
+    return done
+
+
+def summed(figures: Floats, parents: tuple[tuple[int, ...], ...]) -> Floats:
+    """Return the inner figures, what is missing being 0, with all their sums."""
+    values = np.where(np.isnan(figures), 0.0, figures)
+    for axis, above in enumerate(parents):
+        lines = np.moveaxis(values, axis, 0)
+        for parent, parts in families(above):
+            lines[parent] = lines[parts].sum(axis=0)
+    return values

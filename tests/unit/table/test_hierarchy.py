@@ -1,0 +1,52 @@
+"""Hierarchy files: what is a sum of what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.table.hierarchy import read_hrc, write_hrc
+
+TEXT = "North\n@Northport\n@Northfield\n@@West field\n@@East field\nSouth\n"
+GROUPS = {"North": ["Northport", "Northfield"], "Northfield": ["West field", "East field"]}
+
+
+def test_every_sum_has_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "region.hrc").write_text(TEXT, encoding="utf-8")
+    assert read_hrc(tmp_path / "region.hrc") == GROUPS
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    write_hrc(tmp_path / "a.hrc", GROUPS, ["North", "South"])
+    assert (tmp_path / "a.hrc").read_text(encoding="utf-8") == TEXT
+    assert read_hrc(tmp_path / "a.hrc") == GROUPS
+
+
+def test_another_leading_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.hrc").write_text("A\r\n!B\r\n\r\n!C\r\n", encoding="utf-8")
+    assert read_hrc(tmp_path / "a.hrc", "!") == {"A": ["B", "C"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "at least one code"),
+        ("@A\n", "at most 0 '@'. Got 1"),
+        ("A\n@B\n@@@C\n", "line 3 of 'a.hrc' must be at most one level below"),
+        ("A\n@B\n@A\n", "'A' is in lines 1 and 3"),
+        ("A\n@\n", "line 2 of 'a.hrc' must have a code"),
+    ],
+)
+def test_mistakes_are_explained(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.hrc").write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError, match=message):
+        read_hrc(tmp_path / "a.hrc")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="there is no file"):
+        read_hrc(tmp_path / "none.hrc")
+    with pytest.raises(ParameterError, match="one visible character"):
+        read_hrc(tmp_path / "none.hrc", "@@")
