@@ -94,6 +94,23 @@ class LinearProgram:
         """Give one column other bounds."""
         self.solver.changeColBounds(column, low, high)
 
+    def keep_basis(self) -> None:
+        """Let further runs start from the last basis whatever is changed."""
+        self._set("presolve", "off")
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return the columns of the last run."""
+        return self._values()
+
+    def prices(self) -> NDArray[np.float64]:
+        """Return what a unit more of each column would cost, at the last optimum."""
+        return np.array(self.solver.getSolution().col_dual, np.float64)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the simplex method the last run took."""
+        return int(self.solver.getInfo().simplex_iteration_count)
+
     def run(self) -> Solution:
         """Return the columns at the least cost; `gap` is what an integer optimum may be below.
 
