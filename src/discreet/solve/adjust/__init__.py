@@ -1,0 +1,1 @@
+"""Controlled tabular adjustment: sensitive cells moved to safety, everything still additive."""
