@@ -1,20 +1,36 @@
-"""`discreet synth`: writes a synthetic census."""
+"""`discreet synth`: writes a synthetic census, or synthetic businesses."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.errors import ParameterError
+
+
+class Kind(StrEnum):
+    """What is invented."""
+
+    CENSUS = "census"
+    BUSINESS = "business"
+
 
 def command(
-    persons: Annotated[
-        int, typer.Option("--persons", help="How many people: 1,000 to 1,000,000,000.")
-    ],
     out: Annotated[
         Path, typer.Option("--out", help="The folder to write; new, or made by synth before.")
     ],
+    persons: Annotated[
+        int | None, typer.Option("--persons", help="How many people: 1,000 to 1,000,000,000.")
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option("--records", help="How many businesses: 10 to 10,000,000.")
+    ] = None,
+    kind: Annotated[
+        Kind, typer.Option("--kind", help="census: people; business: magnitudes.")
+    ] = Kind.CENSUS,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same people.")] = 1,
     threads: Annotated[
         int | None,
@@ -25,7 +41,38 @@ def command(
 
     The folder gets persons.parquet (one row a person, integer codes),
     dataset.toml (what the codes mean) and a list of areas for each level.
+
+    With --kind business: invented establishments with skewed turnovers in
+    nine dimensions, in records.csv, and a hierarchy file (.hrc) for each
+    dimension with levels.
     """
+    if kind is Kind.BUSINESS:
+        if persons is not None:
+            raise ParameterError("businesses are counted by --records, not --persons.")
+        if threads is not None:
+            raise ParameterError("--threads is for the census; businesses are drawn by one.")
+        if records is None:
+            raise ParameterError("--records must say how many businesses, such as --records 20000.")
+        _businesses(records, out, seed)
+        return
+    if records is not None:
+        raise ParameterError(
+            "people are counted by --persons, not --records. For businesses add --kind business."
+        )
+    if persons is None:
+        raise ParameterError("--persons must say how many people, such as --persons 1500000.")
+    _census(persons, out, seed, threads)
+
+
+def _businesses(records: int, out: Path, seed: int) -> None:
+    from discreet.build.synth.business import write
+
+    businesses = write(records, out, seed)
+    holdings = int(businesses.holding.max())
+    typer.echo(f"Wrote {records:,} businesses of {holdings:,} holdings to {out}.")
+
+
+def _census(persons: int, out: Path, seed: int, threads: int | None) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -3,6 +3,7 @@
 from discreet.risk.attribute import median_entropy, subgroup_entropy
 from discreet.utility.association import Association, chi_square, cramers_v
 from discreet.utility.average_absolute import average_absolute, average_absolute_rows
+from discreet.utility.change import ChangeListing, ClassRow, change_listing, listing_text
 from discreet.utility.expected import (
     expected_average_absolute,
     expected_hellinger,
@@ -21,12 +22,15 @@ from discreet.utility.variance_ratio import variance_ratio
 
 __all__ = [
     "Association",
+    "ChangeListing",
+    "ClassRow",
     "DistanceSlices",
     "Rows",
     "additivity_gap",
     "all_slices",
     "average_absolute",
     "average_absolute_rows",
+    "change_listing",
     "chi_square",
     "cramers_v",
     "expected_average_absolute",
@@ -37,6 +41,7 @@ __all__ = [
     "expected_unchanged",
     "hellinger",
     "hellinger_rows",
+    "listing_text",
     "margin_differences",
     "median_entropy",
     "rank_change",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,13 +23,14 @@ from discreet.build.synth.description import (
     PERSONS,
     write_description,
 )
+from discreet.build.synth.folder import Signature, check_seed
 from discreet.build.synth.geography import Geography, lay_out
 from discreet.build.synth.tables import bank
 from discreet.build.synth.variables import IDS
 from discreet.errors import ParameterError
 
 FEWEST, MOST = 1_000, 1_000_000_000
-LARGEST_SEED = 2**63 - 1
+CENSUS = Signature(DESCRIPTION, MARK, FILES)
 # A row group: large enough to compress and scan well, small enough that a block for each thread
 # and one being written stay far below 100 MB each.
 BLOCK = 1_000_000
@@ -153,29 +152,10 @@ def check(persons: int, out: Path, seed: int, threads: int | None) -> None:
     """Return if `write` would accept these values; raise the error that says why not."""
     if not FEWEST <= persons <= MOST:
         raise ParameterError(f"persons must be from {FEWEST:,} to {MOST:,}. Got {persons:,}.")
-    if not 0 <= seed <= LARGEST_SEED:
-        raise ParameterError(f"seed must be from 0 to {LARGEST_SEED}. Got {seed}.")
+    check_seed(seed)
     if threads is not None and threads < 1:
         raise ParameterError(f"threads must be at least 1. Got {threads}.")
-    _check_folder(out)
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse a folder that holds anything but a census written by `write`."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise ParameterError(f"out must be a folder. Got the file {out}.")
-    found = {path.name for path in out.iterdir()}
-    if not found:
-        return
-    description = out / DESCRIPTION
-    ours = description.is_file() and description.read_text(encoding="utf-8").startswith(MARK)
-    if not ours or not found <= FILES:
-        raise ParameterError(
-            f"out must be a new or empty folder, or one that synth has made. Got {out}, "
-            "which holds other files."
-        )
+    CENSUS.check(out)
 
 
 def write(
@@ -195,25 +175,10 @@ def write(
     out = Path(out).absolute()
     check(persons, out, seed, threads)
     threads = threads if threads is not None else os.cpu_count() or 1
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the target, so that moving it into place is one step on one file system.
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ParameterError(f"out must be a place to write to. Got {out}: {reason}.") from error
-    try:
-        fresh = scratch / "new"
-        fresh.mkdir()
+    with CENSUS.replaced(out) as fresh:
         geography = lay_out(persons, seed)
         households = _write_persons(
             fresh / PERSONS, geography, seed, threads, progress or (lambda _: None)
         )
         write_description(fresh, geography, persons, seed)
-        _check_folder(out)  # somebody may have filled it in the meantime
-        if out.exists():
-            out.rename(scratch / "old")
-        fresh.rename(out)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return households

@@ -1,1 +1,1 @@
-"""Controlled tabular adjustment: sensitive cells moved away, the others as little as possible."""
+"""Controlled tabular adjustment: sensitive cells moved to safety, everything still additive."""

@@ -1,0 +1,72 @@
+"""The folder that a generator writes: refused if it is somebody else's, in place when complete."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import ParameterError
+
+LARGEST_SEED = 2**63 - 1
+
+
+def check_seed(seed: int) -> None:
+    """Return if a seed is one; raise the error that says why not."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ParameterError(f"seed must be from 0 to {LARGEST_SEED}. Got {seed}.")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a generator knows a folder of its own: a file with this first line, no others but these.
+
+    `described` is the name of the file that begins with `mark`; `files` are all names.
+    """
+
+    described: str
+    mark: str
+    files: frozenset[str]
+
+    def check(self, out: Path) -> None:
+        """Refuse a folder that holds anything but what this generator has written."""
+        if not out.exists():
+            return
+        if not out.is_dir():
+            raise ParameterError(f"out must be a folder. Got the file {out}.")
+        found = {path.name for path in out.iterdir()}
+        if not found:
+            return
+        path = out / self.described
+        ours = path.is_file() and path.read_text(encoding="utf-8").startswith(self.mark)
+        if not ours or not found <= self.files:
+            raise ParameterError(
+                f"out must be a new or empty folder, or one that synth has made. Got {out}, "
+                "which holds other files."
+            )
+
+    @contextmanager
+    def replaced(self, out: Path) -> Iterator[Path]:
+        """Give a folder to fill, which takes the place of `out` at the end unless an error came."""
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            # Beside the target, so that moving it into place is one step on one file system.
+            scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise ParameterError(
+                f"out must be a place to write to. Got {out}: {reason}."
+            ) from error
+        try:
+            fresh = scratch / "new"
+            fresh.mkdir()
+            yield fresh
+            self.check(out)  # somebody may have filled it in the meantime
+            if out.exists():
+                out.rename(scratch / "old")
+            fresh.rename(out)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
