@@ -32,8 +32,8 @@ def command(
             "--method",
             "-m",
             help="random-rounding, small-cell-adjustment, semi-controlled-rounding, "
-            "controlled-rounding, small-count-rounding, stochastic-perturbation, "
-            "cell-key-perturbation, sampling or same-margins.",
+            "controlled-rounding, small-count-rounding, count-adjustment, "
+            "stochastic-perturbation, cell-key-perturbation, sampling or same-margins.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],

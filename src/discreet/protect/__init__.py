@@ -2,6 +2,12 @@
 
 from discreet.protect import lookup
 from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
+from discreet.protect.adjustment import (
+    AdjustedTable,
+    ControlledAdjustment,
+    CountAdjustment,
+    of_tables,
+)
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
 from discreet.protect.controlled import ControlledRounding, SmallCountRounding
@@ -19,9 +25,12 @@ from discreet.protect.stochastic import StochasticPerturbation
 from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 
 __all__ = [
+    "AdjustedTable",
     "CellKeyPerturbation",
     "CellwiseMethod",
+    "ControlledAdjustment",
     "ControlledRounding",
+    "CountAdjustment",
     "Edit",
     "IndividualSwapping",
     "InputPerturbation",
@@ -42,6 +51,7 @@ __all__ = [
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",
+    "of_tables",
     "plain_uniforms",
     "restore_additivity",
     "table_generator",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, unknown
 from discreet.protect import lookup
+from discreet.protect.adjustment import CountAdjustment
 from discreet.protect.base import CellwiseMethod, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
 from discreet.protect.controlled import ControlledRounding, SmallCountRounding
@@ -120,6 +121,11 @@ METHODS: dict[str, Named] = {
         SmallCountRounding,
         {"base": _integer},
         "only counts below the base are rounded, with the least change of totals",
+    ),
+    "count-adjustment": Named(
+        CountAdjustment,
+        {"smallest_safe": _integer},
+        "small counts to 0 or the smallest safe one, others moved to keep the totals",
     ),
     "stochastic-perturbation": Named(
         _stochastic,

@@ -31,6 +31,7 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "controlled": (protect.ControlledRounding(5), {}),
     "small counts": (protect.SmallCountRounding(3), {}),
+    "adjusted counts": (protect.CountAdjustment(3), {}),
     "stochastic": (protect.StochasticPerturbation.published(), {}),
     "stochastic, exact": (protect.StochasticPerturbation.published(exact=True), {}),
     "stochastic, invariant": (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +83,24 @@ class CellTable:
         index = np.unravel_index(cell, self.shape)
         parts = zip(self.variables, self.codes, index, strict=True)
         return ", ".join(f"{variable} {codes[i]}" for variable, codes, i in parts)
+
+    def write(
+        self, path: str | Path, columns: Mapping[str, Sequence[str]], cells: NDArray[np.int64]
+    ) -> None:
+        """Write a long file: the codes of the cells, then the columns. All of it, or nothing."""
+        index = np.unravel_index(cells, self.shape)
+        labels = [
+            [codes[i] for i in part.tolist()] for codes, part in zip(self.codes, index, strict=True)
+        ]
+        unfinished = Path(f"{path}.unfinished")
+        try:
+            with unfinished.open("w", encoding="utf-8", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow([*self.variables, *columns])
+                writer.writerows(zip(*labels, *columns.values(), strict=True))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def marked(self, mark: Mark) -> NDArray[np.bool_]:
         """Return the cells with this mark."""

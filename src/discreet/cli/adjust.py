@@ -1,0 +1,315 @@
+"""`discreet adjust`: moves sensitive figures to safety, and others as little as possible."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.protect.adjustment import AdjustedTable
+    from discreet.risk.adjusted import Exposure
+
+NAMED = 5
+
+
+def command(
+    table: Annotated[
+        Path, typer.Argument(help="CSV file of counts or values; or of records, with --by.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="The file holds records: tabulate these columns. Repeated: linked tables.",
+        ),
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Sum this column; else count records.")
+    ] = None,
+    holding: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Records with the same code here are one respondent."),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIM=FILE", help="Hierarchy of a dimension, .hrc. May be repeated."),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIM:SUM=A|B", help="SUM is the sum of A and B. May be repeated."),
+    ] = None,
+    minimum: Annotated[
+        int | None, typer.Option(help="Sensitive: fewer contributors.  [default: 3 for counts]")
+    ] = None,
+    p: Annotated[
+        float | None, typer.Option("--p", help="Sensitive: the p% rule, such as 10.")
+    ] = None,
+    pq: Annotated[
+        str | None, typer.Option("--pq", metavar="P,Q", help="Sensitive: the pq rule.")
+    ] = None,
+    dominance: Annotated[
+        str | None,
+        typer.Option(metavar="N,K", help="Sensitive: the N largest have more than K percent."),
+    ] = None,
+    percent: Annotated[
+        float, typer.Option(help="Protection where rule and file say no amount, in percent.")
+    ] = 10.0,
+    norm: Annotated[
+        str, typer.Option(help="l1: sum of changes; l2: sum of squared changes.")
+    ] = "l1",
+    weight: Annotated[
+        str, typer.Option(help="value: a change counts in proportion; one: by itself.")
+    ] = "value",
+    margins: Annotated[
+        float, typer.Option(help="Weight of a total, for each dimension it is summed over.")
+    ] = 1.0,
+    capacity: Annotated[
+        float, typer.Option(help="Largest change of cells that are not sensitive, in percent.")
+    ] = 100.0,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B", help="Totals by these dimensions stay; 'total' is the grand total."
+        ),
+    ] = None,
+    above: Annotated[
+        float | None,
+        typer.Option(help="Move only sensitive contributions and inner cells above this."),
+    ] = None,
+    spread: Annotated[
+        float,
+        typer.Option(help="Random extra distance of sensitive cells, up to so many times."),
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Draws the spread and settles ties.")] = 0,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
+    ] = False,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Leave cells empty that cannot be protected.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write true and released figures. Not for publication.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Move sensitive figures to safety, the others little; everything adds up.
+
+    Sensitive cells end at or beyond the edge of their protection. If some
+    cannot, nothing is written (exit 3) unless they may be left empty.
+    """
+    import json
+
+    from discreet.cli.cells import checked_out, groups_of, names_of, read, rules_of
+    from discreet.cli.progress import after_a_while, shown
+    from discreet.protect.adjustment import ControlledAdjustment, Weight, of_tables
+    from discreet.solve.adjust.magnitudes import Norm
+    from discreet.table.cells import CellTable
+
+    for path in (out, *([report] if report is not None else [])):
+        checked_out(path, table)
+    method = ControlledAdjustment(
+        _choice("--norm", norm, Norm),
+        _choice("--weight", weight, Weight),
+        margins,
+        capacity / 100,
+        above,
+        spread,
+        seed,
+    )
+    found = read(table, by or [], value, holding, groups_of(hierarchy or [], group or []))
+    cells = found if isinstance(found, CellTable) else found.table()
+    rules = rules_of(cells.counts, minimum, p, pq, dominance, percent)
+    stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
+    fixed = of_tables(cells, stay) if stay else None
+    published = of_tables(cells, names_of(by)) if by else None
+    with shown() as tell:
+        result = method.adjust(cells, rules, fixed, published, after_a_while(tell))
+        exposed = _exposed(result, rules, method, after_a_while(tell)) if audit else None
+    facts = _facts(out, result, exposed, method)
+    written = _allowed(result, withhold)
+    if written:
+        _write(out, result, withhold)
+        if report is not None:
+            _write_report(report, result)
+    text = json.dumps(facts, indent=2, ensure_ascii=False) if as_json else _text(facts, result)
+    typer.echo(text)
+    if not written:
+        raise typer.Exit(3)
+    if result.status == "stopped":
+        raise typer.Exit(130)
+
+
+def _choice(option: str, text: str, kind: Any) -> Any:
+    try:
+        return kind(text.lower())
+    except ValueError:
+        choices = " or ".join(member.value for member in kind)
+        raise ParameterError(f"{option} must be {choices}. Got {text}.") from None
+
+
+def _allowed(result: AdjustedTable, withhold: bool) -> bool:
+    """Return whether the table may be written: all protected, or the others left empty."""
+    return result.status != "not converged" and (withhold or not result.short.any())
+
+
+def _exposed(result: AdjustedTable, rules: Any, method: Any, tell: Any) -> Exposure:
+    import numpy as np
+
+    from discreet.risk.adjusted import count_exposure, exposure
+    from discreet.solve.system import Hierarchy, TableSystem
+
+    system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])
+    shown = result.published
+    if result.cells.counts:
+        minimum = max(rule.minimum for rule in rules)
+        return count_exposure(system, result.values, minimum, shown, tell=tell)
+    needed = result.required
+    # The worst intruder knows the largest change that the other cells really had.
+    others = shown & ~result.sensitive & (result.cells.values > 0)
+    shares = np.abs(result.values[others] / result.cells.values[others] - 1)
+    capacity = min(method.capacity, float(shares.max(initial=0)) + 1e-9)
+    return exposure(
+        system, result.values, result.sensitive, needed.lower, needed.upper, capacity,
+        shown & ~result.short, tell=tell,
+    )  # fmt: skip
+
+
+def _facts(
+    out: Path, result: AdjustedTable, exposed: Exposure | None, method: Any
+) -> dict[str, Any]:
+    """Return everything the report says, as plain values."""
+    import numpy as np
+
+    from discreet.utility.change import change_listing
+
+    shown, true = result.published, result.cells.values
+    listing = change_listing(true[shown], result.values[shown], result.sensitive[shown])
+    short = np.flatnonzero(result.short)
+    whole, part = result.parts
+    facts: dict[str, Any] = {
+        "file": out.name,
+        "status": str(result.status),
+        "sensitive": int((result.sensitive & (true > 0)).sum()),
+        "short": [result.cells.name(int(cell)) for cell in short],
+        "decimals": result.decimals,
+        "cost": result.cost,
+        "above_bound": None if np.isnan(result.gap) else result.gap,
+        "cells": whole.cells,
+        "equations": whole.equations,
+        "percent_change": [vars(row) for row in listing.changes],
+        "value_distribution": [vars(row) for row in listing.values],
+    }
+    if method.above is not None:
+        facts["part"] = {
+            "above": method.above,
+            "cells": part.cells,
+            "equations": part.equations,
+            "sensitive": int(part.sensitive.sum()),
+        }
+    if exposed is not None:
+        open_cells = result.sensitive if not result.cells.counts else shown & (true > 0)
+        width = (exposed.high - exposed.low)[open_cells]
+        facts["intruder"] = {
+            "cells": int(open_cells.sum()),
+            "exact": int((exposed.exact & open_cells).sum()),
+            "direction_known": int(exposed.sided.sum()),
+            "narrowest": None if not np.isfinite(width).any() else float(width.min()),
+            "proof": str(exposed.proof.status),
+        }
+    return facts
+
+
+def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
+    import numpy as np
+
+    from discreet.utility.change import change_listing, listing_text
+
+    shown = result.published
+    sensitive, short = facts["sensitive"], facts["short"]
+    if short:
+        named = "; ".join(short[:NAMED]) + (
+            f"; and {len(short) - NAMED:,} more" if len(short) > NAMED else ""
+        )
+        lines = [
+            f"NOT PROTECTED: {len(short):,} of {sensitive:,} sensitive cells cannot reach their "
+            f"protection: {named}.",
+            "Free fixed totals, raise --capacity, or leave these cells empty with --withhold.",
+        ]
+    elif facts["status"] == "not converged":
+        lines = ["NOT ADJUSTED: no table was found that keeps what is fixed; nothing is written."]
+    else:
+        lines = [
+            f"{facts['file']}: all {sensitive:,} sensitive cells are at or beyond their "
+            "protection, and everything adds up."
+        ]
+    if facts["status"] == "stopped":
+        lines.append("STOPPED before the end: the changes may be larger than need be.")
+    lines.append(f"{facts['cells']:,} cells that are not 0, {facts['equations']:,} equations.")
+    if "part" in facts:
+        part = facts["part"]
+        lines.append(
+            f"Moved: the part above {part['above']:,g}, {part['cells']:,} cells, "
+            f"{part['equations']:,} equations, {part['sensitive']:,} sensitive."
+        )
+    if facts["decimals"] is None:
+        lines.append("Figures have more decimals than those given: none with fewer were found.")
+    if "intruder" in facts:
+        known = facts["intruder"]
+        width = known["narrowest"]
+        lines.append(
+            f"Who knows the method and its largest change can prove {known['exact']:,} of "
+            f"{known['cells']:,} cells exactly, and the direction of {known['direction_known']:,}; "
+            "the narrowest interval "
+            + ("has no end." if width is None else f"is {width:,.6g} wide.")
+        )
+    listing = change_listing(
+        result.cells.values[shown], result.values[shown], result.sensitive[shown]
+    )
+    assert not np.isnan(result.values).any()
+    return "\n".join([*lines, "", listing_text(listing).rstrip()])
+
+
+def _figures(result: AdjustedTable, figures: Any) -> list[str]:
+    decimals = 6 if result.decimals is None else result.decimals
+    texts = [f"{figure:.{decimals}f}" for figure in figures]
+    return texts if decimals == 0 else [t.rstrip("0").rstrip(".") for t in texts]
+
+
+def _write(out: Path, result: AdjustedTable, withhold: bool) -> None:
+    import numpy as np
+
+    cells = np.flatnonzero(result.published.reshape(-1))
+    figures = _figures(result, result.values.reshape(-1)[cells])
+    short = result.short.reshape(-1)[cells]
+    name = "count" if result.cells.counts else "value"
+    columns = {name: ["" if s else f for f, s in zip(figures, short.tolist(), strict=True)]}
+    if withhold and short.any():
+        columns["status"] = ["primary" if s else "published" for s in short.tolist()]
+    result.cells.write(out, columns, cells)
+
+
+def _write_report(path: Path, result: AdjustedTable) -> None:
+    import numpy as np
+
+    cells = np.flatnonzero(result.published.reshape(-1))
+
+    def column(array: Any) -> list[str]:
+        return [f"{figure:g}" for figure in array.reshape(-1)[cells].tolist()]
+
+    result.cells.write(
+        path,
+        {
+            "true": column(result.cells.values),
+            "released": _figures(result, result.values.reshape(-1)[cells]),
+            "sensitive": column(result.sensitive.astype(int)),
+            "lower": column(result.required.lower),
+            "upper": column(result.required.upper),
+            "short": column(result.short.astype(int)),
+        },
+        cells,
+    )

@@ -1,0 +1,331 @@
+"""Controlled tabular adjustment: sensitive figures moved to safety, everything still adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InternalError, ParameterError, unknown
+from discreet.protect.base import (
+    Counts,
+    Promise,
+    Transition,
+    check_room,
+    checked_counts,
+    narrowed,
+    whole,
+)
+from discreet.risk.protection import Required, Rule, Threshold, required
+from discreet.solve.adjust.cells import CountCells
+from discreet.solve.adjust.counts import adjust_counts
+from discreet.solve.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.solve.adjust.magnitudes.whole import made_whole
+from discreet.solve.adjust.separate import Part, separate
+from discreet.solve.adjust.separate import whole as whole_table
+from discreet.solve.solution import Status
+from discreet.solve.system import Hierarchy, TableSystem
+from discreet.table.cells import CellTable
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Tell = Callable[[str, int, int | None], None]
+
+# Figures have at most so many decimals; beyond, they are taken as real numbers.
+MOST_DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class CountAdjustment:
+    """Moves counts from 1 to below the smallest safe one to 0 or to it; the others move little.
+
+    Zeros stay, no other count becomes a small one, and all totals are sums: a table of released
+    counts that looks like one without small counts.
+
+    Notes
+    -----
+    Controlled tabular adjustment of counts [Dandekar].
+    """
+
+    cellwise: ClassVar[bool] = False
+    smallest_safe: int = 3
+
+    def __post_init__(self) -> None:
+        whole("smallest_safe", self.smallest_safe, 2, 100)
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return the released counts, in the shape and type of the counts; totals are sums."""
+        true = checked_counts(counts)
+        check_room(true, self.smallest_safe)
+        if not true.any():
+            return true.copy()
+        shape = true.shape or (1,)
+        cells = CountCells.margins(shape, most_axes=len(shape))
+        found = adjust_counts(cells, true.reshape(shape), rng, self.smallest_safe)
+        if found.status is Status.STOPPED:
+            raise KeyboardInterrupt
+        if found.status is not Status.FEASIBLE:
+            raise InternalError("no adjustment of this table was found; nothing is released.")
+        return narrowed(found.values.reshape(true.shape), true.dtype)
+
+    def cell_transition(self) -> Transition:
+        """Raise: a cell goes where the totals need it."""
+        raise ParameterError(
+            "count adjustment has no transition: a cell's chances depend on the other cells."
+        )
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: nothing exactly; totals change little, without a bound."""
+        del dimensions
+        return Promise(unbiased=False)
+
+
+class Weight(StrEnum):
+    """What a change of a cell counts."""
+
+    VALUE = "value"
+    """in proportion to the cell: 1/value"""
+    ONE = "one"
+    """by itself"""
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedTable:
+    """A table whose sensitive figures were moved; all arrays have the shape of its cells.
+
+    For the custodian: it holds the true figures beside the released `values`. `short` marks
+    sensitive cells that are not protected, which must not be published. `decimals` is the number
+    of decimals of the figures, or None where they could not be kept to it. `parts` are the sizes
+    of the whole table and of the part that was adjusted. `gap` is the share of the cost above a
+    proved bound, NaN where there is none.
+    """
+
+    cells: CellTable
+    required: Required
+    values: Floats
+    short: Flags
+    published: Flags
+    status: Status
+    decimals: int | None
+    cost: float
+    gap: float
+    parts: tuple[Part, Part]
+
+    @property
+    def sensitive(self) -> Flags:
+        """The sensitive cells among those that are published."""
+        return np.asarray(self.required.sensitive & self.published)
+
+
+@dataclass(frozen=True)
+class ControlledAdjustment:
+    """Moves sensitive figures to the edge of their protection, and others as little as possible.
+
+    `capacity` is the largest change of a cell that is not sensitive, as a share of its value.
+    `margins` multiplies the weight of a cell for each dimension it is summed over. With `above`
+    only contributions to sensitive cells, and to inner cells above that value, are moved. `spread`
+    asks for a random multiple of the protection between 1 and 1 + spread, so that not even one who
+    knows the rule knows the distance; `seed` draws it and settles ties.
+
+    Notes
+    -----
+    Controlled tabular adjustment by separability [Dandekar]. Zeros: stay 0, and no figure falls
+    below 0.
+    """
+
+    norm: Norm = Norm.L1
+    weight: Weight = Weight.VALUE
+    margins: float = 1.0
+    capacity: float = 1.0
+    above: float | None = None
+    spread: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.margins > 0:
+            raise ParameterError(f"margins must be above 0. Got {self.margins}.")
+        if not 0 < self.capacity <= 1:
+            raise ParameterError(f"capacity must be above 0, at most 1. Got {self.capacity}.")
+        if self.above is not None and not self.above >= 0:
+            raise ParameterError(f"above must be a number of 0 or more. Got {self.above}.")
+        if not 0 <= self.spread <= 10:
+            raise ParameterError(f"spread must be from 0 to 10. Got {self.spread}.")
+        whole("seed", self.seed, 0, 2**32 - 1)
+
+    def adjust(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        fixed: ArrayLike | None = None,
+        published: ArrayLike | None = None,
+        tell: Tell | None = None,
+    ) -> AdjustedTable:
+        """Return the adjusted table; `fixed` cells stay, only `published` ones are looked at.
+
+        Both have the shape of the cells; `of_tables` makes them from names of dimensions.
+        """
+        still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
+        shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
+        system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
+        if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
+            raise ParameterError("counts are adjusted by the threshold rule alone.")
+        needed = required(cells, rules)
+        if cells.counts:
+            return self._counts(cells, rules, needed, system, still, shown, tell)
+        return self._magnitudes(cells, needed, system, still, shown, tell)
+
+    def weights(self, cells: CellTable, published: Flags) -> Floats:
+        """Return the weight of every cell: 0 for those not published."""
+        by_value = 1 / np.maximum(cells.values, 1.0)
+        base = by_value if self.weight is Weight.VALUE else np.ones(cells.shape)
+        summed_over = len(cells.variables) - cells.order
+        return np.where(published & (cells.values > 0), base * self.margins**summed_over, 0.0)
+
+    def _magnitudes(
+        self,
+        cells: CellTable,
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        sensitive = needed.sensitive & shown
+        parts = (whole_table(system, cells.values, sensitive),) * 2
+        lower, upper = needed.lower, needed.upper
+        if self.above is not None:
+            part = separate(system, cells.values, sensitive, self.above)
+            parts = (parts[0], part)
+            lower, upper = _of_part(part, needed, cells.values, sensitive)
+        # A multiple of the protection that nobody can guess; drawn for every cell, so that it does
+        # not depend on which are sensitive.
+        draw = np.random.default_rng(self.seed).random(cells.shape)
+        lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
+        decimals = _decimals(cells.values)
+        unit = 10.0 ** (decimals or 0)
+        if decimals is not None:
+            lower, upper = (np.ceil(side * unit - 1e-6) / unit for side in (lower, upper))
+        this = problem(
+            system,
+            parts[1].values * unit,
+            parts[1].sensitive,
+            lower * unit,
+            upper * unit,
+            self.weights(cells, shown),
+            self.capacity,
+            still,
+        )
+        found = adjust(this, self.norm, self.seed, tell)
+        change, short = found.values, found.short
+        if decimals is not None:
+            exact = _whole(this, change, self.seed)
+            decimals, change = (decimals, exact) if exact is not None else (None, change)
+        return AdjustedTable(
+            cells,
+            needed,
+            np.maximum(cells.values + change / unit, 0.0),
+            short & sensitive,
+            shown,
+            found.status,
+            decimals,
+            found.cost / (unit if self.norm is Norm.L1 else unit**2),
+            found.gap,
+            parts,
+        )
+
+    def _counts(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
+        if self.above is not None or self.norm is not Norm.L1 or self.spread:
+            raise ParameterError("above, l2 and spread are for magnitudes, not for counts.")
+        chosen = np.flatnonzero(shown.reshape(-1))
+        inner = np.rint(cells.values[np.ix_(*cells.inner)]).astype(np.int64)
+        held = CountCells.of(system.members[system.variable[chosen]])
+        limit = np.maximum(np.ceil(self.capacity * cells.values), minimum).reshape(-1)[chosen]
+        found = adjust_counts(
+            CountCells(held.members, cells.order.reshape(-1)[chosen], None),
+            inner.reshape(-1),
+            np.random.default_rng(self.seed),
+            minimum,
+            fixed=still.reshape(-1)[chosen] if still.any() else None,
+            capacity=limit.astype(np.int64) if self.capacity < 1 else None,
+            tell=tell,
+        )
+        values = system.values(found.values)
+        sensitive = needed.sensitive & shown
+        part = whole_table(system, cells.values, sensitive)
+        return AdjustedTable(
+            cells,
+            needed,
+            values,
+            shown & (values > 0) & (values < minimum),
+            shown,
+            found.status,
+            0,
+            float((self.weights(cells, shown) * np.abs(values - cells.values)).sum()),
+            np.nan,
+            (part, part),
+        )
+
+
+def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
+    """Return the cells of the tables by these dimensions, their totals included.
+
+    No dimensions: the grand total. Several tables over common contributors are linked.
+    """
+    chosen = np.zeros(cells.shape, bool)
+    roots = [np.array([parent < 0 for parent in parents]) for parents in cells.parents]
+    for table in tables:
+        for name in table:
+            if name not in cells.variables:
+                raise unknown("dimension", name, cells.variables)
+        mask = np.ones((), bool)
+        for variable, root in zip(cells.variables, roots, strict=True):
+            kept = np.ones(len(root), bool) if variable in table else root
+            mask = np.logical_and.outer(mask, kept)
+        chosen |= mask
+    return chosen
+
+
+def _of_part(
+    part: Part, needed: Required, values: Floats, sensitive: Flags
+) -> tuple[Floats, Floats]:
+    """Return the protection of the cells of a part.
+
+    Sums that are sensitive in the part alone get the smallest share that a sensitive cell of the
+    table has: the rule has no amount for them.
+    """
+    sides = []
+    for side in (needed.lower, needed.upper):
+        share = (side[sensitive] / values[sensitive]).min() if sensitive.any() else 0.0
+        sides.append(np.where(sensitive, side, np.where(part.sensitive, part.values * share, 0.0)))
+    return sides[0], sides[1]
+
+
+def _decimals(values: Floats) -> int | None:
+    """Return how many decimals the figures have; None if more than are kept."""
+    for decimals in range(MOST_DECIMALS + 1):
+        scaled = values * 10.0**decimals
+        if float(scaled.max(initial=0)) < 2**50 and np.allclose(scaled, np.rint(scaled), 0, 1e-6):
+            return decimals
+    return None
+
+
+def _whole(this: Problem, change: Floats, seed: int) -> Floats | None:
+    """Return the changes in units of the last decimal, or None where none were found."""
+    by_variable = np.zeros(this.system.variables)
+    by_variable[this.system.variable] = change.reshape(-1)
+    found = made_whole(this, by_variable[this.kept], seed)
+    return None if found is None else this.cells(found)

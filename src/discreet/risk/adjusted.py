@@ -1,0 +1,130 @@
+"""What an intruder who knows the method can prove about an adjusted table. For the custodian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.solve.bounds import Intervals, intervals
+from discreet.solve.system import TableSystem
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Tell = Callable[[str, int, int | None], None]
+
+# Linear programmes are exact to 1e-7 of the figures.
+NEAR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """The least and greatest true value of each cell that fits, and directions given away.
+
+    `sided` marks sensitive cells that can have been moved one way only: who takes them to be at
+    the edge of their protection knows the true value. `exact` marks cells whose interval is a
+    point. Intervals are valid whatever the status of the proof.
+    """
+
+    low: Floats
+    high: Floats
+    sided: Flags
+    exact: Flags
+    proof: Intervals
+
+
+def exposure(
+    system: TableSystem,
+    released: ArrayLike,
+    sensitive: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    capacity: float = 1.0,
+    published: ArrayLike | None = None,
+    seconds: float | None = None,
+    tell: Tell | None = None,
+) -> Exposure:
+    """Return what follows from the released magnitudes for one who knows everything but the truth.
+
+    The intruder knows the capacity, which cells are sensitive, and how far below (`lower`) or above
+    (`upper`) the truth each of them had to go: more than anyone will know. All arrays have the
+    shape of the cells.
+
+    Notes
+    -----
+    A cell x that is not sensitive was moved by at most capacity·x, a sensitive one by that or its
+    protection, whichever is more; all true cells add up. Intervals by linear programming
+    [Domingo2002, sec. 4]. Zeros: with a capacity below 1 a released 0 of a cell that is not
+    sensitive is true.
+    """
+    figures = _shaped(system, "released", released)
+    flags = _shaped(system, "sensitive", sensitive) > 0
+    below, above = (_shaped(system, "protection", side) for side in (lower, upper))
+    shown = np.ones(system.shape, bool) if published is None else np.asarray(published, bool)
+    if not 0 < capacity <= 1:
+        raise ParameterError(f"capacity must be above 0, at most 1. Got {capacity}.")
+    low = figures / (1 + capacity)
+    high = figures / (1 - capacity) if capacity < 1 else np.full(figures.shape, np.inf)
+    low = np.where(flags, np.maximum(np.minimum(low, figures - above), 0.0), low)
+    high = np.where(flags, np.maximum(high, figures + below), high)
+    low, high = np.where(shown, low, 0.0), np.where(shown, high, np.inf)
+    proof = _proved(system, low, high, False, seconds, tell)
+    least, most = (bound[system.variable].reshape(system.shape) for bound in proof.values)
+    slack = NEAR * np.maximum(1.0, figures)
+    went_up, went_down = least <= figures - above + slack, most >= figures + below - slack
+    return Exposure(
+        least, most, flags & shown & (went_up != went_down), most - least <= slack, proof
+    )
+
+
+def count_exposure(
+    system: TableSystem,
+    released: ArrayLike,
+    smallest_safe: int = 3,
+    published: ArrayLike | None = None,
+    seconds: float | None = None,
+    tell: Tell | None = None,
+) -> Exposure:
+    """Return what follows from adjusted counts for one who knows the smallest safe count.
+
+    Notes
+    -----
+    An inner count released as 0 was below the smallest safe count; one released as that count was
+    anything above 0; a larger one was at least that count. Of a sum it is known whether it is 0.
+    Zeros: a true 0 is always released as 0.
+    """
+    figures = _shaped(system, "released", released)
+    shown = np.ones(system.shape, bool) if published is None else np.asarray(published, bool)
+    # Sums may be of many small counts: only what their parts say is known of them.
+    alone = (np.diff(system.members.indptr)[system.variable] == 1).reshape(system.shape) & shown
+    low = np.where(figures == 0, 0, np.where((figures > smallest_safe) & alone, smallest_safe, 1))
+    low = np.where(shown, low, 0)
+    high = np.where(alone & (figures == 0), smallest_safe - 1, np.inf)
+    proof = _proved(system, low, high, True, seconds, tell)
+    least, most = (bound[system.variable].reshape(system.shape) for bound in proof.values)
+    unknown = np.zeros(system.shape, bool)
+    return Exposure(least, most, unknown, (least == most) & (figures > 0), proof)
+
+
+def _shaped(system: TableSystem, name: str, given: ArrayLike) -> Floats:
+    found = np.asarray(given, np.float64)
+    if found.shape != system.shape:
+        raise ParameterError(f"{name} must have the shape {system.shape}. Got {found.shape}.")
+    return found
+
+
+def _proved(
+    system: TableSystem,
+    low: Floats,
+    high: Floats,
+    whole: bool,
+    seconds: float | None,
+    tell: Tell | None,
+) -> Intervals:
+    least, most = system.merge(low, high)
+    return intervals(
+        system.equations, least, most, whole=whole, certify=False, seconds=seconds, tell=tell
+    )

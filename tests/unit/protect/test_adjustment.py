@@ -1,0 +1,161 @@
+"""Controlled tabular adjustment of counts and of magnitudes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.protect import ControlledAdjustment, CountAdjustment, of_tables
+from discreet.protect.adjustment import Weight
+from discreet.risk.protection import Given, PriorPosterior, Threshold
+from discreet.solve.adjust.magnitudes import Norm
+from discreet.table.cells import CellTable, Records, read_cells
+
+
+def _firms(seed: int = 1, firms: int = 60) -> Records:
+    """Firms in four regions (two of them north) and three industries, of very unequal size."""
+    rng = np.random.default_rng(seed)
+    at = np.stack([rng.integers(0, 4, firms), rng.integers(0, 3, firms)], axis=1)
+    return Records(
+        "firms", ("region", "industry"),
+        (("n1", "n2", "s1", "s2", "north", "south", "_T"), ("a", "b", "c", "_T")),
+        ((4, 4, 5, 5, 6, 6, -1), (3, 3, 3, -1)),
+        at.astype(np.int64), np.round(rng.lognormal(4, 1.5, firms)), np.arange(firms), False,
+    )  # fmt: skip
+
+
+def _additive(table: CellTable, values: np.ndarray) -> None:
+    for axis, parents in enumerate(table.parents):
+        lines = np.moveaxis(values, axis, 0)
+        for parent in set(parents) - {-1}:
+            parts = [i for i, p in enumerate(parents) if p == parent]
+            np.testing.assert_allclose(lines[parts].sum(axis=0), lines[parent], atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_magnitudes_of_firms_are_protected_whole_and_additive(seed: int) -> None:
+    table = _firms(seed).table()
+    found = ControlledAdjustment().adjust(table, [PriorPosterior(20)])
+    _additive(table, found.values)
+    assert not found.short.any()
+    assert found.decimals == 0
+    np.testing.assert_array_equal(found.values, np.rint(found.values))
+    change = (found.values - table.values)[found.sensitive]
+    needed = found.required
+    assert (
+        (change >= needed.upper[found.sensitive] - 1e-6)
+        | (change <= -needed.lower[found.sensitive] + 1e-6)
+    ).all()
+
+
+def test_spread_moves_sensitive_cells_further_and_repeats_with_the_seed() -> None:
+    table = _firms().table()
+    plain = ControlledAdjustment().adjust(table, [PriorPosterior(20)])
+    wide = ControlledAdjustment(spread=1.0, seed=3).adjust(table, [PriorPosterior(20)])
+    again = ControlledAdjustment(spread=1.0, seed=3).adjust(table, [PriorPosterior(20)])
+    np.testing.assert_array_equal(wide.values, again.values)
+    assert not wide.short.any()
+    size = [np.abs(one.values - table.values)[one.sensitive].sum() for one in (plain, wide)]
+    assert size[1] > size[0]
+
+
+def test_fixed_totals_stay_and_linked_tables_are_solved_together() -> None:
+    table = _firms(4).table()
+    fixed = of_tables(table, [[]])
+    published = of_tables(table, [["region"], ["industry"]])
+    found = ControlledAdjustment().adjust(table, [PriorPosterior(20)], fixed, published)
+    assert found.values[-1, -1] == table.values[-1, -1]
+    _additive(table, found.values)
+    # Nothing but the two margins is published: 7 + 4 cells that share the total.
+    assert published.sum() == 10
+    assert not found.sensitive[~published].any()
+
+
+def test_only_the_part_above_a_value_is_moved() -> None:
+    table = _firms(2).table()
+    found = ControlledAdjustment(above=200).adjust(table, [PriorPosterior(20)])
+    inner = np.ix_(*table.inner)
+    left_alone = (table.values[inner] > 0) & (found.parts[1].values[inner] == 0)
+    np.testing.assert_array_equal(found.values[inner][left_alone], table.values[inner][left_alone])
+    assert left_alone.any()
+    assert found.parts[1].cells <= found.parts[0].cells
+
+
+def test_a_heavier_margin_changes_less() -> None:
+    table = _firms(6, 80).table()
+    light, heavy = (
+        ControlledAdjustment(weight=Weight.ONE, margins=factor).adjust(table, [PriorPosterior(20)])
+        for factor in (0.1, 10.0)
+    )
+    total = [abs(one.values[-1, -1] - table.values[-1, -1]) for one in (light, heavy)]
+    assert total[1] <= total[0]
+
+
+def test_decimals_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,value,sensitive\nx,p,10.5,1\nx,q,20.25,0\ny,p,3.25,0\ny,q,7,1\n")
+    table = read_cells(path)
+    found = ControlledAdjustment().adjust(table, [Given(10)])
+    assert found.decimals == 2
+    _additive(table, found.values)
+    np.testing.assert_allclose(found.values * 100, np.rint(found.values * 100), atol=1e-9)
+
+
+def test_squares_are_protected_too() -> None:
+    table = _firms(9).table()
+    found = ControlledAdjustment(norm=Norm.L2).adjust(table, [PriorPosterior(20)])
+    _additive(table, np.round(found.values, 6))
+    assert not found.short.any()
+
+
+def test_counts_of_a_table_with_a_hierarchy() -> None:
+    rng = np.random.default_rng(1)
+    table = _firms(3, 40).table()
+    inner = rng.poisson(3, (4, 3)).astype(float)
+    counts = CellTable(table.variables, table.codes, table.parents, _sums(table, inner), True)
+    found = ControlledAdjustment(seed=2).adjust(counts, [Threshold(3)])
+    _additive(counts, found.values)
+    assert not np.isin(found.values, (1, 2)).any()
+    assert (found.values[counts.values == 0] == 0).all()
+    assert not found.short.any()
+
+
+def _sums(table: CellTable, inner: np.ndarray) -> np.ndarray:
+    from discreet.solve.system import Hierarchy, TableSystem
+
+    system = TableSystem.table([Hierarchy(parents) for parents in table.parents])
+    return system.values(inner)
+
+
+def test_the_method_for_tables_leaves_no_small_count() -> None:
+    counts = np.random.default_rng(5).poisson(2, (6, 5, 4))
+    released = CountAdjustment(3).apply(counts, np.random.default_rng(1))
+    assert not np.isin(released, (1, 2)).any()
+    assert (released[counts == 0] == 0).all()
+    assert (released[counts >= 3] >= 3).all()
+
+
+def test_mistakes_are_explained() -> None:
+    table = _firms().table()
+    for build, message in [
+        (lambda: ControlledAdjustment(margins=0), "margins"),
+        (lambda: ControlledAdjustment(capacity=2), "capacity"),
+        (lambda: ControlledAdjustment(above=-1), "above"),
+        (lambda: ControlledAdjustment(spread=-1), "spread"),
+        (lambda: ControlledAdjustment(seed=-1), "seed"),
+        (lambda: CountAdjustment(1), "smallest_safe"),
+        (lambda: of_tables(table, [["county"]]), "no dimension 'county'"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            build()
+    counts = CellTable(("a",), (("x", "_T"),), ((1, -1),), np.array([1.0, 1]), True)
+    with pytest.raises(ParameterError, match="threshold rule alone"):
+        ControlledAdjustment().adjust(counts, [Threshold(3), Given(10)])
+    with pytest.raises(ParameterError, match="for magnitudes, not for counts"):
+        ControlledAdjustment(spread=1).adjust(counts, [Threshold(3)])

@@ -1,0 +1,60 @@
+"""What an intruder who knows the method can prove about an adjusted table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.risk.adjusted import count_exposure, exposure
+from discreet.solve.system import TableSystem
+
+
+def test_both_directions_stay_possible_where_others_may_have_moved() -> None:
+    # (110, 790 | 900): the first is sensitive by 10, the second may have moved by 5%: the total
+    # was between 857.1 and 947.4, the second between 752.4 and 831.6; so the first may have been
+    # 100 (moved up) or 120 (moved down).
+    system = TableSystem.of((2,))
+    found = exposure(system, [110.0, 790, 900], [True, False, False], [10, 0, 0], [10, 0, 0], 0.05)
+    assert not found.sided.any()
+    assert found.low[0] <= 100
+    assert found.high[0] >= 120
+
+
+def test_a_direction_is_given_away_where_others_cannot_have_moved() -> None:
+    system = TableSystem.of((2,))
+    found = exposure(
+        system, [110.0, 500, 600], [True, False, False], [20, 0, 0], [10, 0, 0], 0.01
+    )  # fmt: skip
+    # Total 594.1 to 606.1, second 495.0 to 505.1: the first was at most 111.0, and at least 100
+    # since it moved by 10 at most: it can have gone up by 10, never down by 20 (from 130).
+    assert found.low[0] == pytest.approx(100)
+    assert found.high[0] == pytest.approx(600 / 0.99 - 500 / 1.01)
+    assert found.sided.tolist() == [True, False, False]
+
+
+def test_cells_that_are_not_published_bound_nothing() -> None:
+    system = TableSystem.of((2,))
+    found = exposure(
+        system, [110.0, 500, 600], [True, False, False], [20, 0, 0], [10, 0, 0], 0.01,
+        published=[True, False, True],
+    )  # fmt: skip
+    assert not found.sided[0]
+
+
+def test_adjusted_counts_tell_little() -> None:
+    # A released 3 was 1 or more, a 0 at most 2, a 7 at least 3; the total follows from them.
+    system = TableSystem.of((3,))
+    found = count_exposure(system, [0, 3, 7, 10])
+    assert found.low.tolist() == [0, 1, 3, 4]
+    assert found.high[0] == 2
+    assert np.isinf(found.high[1:]).all()
+    assert not found.exact.any()
+
+
+def test_mistakes_are_explained() -> None:
+    system = TableSystem.of((2,))
+    with pytest.raises(ParameterError, match="released must have the shape"):
+        exposure(system, [1.0], [True], [1], [1])
+    with pytest.raises(ParameterError, match="capacity must be"):
+        exposure(system, [1.0, 1, 2], [True] * 3, [1] * 3, [1] * 3, 0)
