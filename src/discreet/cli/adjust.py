@@ -199,7 +199,8 @@ def _facts(
         "decimals": result.decimals,
         "cost": result.cost,
         "above_bound": None if np.isnan(result.gap) else result.gap,
-        "cells": whole.cells,
+        "cells": int((shown & (true > 0)).sum()),
+        "cells_in_all": whole.cells,
         "equations": whole.equations,
         "percent_change": [vars(row) for row in listing.changes],
         "value_distribution": [vars(row) for row in listing.values],
@@ -249,7 +250,12 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
         ]
     if facts["status"] == "stopped":
         lines.append("STOPPED before the end: the changes may be larger than need be.")
-    lines.append(f"{facts['cells']:,} cells that are not 0, {facts['equations']:,} equations.")
+    more = facts["cells_in_all"] - facts["cells"]
+    lines.append(
+        f"{facts['cells']:,} cells that are not 0, "
+        + (f"{more:,} more that are not published, " if more else "")
+        + f"{facts['equations']:,} equations."
+    )
     if "part" in facts:
         part = facts["part"]
         lines.append(

@@ -198,6 +198,25 @@ class TableSystem:
         inner[kept.indices[kept.indptr[alone]]] = alone
         return cls(shape, variable, inner, equations.tocsr(), kept)
 
+    def without_zeros(self, inner: ArrayLike) -> TableSystem:
+        """Return the same cells over those inner cells alone that are not 0.
+
+        Cells that differ in zeros only become one variable: in sparse tables there are few left.
+        """
+        there = np.flatnonzero(np.asarray(inner).reshape(-1))
+        if not len(there):
+            raise ParameterError("an inner cell must be other than 0.")
+        reduced = self._merged(
+            (self.variables,), self.members.tocsc()[:, there].tocsr(), self.equations
+        )
+        return TableSystem(
+            self.shape,
+            reduced.variable[self.variable],
+            reduced.inner,
+            reduced.equations,
+            reduced.members,
+        )
+
     def values(self, inner: ArrayLike) -> NDArray[np.float64]:
         """Return every cell, in the shape of the cells, given the inner ones."""
         sums = self.members.astype(np.float64) @ np.asarray(inner, np.float64).reshape(-1)

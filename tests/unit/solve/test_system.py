@@ -77,3 +77,20 @@ def test_a_hierarchy_that_is_no_tree_is_refused(parents: tuple[int, ...]) -> Non
 def test_members_that_count_twice_are_refused() -> None:
     with pytest.raises(ParameterError, match="0 or 1"):
         TableSystem.linked(np.array([[2, 1]]))
+
+
+def test_cells_that_differ_in_zeros_only_become_one_variable() -> None:
+    # (5, 0 | 5) and (0, 7 | 7): each inner cell is its row total and its column total.
+    system = TableSystem.of((2, 2))
+    inner = np.array([[5, 0], [0, 7]])
+    reduced = system.without_zeros(inner)
+    assert reduced.shape == (3, 3)
+    # 5, 7, 12 and the zeros.
+    assert reduced.variables == 4
+    assert reduced.variable[0] == reduced.variable[2] == reduced.variable[6]
+    np.testing.assert_array_equal(reduced.values([5, 7]), system.values(inner))
+    values = np.zeros(reduced.variables)
+    values[reduced.variable] = system.values(inner).reshape(-1)
+    assert not (reduced.equations @ values).any()
+    with pytest.raises(ParameterError, match="other than 0"):
+        system.without_zeros(np.zeros((2, 2)))

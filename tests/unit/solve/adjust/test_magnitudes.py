@@ -121,7 +121,7 @@ def test_every_adjustment_keeps_the_rules(seed: int, norm: Norm) -> None:
     this = _problem(inner, (inner > 0) & (rng.random(inner.shape) < 0.15), capacity=0.5)
     found = adjust(this, norm)
     assert not found.short.any()
-    system = this.system
+    system = TableSystem.of(inner.shape)
     by_variable = np.zeros(system.variables)
     by_variable[system.variable] = found.values.reshape(-1)
     np.testing.assert_allclose(system.equations @ by_variable, 0, atol=1e-5)

@@ -125,6 +125,9 @@ def problem(
     for name, numbers in (("protection", np.stack(needs)), ("weights", weigh), ("capacity", caps)):
         if not np.isfinite(numbers).all() or (numbers < 0).any():
             raise ParameterError(f"{name} must be finite numbers of 0 or more.")
+    by_variable = _merged(system, amounts, np.maximum, 0.0)
+    if by_variable.any():
+        system = system.without_zeros(by_variable[system.inner])
     value = _merged(system, amounts, np.maximum, 0.0)
     flag = _merged(system, flags & (amounts > 0), np.logical_or, 0).astype(bool)
     low, high = (_merged(system, np.where(flags, side, 0), np.maximum, 0.0) for side in needs)
