@@ -29,15 +29,15 @@ PARTS = 60
 REPAIRS = 3
 # A change beyond the tolerance costs this many units at once: few cells changed rather than all.
 LEAVING = 1.0
-# A margin weighs three times one that keeps an axis more; an inner cell by INNER/count.
-COARSER, INNER = 3.0, 15.0
+# A margin weighs four times one that keeps an axis more; an inner cell by INNER/count.
+COARSER, INNER = 4.0, 15.0
 NO_LIMIT = 2**60
 
 
 def default_weights(cells: CountCells, values: Integers) -> NDArray[np.float64]:
     """Return the weight of each published cell: by the order of its margin, and by its value.
 
-    A margin weighs three times one that keeps an axis more, since there are many more of those. A
+    A margin weighs four times one that keeps an axis more, since there are many more of those. A
     cell published alone, an inner cell, weighs fifteen through its count: its change counts in
     relation to it.
     """

@@ -176,3 +176,201 @@ def anneal_counts(
                 x[j] += opposite
                 for q in range(starts[j], starts[j + 1]):
                     change[rows[q]] += opposite
+
+
+# What `sweep_records` and `mend_rows` keep of a row: its change, the price of a unit of change that
+# is not needed, and the protection that it needs.
+CHANGE, UNIT, NEEDED = 0, 1, 2
+_CANDIDATES = 10
+
+
+@njit(cache=True, nogil=True)
+def _within(value: float, least: float, most: float) -> float:
+    """Return the nearest value on the same side of 0 whose size is from least to most."""
+    return min(max(value, least), most) if value >= 0 else max(min(value, -least), -most)
+
+
+@njit(cache=True, nogil=True)
+def _row_price(change: float, unit: float, needed: float, price: float) -> float:
+    """Return the cost of a row: what it changes beyond its need, or `price` times the shortfall."""
+    beyond = abs(change) - needed
+    return unit * beyond if beyond >= 0 else -price * unit * beyond
+
+
+@njit(cache=True, nogil=True)
+def sweep_records(
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    order: NDArray[np.int64],
+    a: NDArray[np.float64],
+    values: NDArray[np.float64],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+    data: NDArray[np.float64],
+    price: float,
+    temperature: float,
+    reach: float,
+    state: NDArray[np.uint64],
+) -> int:
+    """Give every record in `order` a better adjustment; return how many changed.
+
+    Tried for each: the opposite, its two smallest sizes, a step up and down of at most `reach` of
+    its value, and the adjustments that put four of its rows at their need. At a temperature of 0
+    the best is taken, else one by its odds exp(−cost/temperature).
+    """
+    tried = np.empty(_CANDIDATES)
+    cost = np.empty(_CANDIDATES)
+    moved = 0
+    for place in range(order.size):
+        i = order[place]
+        size = starts[i + 1] - starts[i]
+        if size == 0:
+            # Nothing but the record's own cells: the smallest size is best.
+            if abs(a[i]) != least[i]:
+                a[i] = _within(np.copysign(0.0, a[i]), least[i], most[i])
+                moved += 1
+            continue
+        now = a[i]
+        step = reach * np.exp(-4.0 * uniform(state)) * values[i]
+        tried[0] = now
+        tried[1] = -now
+        tried[2] = now + step
+        tried[3] = now - step
+        tried[4] = least[i]
+        tried[5] = -least[i]
+        for c in range(6, _CANDIDATES):
+            # Of two rows at random the one that costs more for each unit.
+            r = rows[starts[i] + int(uniform(state) * size)]
+            other = rows[starts[i] + int(uniform(state) * size)]
+            if data[other, UNIT] > data[r, UNIT]:
+                r = other
+            up = (data[r, CHANGE] >= 0) == (uniform(state) < 0.8)
+            tried[c] = now + (data[r, NEEDED] if up else -data[r, NEEDED]) - data[r, CHANGE]
+        for c in range(1, _CANDIDATES):
+            tried[c] = _within(tried[c], least[i], most[i]) - now
+        tried[0] = 0.0
+        cost[:] = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            r = rows[k]
+            change, unit, needed = data[r, CHANGE], data[r, UNIT], data[r, NEEDED]
+            for c in range(_CANDIDATES):
+                cost[c] += _row_price(change + tried[c], unit, needed, price)
+        best = 0
+        if temperature > 0:
+            lowest = cost.min()
+            odds = 0.0
+            for c in range(_CANDIDATES):
+                cost[c] = np.exp(-(cost[c] - lowest) / temperature)
+                odds += cost[c]
+            left = uniform(state) * odds
+            while best < _CANDIDATES - 1 and left > cost[best]:
+                left -= cost[best]
+                best += 1
+        else:
+            for c in range(1, _CANDIDATES):
+                if cost[c] < cost[best] - 1e-12:
+                    best = c
+        if tried[best] != 0.0:
+            moved += 1
+            a[i] += tried[best]
+            for k in range(starts[i], starts[i + 1]):
+                data[rows[k], CHANGE] += tried[best]
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def mend_rows(
+    row_starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    a: NDArray[np.float64],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+    data: NDArray[np.float64],
+    price: float,
+    largest: int,
+) -> int:
+    """Try each record of each row short of its need; return how many rows were moved.
+
+    A row of at most `largest` records moves to its need, on either side, by the record for which
+    all its rows together cost least, if they cost less than before.
+    """
+    mended = 0
+    for r in range(row_starts.size - 1):
+        short = abs(data[r, CHANGE]) < data[r, NEEDED] * (1 - 1e-12)
+        if not short or row_starts[r + 1] - row_starts[r] > largest:
+            continue
+        best, best_record, best_step = -1e-9, -1, 0.0
+        for k in range(row_starts[r], row_starts[r + 1]):
+            i = members[k]
+            for side in (-1.0, 1.0):
+                step = side * data[r, NEEDED] - data[r, CHANGE]
+                if _within(a[i] + step, least[i], most[i]) != a[i] + step:
+                    continue
+                cost = 0.0
+                for q in range(starts[i], starts[i + 1]):
+                    s = rows[q]
+                    change, unit, needed = data[s, CHANGE], data[s, UNIT], data[s, NEEDED]
+                    cost += _row_price(change + step, unit, needed, price)
+                    cost -= _row_price(change, unit, needed, price)
+                if cost < best:
+                    best, best_record, best_step = cost, i, step
+        if best_record >= 0:
+            mended += 1
+            a[best_record] += best_step
+            for q in range(starts[best_record], starts[best_record + 1]):
+                data[rows[q], CHANGE] += best_step
+    return mended
+
+
+@njit(cache=True, nogil=True)
+def smooth_records(
+    row_starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    a: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    step: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    width: NDArray[np.float64],
+    needed: NDArray[np.float64],
+    side: NDArray[np.float64],
+    price: float,
+    momentum: float,
+    ahead: NDArray[np.float64],
+) -> float:
+    """Make one accelerated projected gradient step on the smoothed cost; return the new momentum.
+
+    Rows stay on their `side`; within `width` of its kink the cost is rounded off (Huber).
+    `ahead` is the point from which the step is made, moved on in place. Momentum starts anew
+    where it would lead up the cost.
+    """
+    slope = np.empty(unit.size)
+    for r in range(unit.size):
+        change = 0.0
+        for k in range(row_starts[r], row_starts[r + 1]):
+            change += ahead[members[k]]
+        if needed[r] > 0:
+            z = (side[r] * change - needed[r]) / width[r]
+            slope[r] = side[r] * unit[r] * (min(z, 1.0) if z >= 0 else price * max(z, -1.0))
+        else:
+            slope[r] = unit[r] * min(max(change / width[r], -1.0), 1.0)
+    following = (1 + np.sqrt(1 + 4 * momentum * momentum)) / 2
+    against = 0.0
+    for i in range(a.size):
+        gradient = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            gradient += slope[rows[k]]
+        new = min(max(ahead[i] - step[i] * gradient, low[i]), high[i])
+        moved = new - a[i]
+        if step[i] > 0:
+            against += (ahead[i] - new) * moved / step[i]
+        a[i] = new
+        ahead[i] = new + (momentum - 1) / following * moved
+    if against > 0:
+        ahead[:] = a
+        return 1.0
+    return following
