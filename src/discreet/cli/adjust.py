@@ -85,6 +85,13 @@ def command(
         float,
         typer.Option(help="Random extra distance of sensitive cells, up to so many times."),
     ] = 0.0,
+    order: Annotated[
+        int | None,
+        typer.Option(
+            help="Adjust the records, so that all tables by up to so many dimensions of --by are "
+            "safe; for more cells than fit in a table."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws the spread and settles ties.")] = 0,
     audit: Annotated[
         bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
@@ -101,6 +108,9 @@ def command(
 
     Sensitive cells end at or beyond the edge of their protection. If some
     cannot, nothing is written (exit 3) unless they may be left empty.
+
+    With --order the records themselves are adjusted: the tables made of the
+    file that is written may be published, the file may not.
     """
     import json
 
@@ -121,6 +131,25 @@ def command(
         spread,
         seed,
     )
+    if order is not None:
+        _through_records(
+            table, out, order, by or [], value, holding, hierarchy or [], group or [], p, seed,
+            withhold, report, as_json,
+            {
+                "--minimum": minimum is not None,
+                "--pq": pq is not None,
+                "--dominance": dominance is not None,
+                "--norm": method.norm is not Norm.L1,
+                "--weight": method.weight is not Weight.VALUE,
+                "--margins": margins != 1,
+                "--capacity": capacity != 100,
+                "--fix": bool(fix),
+                "--above": above is not None,
+                "--spread": spread != 0,
+                "--audit": audit,
+            },
+        )  # fmt: skip
+        return
     found = read(table, by or [], value, holding, groups_of(hierarchy or [], group or []))
     cells = found if isinstance(found, CellTable) else found.table()
     rules = rules_of(cells.counts, minimum, p, pq, dominance, percent)
@@ -142,6 +171,31 @@ def command(
         raise typer.Exit(3)
     if result.status == "stopped":
         raise typer.Exit(130)
+
+
+def _through_records(
+    table: Path,
+    out: Path,
+    order: int,
+    by: list[str],
+    value: str | None,
+    holding: str | None,
+    hierarchy: list[str],
+    group: list[str],
+    p: float | None,
+    seed: int,
+    withhold: bool,
+    report: Path | None,
+    as_json: bool,
+    others: dict[str, bool],
+) -> None:
+    from discreet.cli.adjusted_records import checked, run
+    from discreet.cli.cells import groups_of, names_of
+    from discreet.table.cells import read_records
+
+    column, percent = checked(names_of(by), value, p, others)
+    records = read_records(table, names_of(by)[0], column, holding, groups_of(hierarchy, group))
+    run(table, out, records, column, order, percent, seed, withhold, report, as_json)
 
 
 def _choice(option: str, text: str, kind: Any) -> Any:

@@ -1,0 +1,178 @@
+"""`discreet adjust`: tables and records, what it says, what it writes and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ParameterError
+from discreet.table.cells import read_cells
+from discreet.table.published import read_published
+
+COUNTS = "age,sex,count\nyoung,f,1\nyoung,m,9\nold,f,12\nold,m,2\n"
+VALUES = "region,industry,value,sensitive\nn,a,100,1\nn,b,500,0\ns,a,300,0\ns,b,120,1\n"
+RECORDS = """\
+region,industry,size,firm,turnover
+n1,mining,big,A,590
+n1,mining,small,B,40
+n1,mining,small,C,10
+n2,mining,big,A,200
+n2,farming,small,D,70
+s1,farming,small,E,50
+s1,farming,big,F,610
+s1,mining,big,G,300
+s1,mining,big,H,280
+s1,mining,big,I,250
+"""
+TREE = "north\n@n1\n@n2\nsouth\n@s1\n"
+
+
+def _run(folder: Path, text: str, *options: str) -> Result:
+    (folder / "t.csv").write_text(text)
+    (folder / "region.hrc").write_text(TREE)
+    return CliRunner().invoke(
+        app,
+        ["adjust", str(folder / "t.csv"), "--out", str(folder / "o.csv"), *options],
+        catch_exceptions=False,
+    )
+
+
+def test_counts_end_at_0_or_3(tmp_path: Path) -> None:
+    done = _run(tmp_path, COUNTS)
+    assert done.exit_code == 0
+    table = read_cells(tmp_path / "o.csv")  # which fails where totals are no sums
+    assert table.counts
+    assert not {1, 2} & set(table.values.reshape(-1).tolist())
+    assert "all 2 sensitive cells are at or beyond their protection" in done.stdout
+    assert "From %" in done.stdout
+
+
+def test_values_are_protected_and_the_report_says_so(tmp_path: Path) -> None:
+    done = _run(tmp_path, VALUES, "--audit", "--report", str(tmp_path / "r.csv"), "--json")
+    assert done.exit_code == 0
+    facts = json.loads(done.stdout)
+    assert facts["sensitive"] == 2
+    assert facts["short"] == []
+    assert facts["intruder"]["exact"] == 0
+    with (tmp_path / "r.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        if row["sensitive"] == "1":
+            assert abs(float(row["released"]) - float(row["true"])) >= float(row["lower"])
+    # What is published says nothing of which cells are sensitive.
+    assert (tmp_path / "o.csv").read_text().splitlines()[0] == "region,industry,value"
+
+
+def test_records_with_a_hierarchy_and_a_holding(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path, RECORDS, "--by", "region,industry", "--value", "turnover", "--holding", "firm",
+        "--hierarchy", f"region={tmp_path / 'region.hrc'}", "--p", "10", "--fix", "total",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    table = read_published(tmp_path / "o.csv")
+    total = table.values[table.codes[0].index("_T"), table.codes[1].index("_T")]
+    assert total == 2400
+    north = [table.codes[0].index(code) for code in ("n1", "n2", "north")]
+    mining = table.values[north, table.codes[1].index("mining")]
+    assert mining[0] + mining[1] == mining[2]
+
+
+def test_linked_tables_share_their_totals(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path, RECORDS, "--by", "region,industry", "--by", "region,size", "--value", "turnover",
+        "--p", "10",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "o.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert all(row["industry"] == "_T" or row["size"] == "_T" for row in rows)
+    regions = [r for r in rows if r["region"] == "n1"]
+    by_industry = sum(float(r["value"]) for r in regions if r["industry"] != "_T")
+    by_size = sum(float(r["value"]) for r in regions if r["size"] != "_T")
+    assert by_industry == by_size
+
+
+def test_cells_that_cannot_be_protected_stop_the_release(tmp_path: Path) -> None:
+    options = ["--fix", "region,industry"]
+    done = _run(tmp_path, VALUES, *options)
+    assert done.exit_code == 3
+    assert "NOT PROTECTED: 2 of 2 sensitive cells" in done.stdout
+    assert "region n, industry a" in done.stdout
+    assert not (tmp_path / "o.csv").exists()
+    done = _run(tmp_path, VALUES, *options, "--withhold")
+    assert done.exit_code == 0
+    text = (tmp_path / "o.csv").read_text()
+    assert "n,a,,primary" in text
+    assert read_published(tmp_path / "o.csv").withheld.sum() == 2
+
+
+def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
+    written = []
+    for _ in range(2):
+        _run(tmp_path, VALUES, "--spread", "0.5", "--seed", "7")
+        written.append((tmp_path / "o.csv").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path, RECORDS, "--by", "region,industry,size", "--value", "turnover", "--holding",
+        "firm", "--hierarchy", f"region={tmp_path / 'region.hrc'}", "--p", "10", "--order", "2",
+        "--withhold", "--report", str(tmp_path / "w.csv"),
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "o.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["firm"] for row in rows] == list("ABCADEFGHI")
+    # A is alone in n2 × mining: 200 must have moved by 20.
+    assert abs(float(rows[3]["turnover"]) - 200) >= 20 - 1e-6
+    assert "10 records" in done.stdout
+    assert (tmp_path / "w.csv").read_text().startswith("region,industry,size,cells\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (COUNTS, ["--p", "10"], "threshold rule alone"),
+        (COUNTS, ["--norm", "l3"], "--norm must be l1 or l2. Got l3"),
+        (COUNTS, ["--weight", "x"], "--weight must be value or one"),
+        (COUNTS, ["--capacity", "0"], "capacity must be"),
+        (COUNTS, ["--value", "x"], "--value and --holding are for records"),
+        (COUNTS, ["--fix", "county"], "no dimension 'county'"),
+        (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
+        (COUNTS, ["--group", "age"], "--group must have the form"),
+        (COUNTS, ["--order", "2"], "--order needs --by once"),
+        (VALUES, ["--pq", "10"], "--pq must be two numbers"),
+        (VALUES, ["--dominance", "1.5,60"], "n must be an integer"),
+        (VALUES, ["--minimum", "3"], "number of contributors"),
+        (RECORDS, ["--by", "region", "--order", "1"], "--order needs --value and --p"),
+        (
+            RECORDS,
+            ["--by", "region", "--value", "turnover", "--p", "10", "--order", "1", "--audit"],
+            "--audit cannot be given with --order",
+        ),
+        (COUNTS + "young,_T,11\n", [], "is 11, but its parts sum to 10"),
+    ],
+)
+def test_mistakes_are_explained(
+    text: str, options: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, text, *options)
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_nothing_is_written_over_the_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(COUNTS)
+    with pytest.raises(ParameterError, match="another file than the table"):
+        CliRunner().invoke(
+            app,
+            ["adjust", str(tmp_path / "t.csv"), "--out", str(tmp_path / "t.csv")],
+            catch_exceptions=False,
+        )
