@@ -109,8 +109,11 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
     assert _play(DOCS / name, borough) >= 3
 
 
-def test_the_sessions_on_optimisers_print_what_the_page_shows(tmp_path: Path) -> None:
-    assert _play(DOCS / "optimisers.md", tmp_path) >= 3
+@pytest.mark.parametrize(("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2)])
+def test_the_sessions_on_optimisers_print_what_the_page_shows(
+    name: str, commands: int, tmp_path: Path
+) -> None:
+    assert _play(DOCS / name, tmp_path) >= commands
 
 
 def test_the_python_of_the_pages_gives_what_they_show(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from discreet.risk.adjusted import Exposure
 
 NAMED = 5
+# The distribution of values says something of tables of at least so many cells.
+LISTED = 200
 
 
 def command(
@@ -299,8 +301,13 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
         lines = ["NOT ADJUSTED: no table was found that keeps what is fixed; nothing is written."]
     else:
         lines = [
-            f"{facts['file']}: all {sensitive:,} sensitive cells are at or beyond their "
-            "protection, and everything adds up."
+            f"{facts['file']}: "
+            + (
+                "the sensitive cell is"
+                if sensitive == 1
+                else f"all {sensitive:,} sensitive cells are"
+            )
+            + " at or beyond the protection needed, and everything adds up."
         ]
     if facts["status"] == "stopped":
         lines.append("STOPPED before the end: the changes may be larger than need be.")
@@ -331,7 +338,7 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
         result.cells.values[shown], result.values[shown], result.sensitive[shown]
     )
     assert not np.isnan(result.values).any()
-    return "\n".join([*lines, "", listing_text(listing).rstrip()])
+    return "\n".join([*lines, "", listing_text(listing, facts["cells"] >= LISTED).rstrip()])
 
 
 def _figures(result: AdjustedTable, figures: Any) -> list[str]:

@@ -121,8 +121,8 @@ def _classed(
     )
 
 
-def listing_text(listing: ChangeListing) -> str:
-    """Return the listing in the layout of the paper."""
+def listing_text(listing: ChangeListing, values: bool = True) -> str:
+    """Return the listing in the layout of the paper, with or without its second part."""
     lines = ["Frequency Count of Percent Cell Value Change:", ""]
     lines.append(f"{'From %':>8}   {'To':>7} {'Non-Sensitive':>14} {'Sensitive':>11}")
     for row in listing.changes:
@@ -130,6 +130,8 @@ def listing_text(listing: ChangeListing) -> str:
         lines.append(
             f"{_decimals(row.low):>8} - {high:>7} {row.nonsensitive:>14,} {row.sensitive:>11,}"
         )
+    if not values:
+        return "\n".join(lines) + "\n"
     lines += ["", "Frequency Count of Cell Value Distribution:", ""]
     lines.append(f"{'From':>15}   {'To':>15} {'Non-Sensitive':>14} {'Sensitive':>11}")
     for row in listing.values:

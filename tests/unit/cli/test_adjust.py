@@ -49,7 +49,7 @@ def test_counts_end_at_0_or_3(tmp_path: Path) -> None:
     table = read_cells(tmp_path / "o.csv")  # which fails where totals are no sums
     assert table.counts
     assert not {1, 2} & set(table.values.reshape(-1).tolist())
-    assert "all 2 sensitive cells are at or beyond their protection" in done.stdout
+    assert "all 2 sensitive cells are at or beyond the protection needed" in done.stdout
     assert "From %" in done.stdout
 
 
