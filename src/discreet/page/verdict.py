@@ -10,7 +10,7 @@ from discreet.page.state import State, usual_level
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Tier
 from discreet.population import Variable
-from discreet.query import Question
+from discreet.query import Filter, Question
 from discreet.rules import Code, check_question
 
 
@@ -81,7 +81,11 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
     if widest > rules.max_categories:
         text = t("rules.categories", n=rules.max_categories)
         lines.append(Rule(text, False, t.number(widest)))
-    if rules.levels_refused or rules.filters_refused:
+    picked = max((f.picked for f in question.filters if not _in_table(question, f)), default=0)
+    if picked > rules.max_filter_categories:
+        text = t("rules.filter", n=rules.max_filter_categories)
+        lines.append(Rule(text, False, t.number(picked)))
+    elif rules.levels_refused or rules.filters_refused:
         broken = code in (Code.LEVEL, Code.FILTER)
         lines.append(
             Rule(t("rules.detail"), not broken, t("rules.failed" if broken else "rules.passed"))
@@ -93,6 +97,10 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
         lines.sort(key=lambda rule: rule.passed is not False)
     kind = "allowed" if refused is None else "refused"
     return Verdict(kind, factors, question.cells, tuple(lines), failed)
+
+
+def _in_table(question: Question, f: Filter) -> bool:
+    return any(axis.variable is f.variable for axis in question.axes)
 
 
 def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[Rule, ...]:

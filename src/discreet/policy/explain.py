@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.policy.model import CountRules, Gate, Margins, Place, Policy, Tier
+from discreet.policy.model import MOST_CATEGORIES, CountRules, Gate, Margins, Place, Policy, Tier
 
 _MARGINS = {
     Margins.NONE: "Totals are not given.",
@@ -38,6 +38,10 @@ def _tier(tier: Tier) -> list[str]:
         rules.append(f"Not available: {', '.join(question.levels_refused)}.")
     if question.filters_refused:
         rules.append(f"Not to filter by: {', '.join(question.filters_refused)}.")
+    if question.max_filter_categories < MOST_CATEGORIES:
+        most = question.max_filter_categories
+        picked = "one category" if most == 1 else f"at most {most:,} categories"
+        rules.append(f"A filter picks {picked} of a variable that is not in the table.")
     rules += _protection(tier)
     rules.append(_MARGINS[protection.margins])
     rules += [f"{text}" for text in _counts(tier.counts)]

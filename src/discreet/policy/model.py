@@ -39,6 +39,10 @@ class Gate(StrEnum):
     TRANSITION = "transition"  # exact, from the true table: not for the public
 
 
+# No variable has more.
+MOST_CATEGORIES = 65_535
+
+
 @dataclass(frozen=True)
 class QuestionRules:
     """What may be asked; judged before anything is counted."""
@@ -55,7 +59,7 @@ class QuestionRules:
     filters_refused: tuple[str, ...] = ()
     # Categories that a filter on a variable outside the table may pick. Every union has noise of
     # its own: whoever may ask for all of them can average it (SECURITY.md).
-    max_filter_categories: int = 65_535
+    max_filter_categories: int = MOST_CATEGORIES
 
     def __post_init__(self) -> None:
         for name in ("max_dimensions", "max_cells", "max_categories", "max_filter_categories"):

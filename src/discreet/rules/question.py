@@ -31,11 +31,13 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
             raise QueryRefused(Code.FILTER, f"Tables cannot be limited by '{f.variable.id}'.")
         shown = any(axis.variable is f.variable for axis in question.axes)
         picked = 0 if shown else f.picked
-        if picked > rules.max_filter_categories:
+        most = rules.max_filter_categories
+        if picked > most:
+            allowed = "one category" if most == 1 else f"at most {most:,} categories"
             raise QueryRefused(
                 Code.FILTER,
-                f"A filter may pick at most {rules.max_filter_categories:,} categories of a "
-                f"variable that is not in the table. This one picks {picked:,} of '{f.level.id}'.",
+                f"A filter may pick {allowed} of a variable that is not in the table. This one "
+                f"picks {picked:,} of '{f.level.id}'.",
             )
         if f.level.id in rules.levels_refused:
             raise QueryRefused(Code.LEVEL, f"'{f.level.id}' is not available to you.")

@@ -55,7 +55,7 @@ _HINTS: dict[str, str] = {
     Code.MAX_DIMENSIONS: "Leave out a variable.",
     Code.MAX_CATEGORIES: "Use a coarser level, or keep some of the categories by a filter.",
     Code.LEVEL: "Use a coarser level.",
-    Code.FILTER: "Leave out the filter.",
+    Code.FILTER: "Leave out the filter, pick one category, or put the variable into the table.",
     Code.TOTALS: "Leave out totals.",
 }
 

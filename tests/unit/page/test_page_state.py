@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.errors import ParameterError
@@ -145,6 +147,14 @@ def test_the_verdict_comes_before_anything_is_counted(schema: Schema, tier: Tier
     refused = judge(_read(schema, by="ward,rare,age"), tier, t)
     assert (refused.kind, refused.cells) == ("refused", 640_000)
     assert refused.failed == refused.rules[0].text == "At most 100,000 cells"
+
+
+def test_a_filter_that_picks_too_many_is_told(schema: Schema, tier: Tier) -> None:
+    limited = replace(tier, question=replace(tier.question, max_filter_categories=1))
+    refused = judge(_read(schema, by="sex", where="health=1|2"), limited, texts("en"))
+    assert refused.kind == "refused"
+    assert refused.failed.endswith("not in the table: at most 1")
+    assert judge(_read(schema, by="sex", where="health=1"), limited, texts("en")).kind == "allowed"
 
 
 def test_a_variable_that_would_be_too_much_is_warned_of(schema: Schema, tier: Tier) -> None:

@@ -116,3 +116,10 @@ def test_a_policy_without_anything_protects_all_the_same() -> None:
     policy = parse_policy({}, "policy", "policy")
     assert policy.default_tier.public
     assert policy.default_tier.protection.method == "random-rounding"
+
+
+def test_a_limit_on_filters_is_explained() -> None:
+    limited = parse_policy(public(question={"max_filter_categories": 1}), "policy", "policy")
+    said = "A filter picks one category of a variable that is not in the table."
+    assert said in explain(limited)
+    assert "A filter picks" not in explain(parse_policy({}, "policy", "policy"))
