@@ -73,7 +73,7 @@ def command(
         raise ParameterError("--secret and --seed cannot both be given.")
     file = read_table(table, absent_zero)
     if mode is not Mode.ADDITIVE:
-        _refuse_gap(file)
+        file.refuse_gap("Leave the totals out, or use --mode additive.")
     rng = _generator(file, f"round {mode.value}", {"base": str(base)}, secret, seed)
     system = TableSystem.of(file.shape)
     with shown() as tell:
@@ -116,27 +116,6 @@ def _solve(
 def _figures(file: TableFile, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the figures of the file that belong to these inner counts."""
     return file.with_counts(counts).figures
-
-
-def _refuse_gap(file: TableFile) -> None:
-    """Raise where the totals of the file are not the sums of its cells: where, and by how much."""
-    import numpy as np
-
-    off = file.figures - _figures(file, file.counts)
-    wrong = np.flatnonzero(off)
-    if not len(wrong):
-        return
-    parts = []
-    for dimension, total, i in zip(
-        file.dimensions, file.total_codes, file.rows[wrong[0]], strict=True
-    ):
-        parts.append(f"{dimension.variable} {total if i < 0 else dimension.codes[i]}")
-    more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-    raise ParameterError(
-        f"the table must add up. The total at {', '.join(parts)} is {abs(int(off[wrong[0]])):,} "
-        f"too {'large' if off[wrong[0]] > 0 else 'small'}{more}. "
-        "Leave the totals out, or use --mode additive."
-    )
 
 
 def _sentence(mode: Mode, base: int, found: Solution, change: NDArray[np.int64]) -> str:

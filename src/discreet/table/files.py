@@ -80,6 +80,25 @@ class TableFile:
         """Return Σ|total in the file − sum of its cells|: 0 for a table that adds up."""
         return int(np.abs(self.figures[self.is_total] - self.totals_of(self.counts)).sum())
 
+    def refuse_gap(self, advice: str) -> None:
+        """Raise where a total of the file is not the sum of its cells: where, and by how much."""
+        off = self.figures - _sums(self.counts, self.rows)
+        wrong = np.flatnonzero(off)
+        if not len(wrong):
+            return
+        parts = [
+            f"{dimension.variable} {total if i < 0 else dimension.codes[i]}"
+            for dimension, total, i in zip(
+                self.dimensions, self.total_codes, self.rows[wrong[0]], strict=True
+            )
+        ]
+        more = f", and {len(wrong) - 1:,} more are off" if len(wrong) > 1 else ""
+        raise ParameterError(
+            f"the table must add up. The total at {', '.join(parts)} is "
+            f"{abs(int(off[wrong[0]])):,} too {'large' if off[wrong[0]] > 0 else 'small'}{more}. "
+            f"{advice}"
+        )
+
     def aligned(self, other: TableFile) -> NDArray[np.int64]:
         """Return the counts of another file in this file's order of dimensions and codes.
 

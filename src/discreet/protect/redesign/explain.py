@@ -87,7 +87,8 @@ def _distance(verdict: Verdict) -> float:
 def rejected(search: Search) -> tuple[Rejected, ...]:
     """Return the designs that cost less than the best and failed, the nearest misses first."""
     lattice = search.lattice
-    limit = None if search.best is None else lattice.cost(search.best)
+    # Each dimension's cost is rounded: closer than that is a tie, and not cheaper.
+    limit = None if search.best is None else lattice.cost(search.best) - len(lattice.axes)
     cheaper = [
         (_distance(verdict), lattice.cost(cut), cut, verdict)
         for cut, verdict in lattice.verdicts.items()
