@@ -8,7 +8,7 @@ from discreet.protect.redesign.search import Search
 
 # Beyond so many merges the way is told in order of cost, without trying each next step.
 _STEPS_TRIED = 30
-_REJECTED = 1_000
+_REJECTED = 10_000
 
 
 def way(lattice: Lattice, target: Cut) -> tuple[Step, ...]:
