@@ -28,6 +28,7 @@ TOTAL = "_T"
 COUNT_NAMES = ("count", "freq")
 # A long file that leaves zero cells out could name a product of categories that no memory holds.
 MAX_CELLS = 100_000_000
+_FAULTS = 3
 _INTEGER = re.compile(r"\d{1,18}(\.0*)?")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
@@ -86,17 +87,19 @@ class TableFile:
         wrong = np.flatnonzero(off)
         if not len(wrong):
             return
-        parts = [
-            f"{dimension.variable} {total if i < 0 else dimension.codes[i]}"
-            for dimension, total, i in zip(
-                self.dimensions, self.total_codes, self.rows[wrong[0]], strict=True
-            )
-        ]
-        more = f", and {len(wrong) - 1:,} more are off" if len(wrong) > 1 else ""
+        faults = []
+        for row in wrong[:_FAULTS]:
+            parts = [
+                f"{dimension.variable} {total if i < 0 else dimension.codes[i]}"
+                for dimension, total, i in zip(
+                    self.dimensions, self.total_codes, self.rows[row], strict=True
+                )
+            ]
+            size = "large" if off[row] > 0 else "small"
+            faults.append(f"at {', '.join(parts)} is {abs(int(off[row])):,} too {size}")
+        more = f"; {len(wrong) - _FAULTS:,} more are off" if len(wrong) > _FAULTS else ""
         raise ParameterError(
-            f"the table must add up. The total at {', '.join(parts)} is "
-            f"{abs(int(off[wrong[0]])):,} too {'large' if off[wrong[0]] > 0 else 'small'}{more}. "
-            f"{advice}"
+            f"the table must add up. The total {'; '.join(faults)}{more}. {advice}"
         )
 
     def aligned(self, other: TableFile) -> NDArray[np.int64]:
