@@ -35,13 +35,15 @@ class InternalError(DiscreetError, RuntimeError):
     """Something this package promised did not hold; nothing is released."""
 
 
-def unknown(kind: str, name: str, choices: Iterable[str]) -> ParameterError:
+def unknown(kind: str, name: object, choices: Iterable[str]) -> ParameterError:
     """Return the error for a name that is not among the choices, with the nearest one suggested.
+
+    The name need not be a text: whoever passes a number is told the choices as well.
 
     >>> str(unknown("variable", "agee", ["age", "sex"]))
     "no variable 'agee'; did you mean 'age'? Choices: age, sex"
     """
-    listed = list(choices)
+    listed, name = list(choices), str(name)
     # Among thousands of areas the search takes seconds, which anyone could make a server spend.
     searched = len(listed) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
     near = get_close_matches(name, listed, n=1, cutoff=0.6) if searched else []

@@ -97,7 +97,7 @@ class TableFile:
             ]
             size = "large" if off[row] > 0 else "small"
             faults.append(f"at {', '.join(parts)} is {abs(int(off[row])):,} too {size}")
-        more = f"; {len(wrong) - _FAULTS:,} more are off" if len(wrong) > _FAULTS else ""
+        more = f"; and {len(wrong) - _FAULTS:,} more" if len(wrong) > _FAULTS else ""
         raise ParameterError(
             f"the table must add up. The total {'; '.join(faults)}{more}. {advice}"
         )

@@ -81,7 +81,7 @@ def test_totals_that_contradict_the_cells_are_named(run) -> None:  # type: ignor
     code, _, err = run(long + "_T,_T,26\n", "--json")
     assert code == 2
     assert "area n, sex _T is 1 too large; at area s, sex _T is 1 too large; at area _T" in err
-    assert "sex f is 1 too small; 1 more are off. Put right" in err
+    assert "sex f is 1 too small; and 1 more. Put right" in err
 
 
 def test_the_comparison_with_a_release(run) -> None:  # type: ignore[no-untyped-def]
