@@ -23,12 +23,18 @@ class ParameterError(DiscreetError, ValueError):
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do."""
+    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do.
 
-    def __init__(self, code: str, message: str, hints: tuple[Any, ...] = ()) -> None:
+    `record` is for the custodian only, and there if the table was counted before it was refused.
+    """
+
+    def __init__(
+        self, code: str, message: str, hints: tuple[Any, ...] = (), record: Any = None
+    ) -> None:
         super().__init__(message)
         self.code = str(code)
         self.hints = hints
+        self.record = record
 
 
 class InternalError(DiscreetError, RuntimeError):
