@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import AbsentZero, check_out
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -95,9 +96,7 @@ def command(
         ),
     ] = None,
     most: Annotated[int | None, typer.Option(help="Try at most so many designs.")] = None,
-    absent_zero: Annotated[
-        bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
-    ] = False,
+    absent_zero: AbsentZero = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Merge as little as possible of a table so that it passes a rule, and say why so.
@@ -114,10 +113,7 @@ def command(
     from discreet.table.files import read_table
     from discreet.table.recode import recoded, without_groups
 
-    if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
-    if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")
+    check_out(out, table)
     rules = AllOf(tuple(read_rule(text) for text in rule))
     file = read_table(table, absent_zero)
     trees = _hierarchies(hierarchy or [], file)

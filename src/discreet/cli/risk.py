@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import AbsentZero
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def command(
         str, typer.Option(help="Weights of zeros, concentration and smallness.")
     ] = "0.1,0.8,0.1",
     limit: Annotated[float, typer.Option(help="Risk up to here is low.")] = 0.15,
-    absent_zero: Annotated[
-        bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
-    ] = False,
+    absent_zero: AbsentZero = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say how much a table of counts discloses, and how much truth a release leaves.
