@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
 from discreet import protect
 from discreet.protect import lookup
 
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
-INK = "#1f2933"
-QUIET = "#7b8794"
-BLUE = "#1d5b8f"
-AMBER = "#c2641a"
 SCALE = LinearSegmentedColormap.from_list("chance", ["#ffffff", "#d6e6f2", "#6ca6cd", BLUE])
 SHIFT = LinearSegmentedColormap.from_list("shift", [AMBER, "#ffffff", BLUE])
-
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.edgecolor": QUIET,
-        "axes.labelcolor": INK,
-        "axes.titlesize": 10,
-        "axes.titlecolor": INK,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "figure.facecolor": "white",
-    }
-)
-
-
-def save(name: str) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    plt.savefig(FOLDER / f"methods-{name}.svg", metadata={"Date": None, "Creator": None})
-    plt.close()
 
 
 def chances(axes: Axes, matrix: np.ndarray, title: str, columns: int) -> None:
@@ -80,7 +48,7 @@ def one(name: str, matrix: np.ndarray, title: str, columns: int) -> None:
     )
     chances(axes, matrix, title, columns)
     del figure
-    save(name)
+    save(f"methods-{name}")
 
 
 def two(name: str, pairs: list[tuple[str, np.ndarray]], columns: int) -> None:
@@ -91,7 +59,7 @@ def two(name: str, pairs: list[tuple[str, np.ndarray]], columns: int) -> None:
     for axes, (title, matrix) in zip(both, pairs, strict=True):
         chances(axes, matrix, title, columns)
     del figure
-    save(name)
+    save(f"methods-{name}")
 
 
 def totals() -> None:
@@ -120,7 +88,7 @@ def totals() -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     del figure
-    save("semi-controlled-rounding")
+    save("methods-semi-controlled-rounding")
 
 
 def unions() -> None:
@@ -158,10 +126,11 @@ def unions() -> None:
         axes.set_yticks(range(-4, 5, 2))
         axes.set_title(f"{title}: R² = {explained:.2f}", loc="left")
     figure.colorbar(image, ax=both, label="mean noise of their union", shrink=0.85)
-    save("union-noise")
+    save("methods-union-noise")
 
 
 def main() -> None:
+    set_style(frame=True)
     one(
         "random-rounding",
         protect.RandomRounding(3).transition().matrix(9),

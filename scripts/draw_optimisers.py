@@ -2,44 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 
 from discreet import protect, risk
 from discreet.solve import TableSystem, controlled_rounding
-
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
-INK, QUIET, BLUE, AMBER = "#1f2933", "#7b8794", "#1d5b8f", "#c2641a"
-
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.edgecolor": QUIET,
-        "axes.labelcolor": INK,
-        "axes.titlesize": 10,
-        "axes.titlecolor": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "figure.facecolor": "white",
-    }
-)
-
-
-def save(name: str) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    plt.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    plt.close()
 
 
 def census(shape: tuple[int, ...], seed: int, mean: float) -> np.ndarray:
@@ -197,6 +165,7 @@ def bias() -> None:
 
 
 def main() -> None:
+    set_style()
     intervals()
     unpicking()
     controlled()

@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import study_pretabular as study
+from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
-import study_pretabular as study
 
 from discreet import risk, utility
 from discreet.protect import RecordSwapping
 from discreet.protect.swapping import composition
 
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
-INK, QUIET, BLUE, AMBER = "#1f2933", "#7b8794", "#1d5b8f", "#c2641a"
 SCALE = LinearSegmentedColormap.from_list(
     "share", ["#f5f7fa", "#b9d3e6", "#5f9bc4", BLUE, "#0d2f4f"]
 )
 SHIFT = LinearSegmentedColormap.from_list("shift", [AMBER, "#ffffff", BLUE])
 RELIGION = 5  # a minority of 3% that lives clustered
+TIGHT = {"bbox_inches": "tight", "pad_inches": 0.08}
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
-
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.edgecolor": QUIET,
-        "axes.labelcolor": INK,
-        "axes.titlesize": 10,
-        "axes.titlecolor": INK,
-        "text.color": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "figure.facecolor": "white",
-    }
-)
-
-
-def save(name: str) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    plt.savefig(
-        FOLDER / f"pretabular-{name}.svg",
-        metadata={"Date": None, "Creator": None},
-        bbox_inches="tight",
-        pad_inches=0.08,
-    )
-    if len(sys.argv) > 1:
-        plt.savefig(Path(sys.argv[1]) / f"pretabular-{name}.png", dpi=110, bbox_inches="tight")
-    plt.close()
 
 
 def snake(number: int, wide: int = 34, high: int = 4) -> NDArray[np.int64]:
@@ -134,7 +97,7 @@ def draw_map() -> None:
         f"map: spread of the share over areas {before.std():.3f} before, {after.std():.3f} after; "
         f"largest {before.max():.1f} and {after.max():.1f}"
     )
-    save("map")
+    save("pretabular-map", **TIGHT)
 
 
 def draw_rates() -> None:
@@ -175,9 +138,10 @@ def draw_rates() -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#e4e7eb", lw=0.8)
     panels[1].legend(frameon=False, loc="upper left")
-    save("rates")
+    save("pretabular-rates", **TIGHT)
 
 
 if __name__ == "__main__":
+    set_style(frame=True)
     draw_map()
     draw_rates()

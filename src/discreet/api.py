@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from threading import Event
 
+from discreet.errors import ParameterError
 from discreet.policy import Policy, parse_policy
 from discreet.population import Schema, Store, Version
 from discreet.population.keys import Secret
@@ -38,9 +39,9 @@ class Population:
         """The variables, levels and categories."""
         return self.version.schema
 
-    def question(self, query: Query) -> Question:
+    def question(self, query: str | Sequence[str] | Query) -> Question:
         """Return the question as this population understands it, or complain with the choices."""
-        return Question.of(query, self.schema)
+        return Question.of(Query.of(query), self.schema)
 
     def release(
         self,
@@ -50,8 +51,7 @@ class Population:
         tier: str | None = None,
     ) -> Release:
         """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
-        query = by if isinstance(by, Query) else Query.parse(by, where)
-        return self.signed(self.releaser.release(query, totals, tier))
+        return self.signed(self.releaser.release(Query.of(by, where), totals, tier))
 
     def signed(self, release: Release) -> Release:
         """Return a release with the key of the store, by which its files are signed."""
@@ -71,15 +71,18 @@ class Population:
         )
         return quiet.release(Query.parse(by, where or None), origin["totals"], origin["tier"])
 
-    def tabulate(self, query: Query, stop: Event | None = None) -> CountTable:
+    def tabulate(self, query: str | Sequence[str] | Query, stop: Event | None = None) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.
 
-        Setting `stop` ends a running tabulation with `TabulationStopped`.
+        A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
+        running tabulation with `TabulationStopped`.
         """
         return self._engine.tabulate(self.question(query), stop)
 
 
 def open(path: str | PathLike[str]) -> Population:
     """Return the current version of the population in a store."""
+    if not isinstance(path, str | PathLike):
+        raise ParameterError(f"path must be the folder of a store. Got {path!r}.")
     store = Store(Path(path))
     return Population(store.open(), store)

@@ -23,25 +23,33 @@ class ParameterError(DiscreetError, ValueError):
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do."""
+    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do.
 
-    def __init__(self, code: str, message: str, hints: tuple[Any, ...] = ()) -> None:
+    `record` is for the custodian only, and there if the table was counted before it was refused.
+    """
+
+    def __init__(
+        self, code: str, message: str, hints: tuple[Any, ...] = (), record: Any = None
+    ) -> None:
         super().__init__(message)
         self.code = str(code)
         self.hints = hints
+        self.record = record
 
 
 class InternalError(DiscreetError, RuntimeError):
     """Something this package promised did not hold; nothing is released."""
 
 
-def unknown(kind: str, name: str, choices: Iterable[str]) -> ParameterError:
+def unknown(kind: str, name: object, choices: Iterable[str]) -> ParameterError:
     """Return the error for a name that is not among the choices, with the nearest one suggested.
+
+    The name need not be a text: whoever passes a number is told the choices as well.
 
     >>> str(unknown("variable", "agee", ["age", "sex"]))
     "no variable 'agee'; did you mean 'age'? Choices: age, sex"
     """
-    listed = list(choices)
+    listed, name = list(choices), str(name)
     # Among thousands of areas the search takes seconds, which anyone could make a server spend.
     searched = len(listed) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
     near = get_close_matches(name, listed, n=1, cutoff=0.6) if searched else []

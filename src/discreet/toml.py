@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,12 @@ class Mistakes:
     def end(self) -> None:
         """Raise one error with every mistake noted so far."""
         if len(self.found) == 1:
-            raise ParameterError(f"{self.title}: {self.found[0]}")
+            only, name = self.found[0], Path(self.title).name
+            # A sentence that names the file need not be told twice which one it is.
+            named = name and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", only)
+            if named:
+                raise ParameterError(only[: named.start()] + self.title + only[named.end() :])
+            raise ParameterError(f"{self.title}: {only}")
         if self.found:
             listed = "".join(f"\n  - {mistake}" for mistake in self.found)
             raise ParameterError(f"{self.title} has {len(self.found)} mistakes:{listed}")

@@ -116,15 +116,27 @@ def test_the_sessions_on_optimisers_print_what_the_page_shows(
     assert _play(DOCS / name, tmp_path) >= commands
 
 
+def _play_python(page: Path) -> int:
+    """Run the Python of a page in the current folder, compare; return how many lines ran."""
+    blocks = "\n".join(_PYTHON.findall(page.read_text(encoding="utf-8")))
+    test = doctest.DocTestParser().get_doctest(blocks, {}, page.name, None, None)
+    assert doctest.DocTestRunner().run(test).failed == 0
+    return len(test.examples)
+
+
+def test_the_page_on_redesign_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _play(DOCS / "redesign.md", tmp_path) >= 4
+    monkeypatch.chdir(tmp_path)
+    assert _play_python(DOCS / "redesign.md") >= 6
+
+
 def test_the_python_of_the_pages_gives_what_they_show(
     borough: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(borough)
-    blocks = "\n".join(_PYTHON.findall((DOCS / "questions.md").read_text(encoding="utf-8")))
-    test = doctest.DocTestParser().get_doctest(blocks, {}, "questions.md", None, None)
-    assert len(test.examples) > 8
-    result = doctest.DocTestRunner().run(test)
-    assert result.failed == 0
+    assert _play_python(DOCS / "questions.md") > 8
 
 
 def test_the_scripts_of_the_readme_run_as_pasted(tmp_path: Path) -> None:

@@ -88,6 +88,22 @@ def test_mistakes_are_gathered() -> None:
     assert told(mistakes.end) == "file has 2 mistakes:\n  - one\n  - two"
 
 
+@pytest.mark.parametrize(
+    ("mistake", "sentence"),
+    [
+        ("b.toml must have 'title'.", "in/b.toml must have 'title'."),
+        ("'title' in b.toml must be a text.", "'title' in in/b.toml must be a text."),
+        ("b.toml: no setting 'x'", "in/b.toml: no setting 'x'"),
+        ("source must have 'files'.", "in/b.toml: source must have 'files'."),
+        ("ab.toml is another.", "in/b.toml: ab.toml is another."),
+    ],
+)
+def test_a_file_is_named_once(mistake: str, sentence: str) -> None:
+    mistakes = Mistakes("in/b.toml")
+    mistakes.gather(lambda: _fail(mistake))
+    assert told(mistakes.end) == sentence
+
+
 def test_other_errors_pass_through() -> None:
     with pytest.raises(ZeroDivisionError):
         Mistakes("file").gather(lambda: 1 / 0)

@@ -30,6 +30,7 @@ COMMANDS: tuple[str, ...] = (
     "audit",
     "round",
     "adjust",
+    "redesign",
     "check",
 )
 

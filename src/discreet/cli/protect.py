@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import AbsentZero, SecretFile, Seed, check_chance, check_out, generator
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,20 +48,9 @@ def command(
             help="Totals of the file: sums of the protected cells, or protected themselves."
         ),
     ] = Totals.SUMMED,
-    secret: Annotated[
-        Path | None,
-        typer.Option(
-            help="File of at least 16 bytes. The same table then always gets the same answer."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Repeatable draws for studies; whoever guesses it undoes them."),
-    ] = None,
-    absent_zero: Annotated[
-        bool,
-        typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros."),
-    ] = False,
+    secret: SecretFile = None,
+    seed: Seed = None,
+    absent_zero: AbsentZero = False,
 ) -> None:
     """Protect any table of counts, and say what changed and what was kept.
 
@@ -70,12 +60,8 @@ def command(
     from discreet.protect.named import method as build
     from discreet.table.files import read_table
 
-    if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
-    if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")
-    if secret is not None and seed is not None:
-        raise ParameterError("--secret and --seed cannot both be given.")
+    check_out(out, table)
+    check_chance(secret, seed)
     file = read_table(table, absent_zero)
     options = _options(option or [], file)
     protection: Any = build(method, options)
@@ -83,7 +69,7 @@ def command(
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    rng = _generator(file, method, options, secret, seed)
+    rng = generator(file, method, options, secret, seed)
     released = _apply(protection, file.counts, rng)
     protected_totals = None
     if totals is Totals.PROTECTED:
@@ -106,29 +92,6 @@ def _options(given: list[str], file: TableFile) -> dict[str, str]:
     if options.get("axis") in variables:
         options["axis"] = str(variables.index(options["axis"]))
     return options
-
-
-def _generator(
-    file: TableFile, method: str, options: dict[str, str], secret: Path | None, seed: int | None
-) -> np.random.Generator:
-    """Return the source of chance: the secret and the table, the seed, or the system's own."""
-    from secrets import token_bytes
-
-    import numpy as np
-
-    from discreet.protect.keys import table_generator
-
-    if seed is not None:
-        if seed < 0:
-            raise ParameterError(f"--seed must not be negative. Got {seed}.")
-        return np.random.default_rng(seed)
-    try:
-        content = token_bytes(32) if secret is None else secret.read_bytes()
-    except OSError as error:
-        raise ParameterError(f"--secret must be a readable file. {error}") from None
-    # Everything that makes the question, and the counts: another table must not share its luck.
-    question = repr((method, sorted(options.items()), file.dimensions, file.counts.tolist()))
-    return table_generator(content, question.encode())
 
 
 def _apply(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import AbsentZero
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def command(
         str, typer.Option(help="Weights of zeros, concentration and smallness.")
     ] = "0.1,0.8,0.1",
     limit: Annotated[float, typer.Option(help="Risk up to here is low.")] = 0.15,
-    absent_zero: Annotated[
-        bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
-    ] = False,
+    absent_zero: AbsentZero = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say how much a table of counts discloses, and how much truth a release leaves.
@@ -79,6 +78,7 @@ def measure(
         raise ParameterError(f"'{path.name}' must have at least 2 cells. Got 1.")
     if not file.counts.any():
         raise ParameterError(f"'{path.name}' must hold at least one person. All cells are zero.")
+    file.refuse_gap("Put right whichever is wrong, or leave the totals out.")
     found = _before(file, w, limit)
     if after is not None:
         released = file.aligned(read_table(after, absent_zero))
@@ -133,7 +133,6 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
             dimension.variable: _plain(risk.attribute_disclosure(counts, axis))
             for axis, dimension in enumerate(file.dimensions)
         },
-        "additivity_gap": file.additivity_gap() if file.has_totals else None,
     }
 
 
@@ -220,11 +219,6 @@ def render(found: dict[str, Any]) -> str:
         share = found["attribute_disclosure"][name]
         if share:
             lines.append(f"    {share:.0%} of them have only one or two populated cells")
-    if found["additivity_gap"]:
-        lines += [
-            "",
-            f"Note: the totals in the file are off by {found['additivity_gap']:,} in all.",
-        ]
     if "after" in found:
         lines += ["", *_render_after(found["after"], risk["value"], limit)]
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import AbsentZero, SecretFile, Seed, check_chance, check_out, generator
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,20 +38,9 @@ def command(
             "additive: no rounding, the closest table that adds up."
         ),
     ] = Mode.CONTROLLED,
-    secret: Annotated[
-        Path | None,
-        typer.Option(
-            help="File of at least 16 bytes. The same table then always gets the same answer."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Repeatable draws for studies; whoever guesses it undoes them."),
-    ] = None,
-    absent_zero: Annotated[
-        bool,
-        typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros."),
-    ] = False,
+    secret: SecretFile = None,
+    seed: Seed = None,
+    absent_zero: AbsentZero = False,
 ) -> None:
     """Round a table so that everything still adds up, and say how far that went.
 
@@ -60,21 +50,16 @@ def command(
     import numpy as np
 
     from discreet.cli.progress import after_a_while, shown
-    from discreet.cli.protect import _generator
     from discreet.solve.solution import Status
     from discreet.solve.system import TableSystem
     from discreet.table.files import read_table
 
-    if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
-    if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")
-    if secret is not None and seed is not None:
-        raise ParameterError("--secret and --seed cannot both be given.")
+    check_out(out, table)
+    check_chance(secret, seed)
     file = read_table(table, absent_zero)
     if mode is not Mode.ADDITIVE:
-        _refuse_gap(file)
-    rng = _generator(file, f"round {mode.value}", {"base": str(base)}, secret, seed)
+        file.refuse_gap("Leave the totals out, or use --mode additive.")
+    rng = generator(file, f"round {mode.value}", {"base": str(base)}, secret, seed)
     system = TableSystem.of(file.shape)
     with shown() as tell:
         found = _solve(file, system, mode, base, rng, after_a_while(tell))
@@ -116,27 +101,6 @@ def _solve(
 def _figures(file: TableFile, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the figures of the file that belong to these inner counts."""
     return file.with_counts(counts).figures
-
-
-def _refuse_gap(file: TableFile) -> None:
-    """Raise where the totals of the file are not the sums of its cells: where, and by how much."""
-    import numpy as np
-
-    off = file.figures - _figures(file, file.counts)
-    wrong = np.flatnonzero(off)
-    if not len(wrong):
-        return
-    parts = []
-    for dimension, total, i in zip(
-        file.dimensions, file.total_codes, file.rows[wrong[0]], strict=True
-    ):
-        parts.append(f"{dimension.variable} {total if i < 0 else dimension.codes[i]}")
-    more = f", and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-    raise ParameterError(
-        f"the table must add up. The total at {', '.join(parts)} is {abs(int(off[wrong[0]])):,} "
-        f"too {'large' if off[wrong[0]] > 0 else 'small'}{more}. "
-        "Leave the totals out, or use --mode additive."
-    )
 
 
 def _sentence(mode: Mode, base: int, found: Solution, change: NDArray[np.int64]) -> str:

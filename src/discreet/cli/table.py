@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from discreet.release import Record
 
 
 def command(
@@ -48,15 +51,27 @@ def command(
     if format is not None and out is None:
         raise dc.ParameterError("--format is of a file: give --out as well.")
     population = dc.open(store)
-    release = population.release(by, where, totals, tier)
+    try:
+        release = population.release(by, where, totals, tier)
+    except dc.QueryRefused as refused:
+        if record:
+            _print_record(refused.record)
+        raise
     if out is None:
         typer.echo(release_text(release))
     else:
         release.write(out, format or _by_ending(out))
         typer.echo(f"Wrote {out}.", err=True)
-    if record and release.record is not None:
-        typer.echo(json.dumps(release.record.as_dict(), indent=1))
-        typer.echo("The record is not for release.", err=True)
+    if record:
+        _print_record(release.record)
+
+
+def _print_record(record: Record | None) -> None:
+    if record is None:
+        typer.echo("There is no record: nothing was counted.", err=True)
+        return
+    typer.echo(json.dumps(record.as_dict(), indent=1))
+    typer.echo("The record is not for release.", err=True)
 
 
 def _by_ending(path: Path) -> str:

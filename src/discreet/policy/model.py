@@ -179,18 +179,20 @@ class Tier:
     def __post_init__(self) -> None:
         if not self.public:
             return
-        name = f"tier '{self.id}'"
+        name, wrong = f"tier '{self.id}'", []
         if self.protection.transition is None:
-            raise ParameterError(
+            wrong.append(
                 f"the method of {name} must act cell by cell: the chances of "
                 f"'{self.protection.method}' are not known, and its draws for overlapping "
                 "questions could be averaged. It is for tiers that are not public."
             )
         if self.risk.gate is not Gate.PUBLIC:
-            raise ParameterError(
+            wrong.append(
                 f"the gate of {name} must be 'public': a refusal decided on true counts is an "
                 "answer about them."
             )
+        if wrong:
+            raise ParameterError(" And ".join(wrong))
 
     def counts_at(self, level: str | None) -> CountRules:
         """Return the rules on counts for tables with areas of a level."""

@@ -114,75 +114,122 @@ def _tier(key: str, given: object, minimum: int, mistakes: Mistakes) -> Tier | N
     label = take("label", str, default=name.capitalize())
     public = take("public", bool, default=name == "public")
     asked = take("question", dict, default={}) or {}
-    question = mistakes.gather(lambda: _rules(QuestionRules, asked, f"{where}.question"))
+    question = _rules(QuestionRules, asked, f"{where}.question", mistakes)
     counted = take("counts", dict, default={}) or {}
     by_level = counted.get("levels", {})
     if not isinstance(by_level, dict):
-        raise ParameterError(f"{where}.counts.levels must be a table. Got {by_level!r}.")
+        mistakes.found.append(f"{where}.counts.levels must be a table. Got {by_level!r}.")
+        by_level = {}
     general = {k: v for k, v in counted.items() if k != "levels"}
     if "minimum_population" not in general:
         general["minimum_population"] = minimum
-    counts = mistakes.gather(lambda: _rules(CountRules, general, f"{where}.counts"))
+    counts = _rules(CountRules, general, f"{where}.counts", mistakes)
     levels = {
-        level: mistakes.gather(partial(_level_rules, general, extra, f"{where}.counts.{level}"))
+        level: mistakes.gather(
+            partial(_level_rules, general, extra, f"{where}.counts", level, mistakes)
+        )
         for level, extra in by_level.items()
     }
-    protection = mistakes.gather(
-        lambda: _protection(section.take("protection", dict, default={}), f"{where}.protection")
-    )
-    risk = mistakes.gather(
-        lambda: _rules(RiskRules, section.take("risk", dict, default={}), f"{where}.risk")
-    )
+    protected = take("protection", dict, default={}) or {}
+    protection = _protection(protected, f"{where}.protection", mistakes)
+    risked = take("risk", dict, default={}) or {}
+    risk = _rules(RiskRules, risked, f"{where}.risk", mistakes)
     mistakes.gather(section.end)
     if len(mistakes.found) > before:
         return None
+    assert question is not None
+    assert counts is not None
+    assert protection is not None
+    assert risk is not None
     return Tier(name, label, public, question, counts, levels, protection, risk)
 
 
-def _level_rules(general: dict[str, Any], extra: object, where: str) -> CountRules:
+def _level_rules(
+    general: dict[str, Any], extra: object, where: str, level: str, mistakes: Mistakes
+) -> CountRules | None:
     """Return the rules for one level of areas: the general ones with some replaced."""
     if not isinstance(extra, dict):
-        raise ParameterError(f"{where} must be a table. Got {extra!r}.")
-    return _rules(CountRules, {**general, **extra}, where)
+        raise ParameterError(f"{where}.{level} must be a table. Got {extra!r}.")
+    return _rules(CountRules, {**general, **extra}, f"{where}.{level}", mistakes, where)
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
     "levels_refused": lambda value: _texts(value),
     "filters_refused": lambda value: _texts(value),
-    "weights": lambda value: tuple(value),
+    "weights": lambda value: _numbers(value),
     "gate": lambda value: _choice(Gate, "gate", value),
 }
 
 
-def _rules(kind: type[Rules], given: dict[str, Any], where: str) -> Rules:
-    """Return rules of a kind; the settings are its fields."""
+def _rules(
+    kind: type[Rules],
+    given: dict[str, Any],
+    where: str,
+    mistakes: Mistakes,
+    above: str | None = None,
+) -> Rules | None:
+    """Return rules of a kind, whose settings are its fields, and note all that is wrong.
+
+    A mistake already told of the rules `above`, which these take over, is not told again. With a
+    mistake what is returned is not to be used.
+    """
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+
+    def note(error: ParameterError) -> None:
+        if f"{above}: {error}" not in mistakes.found:
+            mistakes.found.append(f"{where}: {error}")
+
     values = {}
     for key, value in given.items():
         if key not in known:
-            raise ParameterError(f"{where}: {unknown('setting', key, known)}")
-        values[key] = _READ[key](value) if key in _READ else value
-    try:
-        return kind(**values)
-    except ParameterError as error:
-        raise ParameterError(f"{where}: {error}") from None
+            note(unknown("setting", key, known))
+            continue
+        try:
+            values[key] = _READ[key](value) if key in _READ else value
+        except ParameterError as error:
+            note(error)
+    while True:
+        try:
+            return kind(**values)
+        except ParameterError as error:
+            # The sentence begins with the setting; without it the others are judged as well.
+            wrong = next((key for key in values if str(error).startswith(f"{key} ")), None)
+            note(error)
+            if wrong is None:
+                return None
+            del values[wrong]
 
 
-def _protection(given: dict[str, Any], where: str) -> Protection:
+def _protection(given: dict[str, Any], where: str, mistakes: Mistakes) -> Protection | None:
     section = Section(given, where)
-    method = section.take("method", str, default="random-rounding")
-    options = section.take("options", dict, default={})
-    margins = _choice(Margins, "margins", section.take("margins", str, default="protected"))
-    place = _choice(Place, "place", section.take("place", str, default="output"))
-    plain = section.take("plain_keys", bool, default=False)
-    published = section.take("published", bool, default=False)
-    section.end()
-    try:
-        return Protection(
-            method, {k: _option(v) for k, v in options.items()}, margins, place, plain, published
-        )
-    except ParameterError as error:
-        raise ParameterError(f"{where}: {error}") from None
+    before = len(mistakes.found)
+    take = partial(_gathered, mistakes, section)
+    method = take("method", str, default="random-rounding")
+    options = take("options", dict, default={})
+    margins = take("margins", str, default="protected")
+    place = take("place", str, default="output")
+    plain = take("plain_keys", bool, default=False)
+    published = take("published", bool, default=False)
+    mistakes.gather(section.end)
+
+    def told(function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except ParameterError as error:
+            mistakes.found.append(f"{where}: {error}")
+            return None
+
+    kinds = (
+        None if margins is None else told(lambda: _choice(Margins, "margins", margins)),
+        None if place is None else told(lambda: _choice(Place, "place", place)),
+    )
+    if method is None or options is None:
+        return None
+    # The method is judged even where something beside it is wrong.
+    rest = (kinds[0] or Margins.PROTECTED, kinds[1] or Place.OUTPUT, bool(plain), bool(published))
+    chosen = {key: _option(value) for key, value in options.items()}
+    made = told(lambda: Protection(method, chosen, *rest))
+    return made if len(mistakes.found) == before and isinstance(made, Protection) else None
 
 
 def _option(value: object) -> str:
@@ -198,6 +245,12 @@ def _choice(kind: type[Choice], name: str, value: object) -> Choice:
         return kind(str(value))
     except ValueError:
         raise unknown(name, str(value), (item.value for item in kind)) from None
+
+
+def _numbers(values: object) -> tuple[float, ...]:
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise ParameterError(f"weights must be a list of numbers. Got {values!r}.")
+    return tuple(values)
 
 
 def _texts(values: object) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
-from discreet.protect import lookup
+from discreet.protect import lookup, redesign
 from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
 from discreet.protect.adjustment import (
     AdjustedTable,
@@ -53,6 +53,7 @@ __all__ = [
     "lookup",
     "of_tables",
     "plain_uniforms",
+    "redesign",
     "restore_additivity",
     "table_generator",
 ]

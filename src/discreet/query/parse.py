@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote, unquote
 
 from discreet.errors import ParameterError
@@ -43,6 +44,11 @@ class Query:
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
+        if not _pairs(self.by, str | None) or not _pairs(self.where, tuple):
+            raise ParameterError(
+                "a Query holds pairs of names and levels, and of names and codes. "
+                "Make it of texts: Query.parse('age,sex', 'la=E01')."
+            )
         if not 1 <= len(self.by) <= MAX_VARIABLES:
             raise ParameterError(
                 f"a table must have 1 to {MAX_VARIABLES} variables. Got {len(self.by)}."
@@ -55,6 +61,19 @@ class Query:
                 raise ParameterError(
                     f"'{name}' must be filtered once; put its categories together: {name}=a|b."
                 )
+
+    @classmethod
+    def of(
+        cls,
+        asked: str | Sequence[str] | Query,
+        where: str | Mapping[str, str | Iterable[str]] | None = None,
+    ) -> Query:
+        """Return a query as it is, or the one that the texts say."""
+        if not isinstance(asked, Query):
+            return cls.parse(asked, where)
+        if where is not None:
+            raise ParameterError("where must be part of the Query when one is given.")
+        return asked
 
     @classmethod
     def parse(
@@ -70,10 +89,14 @@ class Query:
         >>> Query.parse("sex,age@age_band", "la=E01|E02").where
         (('la', ('E01', 'E02')),)
         """
-        names = _parts(by, "by") if isinstance(by, str) else [str(name).strip() for name in by]
+        names = _parts(by, "by") if isinstance(by, str) else _listed(by)
+        if not all(isinstance(name, str) for name in names):
+            raise ParameterError(
+                f"by must be a text like 'age,sex' or a list of such names. Got {by!r:.100}."
+            )
         asked: list[tuple[str, str | None]] = []
         for name in names:
-            variable, at, level = name.partition("@")
+            variable, at, level = name.strip().partition("@")
             if not variable or (at and not level) or "@" in level:
                 raise ParameterError(
                     f"by must be names like 'age' or 'age@age_band'. Got '{name}'."
@@ -94,9 +117,19 @@ def _filters(
         return
     if isinstance(where, Mapping):
         for name, codes in where.items():
-            listed = [codes] if isinstance(codes, str) else list(codes)
+            listed = [codes] if isinstance(codes, str) else _listed(codes)
+            if not isinstance(name, str) or not all(isinstance(c, str | int) for c in listed):
+                raise ParameterError(
+                    f"where must map names to codes, such as {{'sex': '2'}} or "
+                    f"{{'la': ['a', 'b']}}. Got {name!r:.100}: {codes!r:.100}."
+                )
             yield name, tuple(dict.fromkeys(str(code) for code in listed))
         return
+    if not isinstance(where, str):
+        raise ParameterError(
+            "where must be a text like 'sex=2,la=a|b' or a mapping of names to codes. "
+            f"Got {where!r:.100}."
+        )
     for part in _parts(where, "where"):
         name, equals, text = part.partition("=")
         if not name.strip() or not equals:
@@ -108,3 +141,20 @@ def _filters(
                 "'=' inside a code is written %3D."
             )
         yield name.strip(), codes
+
+
+def _listed(values: object) -> list[Any]:
+    """Return what a list or the like holds; anything else as its only, unfitting entry."""
+    if isinstance(values, Iterable) and not isinstance(values, Mapping | bytes):
+        return list(values)
+    return [None]
+
+
+def _pairs(values: object, second: Any) -> bool:
+    return isinstance(values, tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], str)
+        and isinstance(pair[1], second)
+        for pair in values
+    )

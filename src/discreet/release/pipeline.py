@@ -101,7 +101,7 @@ class Releaser:
         if judged.code is not None or (judged.withheld is not None and judged.withheld.any()):
             hints = self._hints(question, allowed, stop)
         if judged.code is not None:
-            raise QueryRefused(judged.code, judged.code.sentence, hints)
+            raise QueryRefused(judged.code, judged.code.sentence, hints, record)
         return self._output(question, allowed, margins, judged, record, hints)
 
     def _check_store(self, tier: Tier) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.checks import checked_counts
-from discreet.table.transition import Transition
+from discreet.table.transition import Transition, checked_transition
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -100,4 +100,4 @@ def posterior(transition: Transition, F: ArrayLike) -> Posterior:
     """
     counts = checked_counts(F)
     values, number = np.unique(counts, return_counts=True)
-    return Posterior(transition, values, number / counts.size)
+    return Posterior(checked_transition(transition), values, number / counts.size)

@@ -19,7 +19,7 @@ from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior,
 from discreet.risk.terms import smallness, weighted
 from discreet.risk.transition import checked_multiplier
 from discreet.table.checks import checked_counts, checked_weights
-from discreet.table.transition import Transition
+from discreet.table.transition import Transition, checked_transition
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -119,7 +119,7 @@ def public_quality(
     """
     counts = checked_counts(G, "the released table")
     values, number = np.unique(counts, return_counts=True)
-    deltas, _ = change_chances(transition)
+    deltas, _ = change_chances(checked_transition(transition))
     bound = int(np.abs(deltas).max())
     shown = bound if method_published else None
     if bound == 0:

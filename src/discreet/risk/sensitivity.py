@@ -26,8 +26,10 @@ def threshold(F: ArrayLike, smallest_safe: int = 3) -> Flags:
     is in them; what rows of zeros disclose is counted by `attribute_disclosure`.
     """
     counts = checked_counts(F)
-    if smallest_safe < 1:
-        raise ParameterError(f"smallest_safe must be at least 1. Got {smallest_safe}.")
+    if not isinstance(smallest_safe, int | np.integer) or smallest_safe < 1:
+        raise ParameterError(
+            f"smallest_safe must be an integer of at least 1. Got {smallest_safe!r}."
+        )
     return np.asarray((counts > 0) & (counts < smallest_safe))
 
 

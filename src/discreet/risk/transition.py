@@ -23,7 +23,7 @@ from discreet.risk.before import (
 )
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x
 from discreet.table.checks import checked_pair, checked_total, checked_weights
-from discreet.table.transition import Transition
+from discreet.table.transition import Transition, checked_transition
 
 Contents = Literal["expected", "observed"]
 CONTENTS = ("expected", "observed")
@@ -83,6 +83,7 @@ def after_transition(
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3)
     checked_total(true)
+    checked_transition(transition)
     psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)
@@ -113,7 +114,7 @@ def after_transition_split(
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 4)
     total = checked_total(true)
-    default = mean_diagonal(transition)
+    default = mean_diagonal(checked_transition(transition))
     psi = [checked_multiplier(m) for m in multipliers or (default, default)]
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)

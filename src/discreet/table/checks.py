@@ -13,7 +13,10 @@ from discreet.errors import ParameterError
 
 def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:
     """Return the counts as a contiguous array of int64: whole numbers of 0 or more, any shape."""
-    given = np.asarray(counts)
+    try:
+        given = np.asarray(counts)
+    except ValueError:
+        raise ParameterError(f"{name} must have rows of one length.") from None
     if given.size == 0:
         raise ParameterError(f"{name} must have at least one cell.")
     kind = given.dtype.kind
@@ -50,6 +53,8 @@ def checked_total(counts: NDArray[np.int64]) -> int:
 
 def checked_axis(counts: NDArray[np.int64], axis: int) -> int:
     """Return the axis counted from 0."""
+    if not isinstance(axis, int | np.integer) or isinstance(axis, bool):
+        raise ParameterError(f"axis must be an integer. Got {axis!r}.")
     if not -counts.ndim <= axis < counts.ndim:
         raise ParameterError(
             f"axis must be between 0 and {counts.ndim - 1}, the axes of the table. Got {axis}."
@@ -59,7 +64,12 @@ def checked_axis(counts: NDArray[np.int64], axis: int) -> int:
 
 def checked_weights(weights: Sequence[float], number: int) -> tuple[float, ...]:
     """Return the weights of a risk measure: so many, none negative, summing to 1."""
-    given = tuple(float(weight) for weight in weights)
+    try:
+        given = tuple(float(weight) for weight in weights)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"weights must be {number} numbers of 0 or more that sum to 1. Got {weights!r}."
+        ) from None
     if len(given) != number or min(given) < 0 or abs(sum(given) - 1) > 1e-9:
         raise ParameterError(
             f"weights must be {number} numbers of 0 or more that sum to 1. "

@@ -28,6 +28,7 @@ TOTAL = "_T"
 COUNT_NAMES = ("count", "freq")
 # A long file that leaves zero cells out could name a product of categories that no memory holds.
 MAX_CELLS = 100_000_000
+_FAULTS = 3
 _INTEGER = re.compile(r"\d{1,18}(\.0*)?")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
@@ -79,6 +80,27 @@ class TableFile:
     def additivity_gap(self) -> int:
         """Return Σ|total in the file − sum of its cells|: 0 for a table that adds up."""
         return int(np.abs(self.figures[self.is_total] - self.totals_of(self.counts)).sum())
+
+    def refuse_gap(self, advice: str) -> None:
+        """Raise where a total of the file is not the sum of its cells: where, and by how much."""
+        off = self.figures - _sums(self.counts, self.rows)
+        wrong = np.flatnonzero(off)
+        if not len(wrong):
+            return
+        faults = []
+        for row in wrong[:_FAULTS]:
+            parts = [
+                f"{dimension.variable} {total if i < 0 else dimension.codes[i]}"
+                for dimension, total, i in zip(
+                    self.dimensions, self.total_codes, self.rows[row], strict=True
+                )
+            ]
+            size = "large" if off[row] > 0 else "small"
+            faults.append(f"at {', '.join(parts)} is {abs(int(off[row])):,} too {size}")
+        more = f"; and {len(wrong) - _FAULTS:,} more" if len(wrong) > _FAULTS else ""
+        raise ParameterError(
+            f"the table must add up. The total {'; '.join(faults)}{more}. {advice}"
+        )
 
     def aligned(self, other: TableFile) -> NDArray[np.int64]:
         """Return the counts of another file in this file's order of dimensions and codes.

@@ -60,7 +60,10 @@ class Transition:
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, period: int = 1) -> Transition:
         """Return the transition whose row i has the probabilities of released 0, 1, 2, …"""
-        dense = np.array(matrix, np.float64, ndmin=2)
+        try:
+            dense = np.array(matrix, np.float64, ndmin=2)
+        except (TypeError, ValueError):
+            raise ParameterError("a matrix must have rows of numbers, all of one length.") from None
         rows = [np.flatnonzero(row) for row in dense]
         width = max(1, max(len(row) for row in rows))
         changes = np.zeros((len(dense), width), np.int64)
@@ -73,18 +76,22 @@ class Transition:
     def index(self, counts: ArrayLike) -> NDArray[np.intp]:
         """Return the row that describes each count."""
         true = np.asarray(counts)
+        if true.dtype.kind not in "iu" or (true.dtype.kind == "i" and (true < 0).any()):
+            raise ParameterError("counts must be whole numbers of 0 or more.")
         rows, period = len(self.changes), self.period
         first = rows - period
         return np.where(true < rows, true, first + (true - first) % period).astype(np.intp)
 
     def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the possible released values of a true count, increasing, with probabilities."""
+        _check_count("count", count)
         i = int(self.index(np.int64(count)))
         possible = self.probabilities[i] > 0
         return count + self.changes[i, possible], self.probabilities[i, possible]
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
         """Return P with a row for each true count 0…max_count and a column a released value."""
+        _check_count("max_count", max_count)
         rows = [self.row(count) for count in range(max_count + 1)]
         dense = np.zeros((max_count + 1, 1 + max(int(values[-1]) for values, _ in rows)))
         for i, (values, probabilities) in enumerate(rows):
@@ -110,3 +117,17 @@ class Transition:
         for column in range(cumulative.shape[1] - 1):
             chosen += uniforms >= cumulative[rows, column]
         return (counts + self.changes[rows, chosen]).astype(counts.dtype)
+
+
+def _check_count(name: str, value: object) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 0:  # type: ignore[operator]
+        raise ParameterError(f"{name} must be a whole number of 0 or more. Got {value!r}.")
+
+
+def checked_transition(given: object) -> Transition:
+    """Return a transition; a method in its place is told how to give one."""
+    if not isinstance(given, Transition):
+        hint = ": write method.transition()" if hasattr(given, "transition") else ""
+        raise ParameterError(f"transition must be a Transition. Got {type(given).__name__}{hint}.")
+    return given

@@ -163,7 +163,9 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_told(tmp_path: Path, text: str, told: str) -> None:
-    assert refused(tmp_path, text) == "dataset.toml: " + told.format(tmp_path)
+    # The file is named once, in the sentence or before it.
+    before = "" if "dataset.toml" in told else "dataset.toml: "
+    assert refused(tmp_path, text) == before + told.format(tmp_path)
 
 
 def test_no_variable_is_a_mistake(tmp_path: Path) -> None:
@@ -216,7 +218,7 @@ def test_a_policy_file_is_read(tmp_path: Path) -> None:
         ),
         (
             "minimum_population = true",
-            "policy.toml: 'minimum_population' in policy.toml must be an integer. Got True.",
+            "'minimum_population' in policy.toml must be an integer. Got True.",
         ),
     ],
 )

@@ -70,9 +70,18 @@ def test_totals_in_the_file_are_not_cells(run) -> None:  # type: ignore[no-untyp
     plain = json.loads(run(WIDE, "--json")[1])
     totals = json.loads(run("area,x,y,_T\nn,5,6,11\ns,7,8,15\n_T,12,14,26\n", "--json")[1])
     assert plain["risk"] == totals["risk"]
-    assert totals["additivity_gap"] == 0
-    _, out, _ = run("area,x,y,_T\nn,5,6,12\ns,7,8,15\n")
-    assert "totals in the file are off by 1" in out
+
+
+def test_totals_that_contradict_the_cells_are_named(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run("area,x,y,_T\nn,5,6,12\ns,7,8,15\n")
+    assert (code, out) == (2, "")
+    assert "The total at area n, column _T is 1 too large." in err
+    # Both areas are 1 too large, the sum over them as printed is right, both columns are off.
+    long = "area,sex,count\nn,f,5\nn,m,6\ns,f,7\ns,m,8\nn,_T,12\ns,_T,16\n_T,f,11\n_T,m,0\n"
+    code, _, err = run(long + "_T,_T,26\n", "--json")
+    assert code == 2
+    assert "area n, sex _T is 1 too large; at area s, sex _T is 1 too large; at area _T" in err
+    assert "sex f is 1 too small; and 1 more. Put right" in err
 
 
 def test_the_comparison_with_a_release(run) -> None:  # type: ignore[no-untyped-def]

@@ -88,6 +88,60 @@ def test_all_mistakes_are_told_at_once() -> None:
         assert part in said
 
 
+def test_all_mistakes_of_one_tier_are_told_at_once() -> None:
+    said = told(
+        public(
+            question={"max_cells": 0, "max_cell": 1, "levels_refused": 3},
+            counts={
+                "minimum_mean": -1,
+                "max_small": 2,
+                "small": 0,
+                "levels": {"oa": {"max_small": 3, "big": 1}, "ward": 5},
+            },
+            protection={
+                "margins": "all",
+                "place": "here",
+                "published": 1,
+                "options": {"base": 1},
+                "colour": "red",
+            },
+            risk={"maximum": 7, "multiplier": -1, "weights": 5, "gate": "open"},
+        )
+    )
+    parts = (
+        "question: max_cells must be an integer of at least 1. Got 0.",
+        "question: no setting 'max_cell'",
+        "question: a list of names must hold texts. Got 3.",
+        "counts: minimum_mean must be a number",
+        "counts: max_small must be a number from 0 to 1. Got 2.",
+        "counts: small must be an integer of at least 1. Got 0.",
+        "counts.oa: max_small must be a number from 0 to 1. Got 3.",
+        "counts.oa: no setting 'big'",
+        "counts.ward must be a table. Got 5.",
+        "protection: no margins 'all'",
+        "protection: no place 'here'",
+        "'published' in tiers.public.protection must be true or false. Got 1.",
+        "protection: base must be an integer from 2 to 100. Got 1.",
+        "protection: no setting 'colour'",
+        "risk: maximum must be a number from 0 to 1. Got 7.",
+        "risk: multiplier must be a number from 0 to 1. Got -1.",
+        "risk: weights must be a list of numbers. Got 5.",
+        "risk: no gate 'open'",
+    )
+    for part in parts:
+        assert said.count(part) == 1, part
+    # Each once: what is wrong with the general rules is not repeated for every level.
+    assert said.startswith(f"policy.toml has {len(parts)} mistakes:")
+
+
+def test_a_public_tier_is_told_of_its_method_and_its_gate() -> None:
+    said = told(
+        public(protection={"method": "semi-controlled-rounding"}, risk={"gate": "transition"})
+    )
+    assert "must act cell by cell" in said
+    assert "the gate of tier 'public' must be 'public'" in said
+
+
 def test_rules_for_a_level_replace_only_what_they_name(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(
         "[tiers.public.counts]\nminimum_population = 50\nminimum_mean = 2\n"

@@ -20,7 +20,7 @@ ROUNDING = RandomRounding(3).transition()
 def test_threshold_at_its_boundaries() -> None:
     assert risk.threshold([0, 1, 2, 3, 4]).tolist() == [False, True, True, False, False]
     assert risk.threshold([0, 1, 9, 10], smallest_safe=10).tolist() == [False, True, True, False]
-    with pytest.raises(ParameterError, match="smallest_safe must be at least 1"):
+    with pytest.raises(ParameterError, match="smallest_safe must be an integer of at least 1"):
         risk.threshold([1], 0)
 
 

@@ -301,7 +301,8 @@ class Service:
                 found = opened.releaser.release(asked.query, asked.totals, opened.tier.id, stop)
                 return replace(found, signer=opened.signer)
             except QueryRefused as refused:
-                return refused.with_traceback(None)
+                # Without its record, which is nothing to keep where readers are served.
+                return QueryRefused(refused.code, str(refused), refused.hints)
             except ParameterError as error:
                 # The question was fine: this is ours, and its message is not for the caller.
                 raise InternalError(

@@ -65,6 +65,8 @@ def write(release: Release, path: str | os.PathLike[str], format: str) -> list[P
 
     Each is written under another name and renamed when all are whole: no half file is left.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"path must be the name of a file. Got {path!r}.")
     chosen, target = named(format), Path(path)
     if not target.parent.is_dir():
         raise ParameterError(f"the file must be in a folder that exists. Got {target}.")

@@ -1,0 +1,65 @@
+"""Options that several commands on table files have, read and checked in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from discreet.table.files import TableFile
+
+SecretFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of at least 16 bytes. The same table then always gets the same answer."
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option(help="Repeatable draws for studies; whoever guesses it undoes them.")
+]
+AbsentZero = Annotated[
+    bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
+]
+
+
+def check_out(out: Path, table: Path) -> None:
+    """Raise if the file to write has no folder, or is the table itself."""
+    if not out.parent.is_dir():
+        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+    if out.exists() and out.resolve() == table.resolve():
+        raise ParameterError("--out must be another file than the table.")
+
+
+def check_chance(secret: Path | None, seed: int | None) -> None:
+    """Raise if there are two sources of chance."""
+    if secret is not None and seed is not None:
+        raise ParameterError("--secret and --seed cannot both be given.")
+
+
+def generator(
+    file: TableFile, method: str, options: dict[str, str], secret: Path | None, seed: int | None
+) -> np.random.Generator:
+    """Return the source of chance: the secret and the table, the seed, or the system's own."""
+    from secrets import token_bytes
+
+    import numpy as np
+
+    from discreet.protect.keys import table_generator
+
+    if seed is not None:
+        if seed < 0:
+            raise ParameterError(f"--seed must not be negative. Got {seed}.")
+        return np.random.default_rng(seed)
+    try:
+        content = token_bytes(32) if secret is None else secret.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"--secret must be a readable file. {error}") from None
+    # Everything that makes the question, and the counts: another table must not share its luck.
+    question = repr((method, sorted(options.items()), file.dimensions, file.counts.tolist()))
+    return table_generator(content, question.encode())
