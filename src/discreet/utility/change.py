@@ -122,7 +122,7 @@ def _classed(
 
 
 def listing_text(listing: ChangeListing, values: bool = True) -> str:
-    """Return the listing in the layout of the paper, with or without its second part."""
+    """Return what `change_listing` found as text, with or without the distribution of values."""
     lines = ["Frequency Count of Percent Cell Value Change:", ""]
     lines.append(f"{'From %':>8}   {'To':>7} {'Non-Sensitive':>14} {'Sensitive':>11}")
     for row in listing.changes:
