@@ -44,7 +44,9 @@ def table_of_changes() -> None:
     assert table.sensitive is not None
     figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.2), layout="constrained")
     for row, (above, how) in enumerate(((None, "whole table"), (3_000.0, "part above 3,000"))):
-        found = ControlledAdjustment(above=above).adjust(table, [Given(10)])
+        found = ControlledAdjustment(above=above).adjust(
+            table, [Given(10)], np.random.default_rng(1)
+        )
         change = found.values - table.values
         with np.errstate(divide="ignore", invalid="ignore"):
             percent = np.where(table.values > 0, 100 * change / table.values, 0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.options import SecretFile, Seed
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def command(
             "safe; for more cells than fit in a table."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the spread and settles ties.")] = 0,
+    secret: SecretFile = None,
+    seed: Seed = None,
     audit: Annotated[
         bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
     ] = False,
@@ -116,14 +118,16 @@ def command(
     """
     import json
 
-    from discreet.cli.cells import checked_out, groups_of, names_of, read, rules_of
+    from discreet.cli.cells import groups_of, names_of, read, rules_of
+    from discreet.cli.options import check_chance, check_out, generator
     from discreet.cli.progress import after_a_while, shown
     from discreet.protect.adjustment import ControlledAdjustment, Weight, of_tables
     from discreet.solve.adjust.magnitudes import Norm
     from discreet.table.cells import CellTable
 
     for path in (out, *([report] if report is not None else [])):
-        checked_out(path, table)
+        check_out(path, table)
+    check_chance(secret, seed)
     method = ControlledAdjustment(
         _choice("--norm", norm, Norm),
         _choice("--weight", weight, Weight),
@@ -131,12 +135,11 @@ def command(
         capacity / 100,
         above,
         spread,
-        seed,
     )
     if order is not None:
         _through_records(
-            table, out, order, by or [], value, holding, hierarchy or [], group or [], p, seed,
-            withhold, report, as_json,
+            table, out, order, by or [], value, holding, hierarchy or [], group or [], p,
+            (secret, seed), withhold, report, as_json,
             {
                 "--minimum": minimum is not None,
                 "--pq": pq is not None,
@@ -158,8 +161,10 @@ def command(
     stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
     fixed = of_tables(cells, stay) if stay else None
     published = of_tables(cells, names_of(by)) if by else None
+    identity = (cells.variables, cells.codes, cells.parents, cells.values.tolist())
+    rng = generator(identity, f"adjust {method} {rules}", {}, secret, seed)
     with shown() as tell:
-        result = method.adjust(cells, rules, fixed, published, after_a_while(tell))
+        result = method.adjust(cells, rules, rng, fixed, published, after_a_while(tell))
         exposed = _exposed(result, rules, method, after_a_while(tell)) if audit else None
     facts = _facts(out, result, exposed, method)
     written = _allowed(result, withhold)
@@ -185,7 +190,7 @@ def _through_records(
     hierarchy: list[str],
     group: list[str],
     p: float | None,
-    seed: int,
+    chance: tuple[Path | None, int | None],
     withhold: bool,
     report: Path | None,
     as_json: bool,
@@ -193,11 +198,14 @@ def _through_records(
 ) -> None:
     from discreet.cli.adjusted_records import checked, run
     from discreet.cli.cells import groups_of, names_of
+    from discreet.cli.options import generator
     from discreet.table.cells import read_records
 
     column, percent = checked(names_of(by), value, p, others)
     records = read_records(table, names_of(by)[0], column, holding, groups_of(hierarchy, group))
-    run(table, out, records, column, order, percent, seed, withhold, report, as_json)
+    identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
+    rng = generator(identity, "adjust records", {"order": str(order)}, *chance)
+    run(table, out, records, column, order, percent, rng, withhold, report, as_json)
 
 
 def _choice(option: str, text: str, kind: Any) -> Any:

@@ -11,6 +11,8 @@ import typer
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from discreet.solve.adjust.records import RecordAdjustment
     from discreet.table.cells import Records
 
@@ -24,15 +26,13 @@ def run(
     value: str,
     order: int,
     p: float,
-    seed: int,
+    rng: np.random.Generator,
     withhold: bool,
     report: Path | None,
     as_json: bool,
 ) -> None:
     """Adjust, report, and write the records whose tables are safe; exit 3 where some are not."""
     import json
-
-    import numpy as np
 
     from discreet.cli.progress import shown
     from discreet.solve.adjust.records import adjust_records, cell_rows, p_percent
@@ -47,7 +47,7 @@ def run(
             records.units,
             tell,
         )
-        found = adjust_records(rows, p_percent(p), np.random.default_rng(seed), tell=tell)
+        found = adjust_records(rows, p_percent(p), rng, tell=tell)
     cells = _withheld(records, found)
     facts = _facts(out, found, cells)
     written = withhold or not cells

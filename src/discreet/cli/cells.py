@@ -95,11 +95,3 @@ def _pair(option: str, text: str, form: str) -> tuple[float, float]:
     except ValueError:
         raise ParameterError(f"{option} must be two numbers, {form}. Got {text}.") from None
     return first, second
-
-
-def checked_out(out: Path, table: Path) -> None:
-    """Raise where the file to write cannot be written, before any work is done."""
-    if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
-    if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")

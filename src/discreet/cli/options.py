@@ -12,8 +12,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
-    from discreet.table.files import TableFile
-
 SecretFile = Annotated[
     Path | None,
     typer.Option(
@@ -43,9 +41,12 @@ def check_chance(secret: Path | None, seed: int | None) -> None:
 
 
 def generator(
-    file: TableFile, method: str, options: dict[str, str], secret: Path | None, seed: int | None
+    table: object, method: str, options: dict[str, str], secret: Path | None, seed: int | None
 ) -> np.random.Generator:
-    """Return the source of chance: the secret and the table, the seed, or the system's own."""
+    """Return the source of chance: the secret and the table, the seed, or the system's own.
+
+    `table` is all that makes the table, with a repr that says it all.
+    """
     from secrets import token_bytes
 
     import numpy as np
@@ -61,5 +62,5 @@ def generator(
     except OSError as error:
         raise ParameterError(f"--secret must be a readable file. {error}") from None
     # Everything that makes the question, and the counts: another table must not share its luck.
-    question = repr((method, sorted(options.items()), file.dimensions, file.counts.tolist()))
+    question = repr((method, sorted(options.items()), table))
     return table_generator(content, question.encode())

@@ -69,7 +69,7 @@ def command(
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    rng = generator(file, method, options, secret, seed)
+    rng = generator((file.dimensions, file.counts.tolist()), method, options, secret, seed)
     released = _apply(protection, file.counts, rng)
     protected_totals = None
     if totals is Totals.PROTECTED:

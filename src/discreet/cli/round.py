@@ -59,7 +59,13 @@ def command(
     file = read_table(table, absent_zero)
     if mode is not Mode.ADDITIVE:
         file.refuse_gap("Leave the totals out, or use --mode additive.")
-    rng = generator(file, f"round {mode.value}", {"base": str(base)}, secret, seed)
+    rng = generator(
+        (file.dimensions, file.counts.tolist()),
+        f"round {mode.value}",
+        {"base": str(base)},
+        secret,
+        seed,
+    )
     system = TableSystem.of(file.shape)
     with shown() as tell:
         found = _solve(file, system, mode, base, rng, after_a_while(tell))

@@ -129,7 +129,7 @@ class ControlledAdjustment:
     `margins` multiplies the weight of a cell for each dimension it is summed over. With `above`
     only contributions to sensitive cells, and to inner cells above that value, are moved. `spread`
     asks for a random multiple of the protection between 1 and 1 + spread, so that not even one who
-    knows the rule knows the distance; `seed` draws it and settles ties.
+    knows the rule knows the distance.
 
     Notes
     -----
@@ -143,7 +143,6 @@ class ControlledAdjustment:
     capacity: float = 1.0
     above: float | None = None
     spread: float = 0.0
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.margins > 0:
@@ -154,19 +153,20 @@ class ControlledAdjustment:
             raise ParameterError(f"above must be a number of 0 or more. Got {self.above}.")
         if not 0 <= self.spread <= 10:
             raise ParameterError(f"spread must be from 0 to 10. Got {self.spread}.")
-        whole("seed", self.seed, 0, 2**32 - 1)
 
     def adjust(
         self,
         cells: CellTable,
         rules: Sequence[Rule],
+        rng: np.random.Generator,
         fixed: ArrayLike | None = None,
         published: ArrayLike | None = None,
         tell: Tell | None = None,
     ) -> AdjustedTable:
         """Return the adjusted table; `fixed` cells stay, only `published` ones are looked at.
 
-        Both have the shape of the cells; `of_tables` makes them from names of dimensions.
+        `rng` draws the spread and settles ties; who can guess it is one who knows the method. Both
+        masks have the shape of the cells; `of_tables` makes them from names of dimensions.
         """
         still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
         shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
@@ -175,8 +175,8 @@ class ControlledAdjustment:
             raise ParameterError("counts are adjusted by the threshold rule alone.")
         needed = required(cells, rules)
         if cells.counts:
-            return self._counts(cells, rules, needed, system, still, shown, tell)
-        return self._magnitudes(cells, needed, system, still, shown, tell)
+            return self._counts(cells, rules, rng, needed, system, still, shown, tell)
+        return self._magnitudes(cells, rng, needed, system, still, shown, tell)
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
@@ -188,6 +188,7 @@ class ControlledAdjustment:
     def _magnitudes(
         self,
         cells: CellTable,
+        rng: np.random.Generator,
         needed: Required,
         system: TableSystem,
         still: Flags,
@@ -203,7 +204,7 @@ class ControlledAdjustment:
             lower, upper = _of_part(part, needed, cells.values, sensitive)
         # A multiple of the protection that nobody can guess; drawn for every cell, so that it does
         # not depend on which are sensitive.
-        draw = np.random.default_rng(self.seed).random(cells.shape)
+        draw, seed = rng.random(cells.shape), int(rng.integers(2**62))
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
         decimals = _decimals(cells.values)
         unit = 10.0 ** (decimals or 0)
@@ -219,10 +220,10 @@ class ControlledAdjustment:
             self.capacity,
             still,
         )
-        found = adjust(this, self.norm, self.seed, tell)
+        found = adjust(this, self.norm, seed, tell)
         change, short = found.values, found.short
         if decimals is not None:
-            exact = _whole(this, change, self.seed)
+            exact = _whole(this, change, seed)
             decimals, change = (decimals, exact) if exact is not None else (None, change)
         return AdjustedTable(
             cells,
@@ -241,6 +242,7 @@ class ControlledAdjustment:
         self,
         cells: CellTable,
         rules: Sequence[Rule],
+        rng: np.random.Generator,
         needed: Required,
         system: TableSystem,
         still: Flags,
@@ -257,7 +259,7 @@ class ControlledAdjustment:
         found = adjust_counts(
             CountCells(held.members, cells.order.reshape(-1)[chosen], None),
             inner.reshape(-1),
-            np.random.default_rng(self.seed),
+            rng,
             minimum,
             fixed=still.reshape(-1)[chosen] if still.any() else None,
             capacity=limit.astype(np.int64) if self.capacity < 1 else None,

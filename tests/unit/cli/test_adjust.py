@@ -38,7 +38,7 @@ def _run(folder: Path, text: str, *options: str) -> Result:
     (folder / "region.hrc").write_text(TREE)
     return CliRunner().invoke(
         app,
-        ["adjust", str(folder / "t.csv"), "--out", str(folder / "o.csv"), *options],
+        ["adjust", str(folder / "t.csv"), "--out", str(folder / "o.csv"), "--seed", "1", *options],
         catch_exceptions=False,
     )
 
@@ -115,9 +115,24 @@ def test_cells_that_cannot_be_protected_stop_the_release(tmp_path: Path) -> None
 def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
     written = []
     for _ in range(2):
-        _run(tmp_path, VALUES, "--spread", "0.5", "--seed", "7")
+        _run(tmp_path, VALUES, "--spread", "0.5")
         written.append((tmp_path / "o.csv").read_bytes())
     assert written[0] == written[1]
+
+
+def test_the_same_secret_gives_the_same_file_and_another_seed_another(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(VALUES)
+    (tmp_path / "secret").write_bytes(b"sixteen bytes, or more")
+    written = []
+    for chance in (["--secret", str(tmp_path / "secret")],) * 2 + (["--seed", "5"],):
+        done = CliRunner().invoke(
+            app,
+            ["adjust", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), "--spread", "2",
+             *chance],
+        )  # fmt: skip
+        assert done.exit_code == 0
+        written.append((tmp_path / "o.csv").read_bytes())
+    assert written[0] == written[1] != written[2]
 
 
 def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
