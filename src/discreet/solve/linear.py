@@ -94,6 +94,15 @@ class LinearProgram:
         """Give one column other bounds."""
         self.solver.changeColBounds(column, low, high)
 
+    def set_all_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        """Give every column other bounds."""
+        columns = np.arange(self.size, dtype=np.int32)
+        self.solver.changeColsBounds(self.size, columns, _finite(low), _finite(high))
+
+    def reduced_costs(self) -> NDArray[np.float64]:
+        """Return what the cost of the last optimum rises by for each unit a column is moved."""
+        return np.array(self.solver.getSolution().col_dual, np.float64)
+
     def run(self) -> Solution:
         """Return the columns at the least cost; `gap` is what an integer optimum may be below.
 
