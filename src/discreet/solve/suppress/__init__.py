@@ -5,7 +5,9 @@ cheapest pattern of a small table. All return patterns that `check` has proved s
 """
 
 from discreet.solve.suppress.check import Proof, attacked, exposed, prove, views
+from discreet.solve.suppress.exact import optimum
 from discreet.solve.suppress.heuristic import suppress
+from discreet.solve.suppress.linked import suppress_linked
 from discreet.solve.suppress.problem import Mark, Needs, Pattern, Problem
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "Proof",
     "attacked",
     "exposed",
+    "optimum",
     "prove",
     "suppress",
+    "suppress_linked",
     "views",
 ]

@@ -7,6 +7,7 @@ always has the same pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -18,14 +19,15 @@ from discreet.errors import InternalError, ParameterError
 from discreet.solve.solution import Status
 from discreet.solve.suppress import kernels
 from discreet.solve.suppress.check import prove
+from discreet.solve.suppress.guided import SMALL, guided
+from discreet.solve.suppress.improve import kernels as improving
+from discreet.solve.suppress.linked import VIEWS
 from discreet.solve.suppress.moves import moves_of
 from discreet.solve.suppress.problem import Needs, Pattern, Problem, Tell
-from discreet.solve.suppress.programmes import Programmes
+from discreet.solve.suppress.programmes import Change, Programmes
 from discreet.solve.system import Hierarchy, TableSystem
 
 SEED = 20_020_131
-# Certificates a need has where contributors are alone in cells: nobody may know a cell of each.
-VIEWS = 2
 # Trials of the annealing for each need, within bounds that keep the smallest and largest sane.
 TRIALS = 250
 LEAST_TRIALS, MOST_TRIALS = 20_000, 3_000_000
@@ -38,7 +40,7 @@ ROUNDS, CLEANINGS = 3, 6
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
-MOST_SUPPORT, MOST_ENTRIES = 4_096, 50_000_000
+MOST_SUPPORT, MOST_ENTRIES, ROOMY = 4_096, 50_000_000, 512
 
 
 def suppress(
@@ -56,7 +58,7 @@ def suppress(
     -----
     A certificate is a whole-numbered change of the table that keeps all equations and published
     cells, and that its primary cell takes part in. The idea of cubes is that of the hypercube
-    method [Giessing2002, sec. 2]; combining them so that cells cancel is elimination, bounded so
+    method [Giessing2002]; combining them so that cells cancel is elimination, bounded so
     that each step stays within the table.
     """
     shape = tuple(len(dimension) for dimension in dimensions)
@@ -74,6 +76,9 @@ def suppress(
         marks = problem.marks(np.zeros(problem.values.size, bool))
         return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,))
     pattern = _pattern(problem, needs, search.held, search.count, search.bare)
+    if search.bound > 0:
+        cost = problem.total(pattern.values)
+        pattern = replace(pattern, gap=max(0.0, cost - search.bound) / cost if cost else 0.0)
     proof = prove(system, problem, pattern)
     if not proof.safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")
@@ -131,6 +136,8 @@ class _Search:
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
         room = 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions)
+        if len(needs) * system.variables <= SMALL * effort:
+            room = max(room, ROOMY)  # the relaxation leads through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.cell = np.append(np.tile(needs.cell, self.views), 0)
         self.rise, self.fall, self.width = (
@@ -147,7 +154,10 @@ class _Search:
             np.zeros(cells, np.int32),
         )
         self.work = kernels.Work(
-            *(np.zeros(room, np.int32) for _ in range(4)),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.int32),
             np.zeros(cells, np.int64),
             np.zeros(2 * room, np.int32),
             np.zeros(int(self.limits.owner.max(initial=-1)) + 2, np.int64),
@@ -158,20 +168,57 @@ class _Search:
         self.unit = float(np.median(priced)) if len(priced) else 1.0
         self.count = 0
         self.bare = 0
+        self.bound = 0.0
         self._programmes: Programmes | None = None
 
     def run(self) -> int:
         """Search; return the cell that cannot be protected, or −1."""
-        for self.count in dict.fromkeys((len(self.needs), self.views * len(self.needs))):
+        for count in dict.fromkeys((len(self.needs), self.views * len(self.needs))):
+            self.count = count
             failed = self._fill()
             if failed >= 0:
                 return failed
             if self.count == len(self.needs):
-                self._improve("cells")
+                self._improve("cells", HOT)
+                self._guide(1)
                 self.bare = self._secondary()
             else:
-                self._improve("singletons")
+                self._improve("singletons", HOT if self.bound == 0 else COLD)
+                self._guide(self.views)
         return -1
+
+    def _guide(self, views: int) -> None:
+        """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
+        if len(self.needs) * self.system.variables > SMALL * self.effort:
+            return
+        changes, bound = guided(self.system, self.problem, views, self.effort, self.tell)
+        self.bound = max(self.bound, bound)
+        before, cost = [self._change(task) for task in range(self.count)], self._total()
+        if not changes or not self._begin(changes) or self._total() >= cost:
+            self._begin(before)
+
+    def _change(self, task: int) -> Change:
+        size = self.held.size[task]
+        return (
+            self.held.cells[task, :size].astype(np.int64),
+            self.held.factors[task, :size].astype(np.int64),
+        )
+
+    def _begin(self, changes: Sequence[Change | None]) -> bool:
+        """Put these certificates in place of those held, cubes where there is none; or fail."""
+        for task in range(self.count):
+            kernels.take(task, self.held, self.limits.cost)
+        for task, change in enumerate(changes):
+            if change is not None and len(change[0]) <= self.held.cells.shape[1]:
+                cells, factors = (part.astype(np.int32) for part in change)
+                kernels.put(task, cells, factors, len(cells), self.held, self.limits.cost)
+        if self._fill() >= 0:
+            return False
+        self._clean()
+        return True
+
+    def _total(self) -> float:
+        return float(self.limits.cost[self.held.used > 0].sum())
 
     def _secondary(self) -> int:
         return int(((self.held.used > 0) & (self.limits.cost > 0)).sum())
@@ -180,8 +227,8 @@ class _Search:
         mate = np.full(self.count, -1, np.int32)
         if self.count > len(self.needs):
             mate[:] = (np.arange(self.count) + len(self.needs)) % self.count
-        parts = (self.cell, self.rise, self.fall, self.width)
-        return kernels.Tasks(*(part[: self.count] for part in parts), mate)
+        own = slice(self.count)
+        return kernels.Tasks(self.cell[own], self.rise[own], self.fall[own], self.width[own], mate)
 
     def _probing(self) -> kernels.Tasks:
         mate = np.full(len(self.cell), -1, np.int32)
@@ -209,26 +256,20 @@ class _Search:
             if change is None or len(change[0]) > self.held.cells.shape[1]:
                 return int(tasks.cell[task])
             cells, factors = change
-            kernels.put(
-                task,
-                cells.astype(np.int32),
-                factors.astype(np.int32),
-                len(cells),
-                self.held,
-                self.limits.cost,
-            )
+            put = cells.astype(np.int32), factors.astype(np.int32), len(cells)
+            kernels.put(task, *put, self.held, self.limits.cost)
 
-    def _improve(self, stage: str) -> None:
+    def _improve(self, stage: str, hot: float) -> None:
         trials = self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS)
         chunks = max(1, int(trials) // CHUNK)
         temperatures = np.concatenate(
-            [HOT * (COLD / HOT) ** (np.arange(chunks + 1) / chunks), [COLD, FROZEN, FROZEN]]
+            [hot * (COLD / hot) ** (np.arange(chunks + 1) / chunks), [COLD, FROZEN, FROZEN]]
         )
         total = chunks + ROUNDS - 1
         for done in range(total):
             if self.tell is not None:
                 self.tell(stage, done, total)
-            kernels.anneal(
+            improving.anneal(
                 CHUNK if done < chunks else max(1, int(trials) // ROUNDS),
                 temperatures[done] * self.unit,
                 temperatures[done + 1] * self.unit,
@@ -243,7 +284,7 @@ class _Search:
         for _ in range(CLEANINGS):
             cells = np.flatnonzero((self.held.used > 0) & (self.limits.cost > 0))
             order = cells[np.lexsort((self.rng.random(len(cells)), self.held.used[cells]))]
-            saved = kernels.clean(
+            saved = improving.clean(
                 order, len(self.cell) - 1, PIVOTS, MOST_USERS, self._probing(), *self._rest()
             )
             if saved <= 1e-6 * self.unit:

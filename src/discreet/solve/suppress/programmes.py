@@ -15,7 +15,7 @@ MULTIPLES = (1, 2, 3, 4, 6, 12)
 NEAR = 1e-6
 # Cells in use cost nothing; this keeps the change from wandering through all of them.
 TRIFLE = 1e-4
-MIP_SECONDS = 10.0
+NODES = 50
 
 Change = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -26,40 +26,47 @@ class Programmes:
     Notes
     -----
     The flow through cells is minimised, each at its price, as in the sequential heuristics that
-    follow [Kelly1992, sec. 4]; the programme is solved from the last optimum.
+    follow [Kelly1992].
     """
 
     def __init__(self, system: TableSystem, problem: Problem, needs: Needs) -> None:
         self.system, self.problem, self.needs = system, problem, needs
         size = system.variables
-        equations = sparse.csr_matrix(system.equations, dtype=np.float64)
-        both = sparse.hstack([equations, -equations], "csr")
-        zero = np.zeros(both.shape[0])
-        self.programme = LinearProgram(both, zero, zero, np.zeros(2 * size), np.zeros(2 * size))
-        self.matrix = both
-        self.whole = equations.astype(np.int64)
+        self.columns = sparse.csc_matrix(system.equations, dtype=np.float64)
+        self.whole = self.columns.astype(np.int64)
         self.above, self.below = np.full(size, np.inf), np.full(size, np.inf)
         np.minimum.at(self.above, system.variable, problem.high - problem.values)
         np.minimum.at(self.below, system.variable, problem.values - problem.low)
+        self.cost = np.bincount(
+            system.variable, np.where(np.isinf(problem.cost), 0.0, problem.cost), size
+        ).astype(np.float64)
+        # Whether an integer programme is worth its time where a corner is not whole.
+        self.insist = True
+        self.forbidden = np.zeros(size, bool)
+        self.forbidden[system.variable[np.isinf(problem.cost)]] = True
 
-    def certificate(self, need: int, used: Flags, banned: Flags) -> Change | None:
+    def certificate(
+        self, need: int, used: Flags, banned: Flags, prices: Floats | None = None
+    ) -> Change | None:
         """Return cells and factors of a cheap change that meets a need, or None.
 
-        Cells in use cost nothing; `banned` ones must not change.
+        Cells in use cost nothing; `banned` ones must not change. `prices` of variables stand in
+        for their costs; infinite ones are out.
         """
-        problem, variable = self.problem, self.system.variable
-        price = np.bincount(
-            variable,
-            np.where(used, 0.0, np.where(np.isinf(problem.cost), 0.0, problem.cost)),
-            self.system.variables,
-        )
-        closed = np.zeros(self.system.variables, bool)
-        closed[variable[np.isinf(problem.cost) | banned]] = True
+        variable = self.system.variable
+        free = np.ones(self.system.variables, bool)
+        free[variable[~used]] = False
+        price = np.where(free, 0.0, self.cost if prices is None else prices)
+        closed = self.forbidden.copy()
+        closed[variable[banned]] = True
+        closed |= np.isinf(price)
         best: tuple[float, Change] | None = None
         for rise, fall in self._ways(need):
             found = self._cheapest(int(self.needs.cell[need]), rise, fall, price, closed)
             if found is not None and (best is None or found[0] < best[0]):
                 best = found
+                if found[0] <= 0:
+                    break
         return None if best is None else best[1]
 
     def _ways(self, need: int) -> list[tuple[float, float]]:
@@ -78,48 +85,47 @@ class Programmes:
     ) -> tuple[float, Change] | None:
         own = int(self.system.variable[cell])
         # Each unit of the change is taken `rise` times forth and `fall` times back.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            plus = np.minimum(_times(self.above, rise), _times(self.below, fall))
-            minus = np.minimum(_times(self.below, rise), _times(self.above, fall))
-        plus[closed] = minus[closed] = 0.0
+        plus = np.minimum(_times(self.above, rise), _times(self.below, fall))
+        minus = np.minimum(_times(self.below, rise), _times(self.above, fall))
         if plus[own] < 1 or closed[own]:
             return None
-        minus[own] = 0.0
-        low = np.zeros(2 * len(price))
-        low[own] = 1.0
-        high = np.concatenate([plus, minus])
-        high[own] = 1.0
-        cost = np.tile(price + TRIFLE * (1 + price.max(initial=0.0)) / len(price), 2)
-        self.programme.set_all_bounds(low, high)
-        self.programme.set_costs(cost)
-        found = self.programme.run()
+        kept = np.flatnonzero(~closed & (np.maximum(plus, minus) >= 1))
+        block = self.columns[:, kept].tocsr()
+        block = block[np.diff(block.indptr) > 0]
+        low = np.zeros(2 * len(kept))
+        high = np.concatenate([plus[kept], minus[kept]])
+        place = int(np.searchsorted(kept, own))
+        low[place] = high[place] = 1.0
+        high[len(kept) + place] = 0.0
+        trifle = TRIFLE * (1 + price[kept].max(initial=0.0)) / len(kept)
+        cost = np.tile(price[kept] + trifle, 2)
+        zero = np.zeros(block.shape[0])
+        both = sparse.hstack([block, -block], "csc")
+        found = LinearProgram(both, zero, zero, low, high, cost).run()
         if not found.solved:
             return None
-        change = self._integers(found.values)
-        if change is None:
-            mixed = LinearProgram(
-                self.matrix, np.zeros(self.matrix.shape[0]), np.zeros(self.matrix.shape[0]),
-                low, high, cost, np.ones(len(cost), bool), MIP_SECONDS,
-            ).run()  # fmt: skip
-            if not len(mixed.values):
-                return None
-            change = self._integers(mixed.values)
+        change = self._integers(found.values, kept)
+        if change is None and self.insist:
+            # Counted in nodes, not in seconds: the same answer on any machine.
+            flags = np.ones(len(cost), bool)
+            mixed = LinearProgram(both, zero, zero, low, high, cost, flags, nodes=NODES).run()
+            change = self._integers(mixed.values, kept) if len(mixed.values) else None
         if change is None:
             return None
         factors = change[self.system.variable]
         cells = np.flatnonzero(factors)
         return float(price[change != 0].sum()), (cells.astype(np.int64), factors[cells])
 
-    def _integers(self, values: Floats) -> NDArray[np.int64] | None:
+    def _integers(self, values: Floats, kept: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the change in whole numbers, or None where it has none that is as good."""
-        size = self.system.variables
-        change = values[:size] - values[size:]
+        part = values[: len(kept)] - values[len(kept) :]
         for multiple in MULTIPLES if not self.problem.whole else MULTIPLES[:1]:
-            whole = np.rint(change * multiple)
-            if (np.abs(whole - change * multiple) < NEAR * multiple).all():
-                integers = whole.astype(np.int64)
-                if not (self.whole @ integers).any():
-                    return integers
+            whole = np.rint(part * multiple)
+            if (np.abs(whole - part * multiple) < NEAR * multiple).all():
+                change = np.zeros(self.system.variables, np.int64)
+                change[kept] = whole.astype(np.int64)
+                if not (self.whole @ change).any():
+                    return change
         return None
 
 
