@@ -16,6 +16,7 @@ from discreet.protect.sampling import Sampling
 from discreet.protect.semicontrolled import SemiControlledRounding
 from discreet.protect.smallcell import SmallCellAdjustment
 from discreet.protect.stochastic import StochasticPerturbation
+from discreet.protect.suppression import Objective, Suppressed, Suppression
 from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "InputPerturbation",
     "KeyMix",
     "LookupTable",
+    "Objective",
     "OverImputation",
     "Pram",
     "Promise",
@@ -39,6 +41,8 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
+    "Suppressed",
+    "Suppression",
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",

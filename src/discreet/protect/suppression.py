@@ -193,8 +193,9 @@ class Suppression:
 class Suppressed:
     """A table with what is withheld of it: `marks` has a `Mark` a cell.
 
-    `low` and `high` are what an attacker can prove of withheld cells; with `final` exactly that,
-    without it he cannot prove more. `pattern` holds the certificates and how good it is.
+    With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
+    attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary
+    cells alone; others are NaN. `pattern` holds the certificates.
     """
 
     cells: CellTable
@@ -261,7 +262,7 @@ def _keys(cells: CellTable) -> list[frozenset[tuple[str, str]]]:
 def _together(
     system: TableSystem, problems: Sequence[Problem], tables: Sequence[CellTable]
 ) -> Problem:
-    """Return one problem of all tables; cells that are one must agree, and are primary if one is."""
+    """Return one problem of all tables: cells that are one agree, and are primary if one is."""
 
     def joined(name: str) -> NDArray[np.generic]:
         return np.concatenate([getattr(problem, name) for problem in problems])
@@ -319,4 +320,4 @@ def _ranges(system: TableSystem, problem: Problem, pattern: Pattern) -> tuple[Fl
     proof = prove(system, problem, pattern)
     low, high = problem.values - proof.fall, problem.values + proof.rise
     other = pattern.withheld & ~problem.primary
-    return np.where(other, problem.low, low), np.where(other, problem.high, high), False
+    return np.where(other, np.nan, low), np.where(other, np.nan, high), False
