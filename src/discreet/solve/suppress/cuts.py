@@ -63,6 +63,7 @@ class Cuts:
         self.above = np.minimum(self.above, most + self.needs.width.max(initial=0))
         self.rows: list[Floats] = []
         self.sides: list[float] = []
+        self.solved = 0
         known = np.unique(problem.owner[(problem.owner >= 0) & ~problem.forbidden & insiders])
         self.attacks = [self._attack(owner) for owner in (-1, *known.tolist())]
 
@@ -161,6 +162,7 @@ class Cuts:
 
     def _range(self, attack: Attack, own: int, sign: float) -> tuple[Floats, Floats]:
         """Return c such that Σ c·z bounds how far a cell moves, equal to it now; and the change."""
+        self.solved += 1
         attack.programme.set_cost(own, sign)
         found = attack.programme.run()
         attack.programme.set_cost(own, 0.0)

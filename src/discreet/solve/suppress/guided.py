@@ -17,7 +17,9 @@ from discreet.solve.system import TableSystem
 # Needs times cells up to which the relaxation takes seconds.
 SMALL = 200_000
 # Rounds of cuts, and rounds without a better bound, after which it is good enough.
-ROUNDS, IDLE = 60, 15
+ROUNDS, IDLE = 40, 8
+# Attackers' programmes after which no further round is begun.
+ATTACKS = 6_000
 # What the relaxation withholds in part costs the rest; what it withholds in full, this share.
 LEAST = 0.02
 TINY = 1e-6
@@ -48,7 +50,7 @@ def guided(
         chosen, cost = found.values, cuts.cost_of(found.values)
         idle = idle + 1 if cost < bound * (1 + TINY) + TINY else 0
         bound = max(bound, cost)
-        if idle == IDLE or not cuts.separate(chosen):
+        if idle == IDLE or cuts.solved > effort * ATTACKS or not cuts.separate(chosen):
             break
     state = Rerouting(system, problem, Needs.of(problem), tell)
     likely = chosen > TINY

@@ -260,8 +260,8 @@ class _Search:
             kernels.put(task, *put, self.held, self.limits.cost)
 
     def _improve(self, stage: str, hot: float) -> None:
-        trials = self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS)
-        chunks = max(1, int(trials) // CHUNK)
+        trials = int(self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS))
+        chunks = max(1, trials // CHUNK)
         temperatures = np.concatenate(
             [hot * (COLD / hot) ** (np.arange(chunks + 1) / chunks), [COLD, FROZEN, FROZEN]]
         )
@@ -270,7 +270,7 @@ class _Search:
             if self.tell is not None:
                 self.tell(stage, done, total)
             improving.anneal(
-                CHUNK if done < chunks else max(1, int(trials) // ROUNDS),
+                max(1, min(CHUNK, trials) if done < chunks else trials // ROUNDS),
                 temperatures[done] * self.unit,
                 temperatures[done + 1] * self.unit,
                 NEIGHBOURS,

@@ -94,6 +94,7 @@ def anneal(
     count = tasks.cell.size
     width = held.cells.shape[1]
     group = np.empty(wanted, np.int64)
+    turn = np.empty(wanted, np.int64)
     old_cells = np.empty((wanted, width), np.int32)
     old_factors = np.empty((wanted, width), np.int32)
     old_sizes = np.empty(wanted, np.int64)
@@ -113,15 +114,13 @@ def anneal(
         budget = saved - temperature * np.log(1.0 - uniform(work.state)) + 1e-7
         added, done = 0.0, 0
         # The order in which tasks come back is drawn: the first finds the most room.
+        for i in range(n):
+            turn[i] = i
         for i in range(n - 1, 0, -1):
             k = int(uniform(work.state) * (i + 1))
-            group[i], group[k] = group[k], group[i]
-            old_sizes[i], old_sizes[k] = old_sizes[k], old_sizes[i]
-            for c in range(width):
-                old_cells[i, c], old_cells[k, c] = old_cells[k, c], old_cells[i, c]
-                old_factors[i, c], old_factors[k, c] = old_factors[k, c], old_factors[i, c]
+            turn[i], turn[k] = turn[k], turn[i]
         for i in range(n):
-            task = group[i]
+            task = group[turn[i]]
             ban(task, tasks, limits, held, work)
             _, size = search(task, tasks, budget - added, -1, moves, limits, whole, held.used, work)
             if size == 0:
@@ -130,7 +129,7 @@ def anneal(
             done += 1
         if done < n:
             for i in range(done):
-                take(group[i], held, limits.cost)
+                take(group[turn[i]], held, limits.cost)
             for i in range(n):
                 put(group[i], old_cells[i], old_factors[i], old_sizes[i], held, limits.cost)
         else:
