@@ -158,9 +158,9 @@ def _read(
     value: str | None,
     holding: str | None,
     groups: dict[str, dict[str, list[str]]],
-) -> tuple[list[CellTable], list[NDArray[np.int32]], list[str]]:
-    """Return the tables, who is alone in their cells, and what to call them."""
-    from discreet.risk.singletons import lone_contributors, lone_holdings
+) -> tuple[list[CellTable], list[NDArray[np.int32]] | None, list[str]]:
+    """Return the tables, who is alone in their cells as far as records say, and their names."""
+    from discreet.risk.singletons import lone_holdings
     from discreet.table.cells import read_cells, read_records
 
     if not by:
@@ -168,7 +168,7 @@ def _read(
             if given is not None:
                 raise ParameterError(f"{name} is for records: give --by too.")
         cells = [read_cells(path, _of(groups, path)) for path in tables]
-        return cells, [lone_contributors(table) for table in cells], [path.name for path in tables]
+        return cells, None, [path.name for path in tables]
     if len(tables) != 1:
         raise ParameterError(f"--by takes one file of records. Got {len(tables)} files.")
     columns = [[part.strip() for part in text.split(",")] for text in by]

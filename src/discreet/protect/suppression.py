@@ -9,6 +9,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
 from discreet.risk.protection import Rule, Threshold, required
@@ -99,7 +101,8 @@ class Suppression:
     ) -> list[Suppressed]:
         """Return which cells of several tables to withhold, all of them solved together.
 
-        Cells with the same codes are one, whichever table they are in.
+        Cells with the same codes are one, whichever table they are in. `owners` must number the
+        same contributor alike in every table.
 
         Notes
         -----
@@ -108,6 +111,7 @@ class Suppression:
         """
         if not tables:
             raise ParameterError("at least one table must be given.")
+        shared = owners is not None
         if owners is None:
             owners = [lone_contributors(table) for table in tables]
         problems = [
@@ -122,7 +126,7 @@ class Suppression:
         else:
             systems = [TableSystem.table(parts) for parts in dimensions]
             system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
-            problem = _together(system, problems, tables)
+            problem = _together(system, problems, tables, shared)
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
             raise ParameterError(
@@ -260,9 +264,15 @@ def _keys(cells: CellTable) -> list[frozenset[tuple[str, str]]]:
 
 
 def _together(
-    system: TableSystem, problems: Sequence[Problem], tables: Sequence[CellTable]
+    system: TableSystem,
+    problems: Sequence[Problem],
+    tables: Sequence[CellTable],
+    shared: bool,
 ) -> Problem:
-    """Return one problem of all tables: cells that are one agree, and are primary if one is."""
+    """Return one problem of all tables: cells that are one agree, and are primary if one is.
+
+    `shared`: a lone contributor has the same number in every table.
+    """
 
     def joined(name: str) -> NDArray[np.generic]:
         return np.concatenate([getattr(problem, name) for problem in problems])
@@ -284,14 +294,10 @@ def _together(
     for name in ("weights", "width", "rise", "fall"):
         most[name] = np.zeros(system.variables)
         np.maximum.at(most[name], variable, joined(name).astype(np.float64))
-    # Numbers of lone contributors in one table say nothing in another, but for shared cells.
     owner = np.full(system.variables, -1, np.int32)
-    start = 0
-    for problem in reversed(problems):
-        part = slice(len(values) - start - problem.values.size, len(values) - start)
-        known = problem.owner >= 0
-        owner[variable[part][known]] = problem.owner[known] + start
-        start += problem.values.size
+    numbers = joined("owner").astype(np.int32) if shared else _same_owners(problems, variable)
+    known = numbers >= 0
+    owner[variable[known]] = numbers[known]
     return Problem.of(
         values,
         primary[variable],
@@ -302,6 +308,27 @@ def _together(
         owner[variable],
         whole=all(problem.whole for problem in problems),
     )
+
+
+def _same_owners(problems: Sequence[Problem], variable: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return numbers of lone contributors over all tables: one where they share a cell."""
+    starts = np.cumsum([0, *(int(problem.owner.max(initial=-1)) + 1 for problem in problems)])
+    numbers = np.concatenate(
+        [
+            np.where(problem.owner >= 0, problem.owner + start, -1)
+            for problem, start in zip(problems, starts[:-1], strict=True)
+        ]
+    )
+    known = np.flatnonzero(numbers >= 0)
+    first = np.full(int(variable.max(initial=0)) + 1, -1, np.int64)
+    first[variable[known][::-1]] = numbers[known][::-1]
+    size = int(starts[-1])
+    links = sparse.coo_matrix(
+        (np.ones(len(known)), (numbers[known], first[variable[known]])), (size, size)
+    )
+    _, label = connected_components(links, directed=False)
+    numbers[known] = label[numbers[known]]
+    return numbers.astype(np.int32)
 
 
 def _name(tables: Sequence[CellTable], cell: int) -> str:
