@@ -167,7 +167,10 @@ def _read(
         for name, given in (("--value", value), ("--holding", holding)):
             if given is not None:
                 raise ParameterError(f"{name} is for records: give --by too.")
-        cells = [read_cells(path, _of(groups, path)) for path in tables]
+        if len(tables) == 1:
+            cells = [read_cells(tables[0], groups)]
+        else:
+            cells = [read_cells(path, _of(groups, path)) for path in tables]
         return cells, None, [path.name for path in tables]
     if len(tables) != 1:
         raise ParameterError(f"--by takes one file of records. Got {len(tables)} files.")
@@ -194,7 +197,7 @@ def _of(groups: dict[str, dict[str, list[str]]], path: Path) -> dict[str, dict[s
     from discreet.table.files import read_lines
 
     _, _, header, _ = read_lines(path)
-    return {name: parts for name, parts in groups.items() if name in header} or groups
+    return {name: parts for name, parts in groups.items() if name in header}
 
 
 def _groups(

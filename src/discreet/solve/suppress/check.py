@@ -105,7 +105,7 @@ def _reach(problem: Problem, changes: Any, own: NDArray[np.int64]) -> tuple[Floa
     np.minimum.at(back, row, np.where(factor > 0, below, above) / abs(factor))
     if problem.whole:
         forth, back = np.floor(forth), np.floor(back)
-    mine = np.asarray(changes[np.arange(rows), own]).reshape(-1).astype(np.float64)
+    mine = np.bincount(row, np.where(cell == own[row], factor, 0), rows)
     with np.errstate(invalid="ignore"):
         up = np.where(mine > 0, forth * mine, np.where(mine < 0, -back * mine, 0.0))
         down = np.where(mine > 0, back * mine, np.where(mine < 0, -forth * mine, 0.0))
