@@ -132,6 +132,10 @@ def test_the_page_on_redesign_prints_what_it_shows(
     assert _play_python(DOCS / "redesign.md") >= 6
 
 
+def test_the_sessions_on_suppression_print_what_the_page_shows(tmp_path: Path) -> None:
+    assert _play(DOCS / "suppression.md", tmp_path) >= 3
+
+
 def test_the_python_of_the_pages_gives_what_they_show(
     borough: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ COMMANDS: tuple[str, ...] = (
     "lookup",
     "audit",
     "round",
+    "suppress",
     "adjust",
     "redesign",
     "check",

@@ -157,7 +157,7 @@ def command(
         return
     found = read(table, by or [], value, holding, groups_of(hierarchy or [], group or []))
     cells = found if isinstance(found, CellTable) else found.table()
-    rules = rules_of(cells.counts, minimum, p, pq, dominance, percent)
+    rules = rules_of(cells, minimum, p, pq, dominance, percent)
     stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
     fixed = of_tables(cells, stay) if stay else None
     published = of_tables(cells, names_of(by)) if by else None

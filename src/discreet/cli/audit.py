@@ -103,6 +103,7 @@ def _known(
     """Return the table, what is known of each cell before any sum, and the cells to audit."""
     import numpy as np
 
+    from discreet.cli.cells import groups_of
     from discreet.risk.cell import perturbed_range, rounded_range
     from discreet.table.published import read_published
 
@@ -111,7 +112,7 @@ def _known(
         raise ParameterError("--rounded, --random-rounded and --within cannot be given together.")
     if not precision > 0:
         raise ParameterError(f"--precision must be above 0. Got {precision:g}.")
-    table = read_published(path, _groups(group))
+    table = read_published(path, groups_of([], group))
     figures = table.values
     units = figures / precision
     off = np.abs(units - np.rint(units)) > 1e-6
@@ -148,21 +149,6 @@ def _known(
             "Say how its figures were changed: --rounded, --random-rounded or --within."
         )
     return table, (low, high, contributions), cells
-
-
-def _groups(given: list[str]) -> dict[str, dict[str, list[str]]]:
-    groups: dict[str, dict[str, list[str]]] = {}
-    for text in given:
-        head, equals, tail = text.partition("=")
-        dimension, colon, name = head.partition(":")
-        members = [member.strip() for member in tail.split("|")]
-        if not (equals and colon and dimension.strip() and name.strip() and all(members)):
-            raise ParameterError(f"--group must have the form dimension:sum=a|b. Got {text}.")
-        named = groups.setdefault(dimension.strip(), {})
-        if name.strip() in named:
-            raise ParameterError(f"--group must name '{name.strip()}' once.")
-        named[name.strip()] = members
-    return groups
 
 
 def _insider(table: PublishedTable, text: str) -> tuple[int, float]:

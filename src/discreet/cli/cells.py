@@ -64,14 +64,14 @@ def read(
 
 
 def rules_of(
-    counts: bool,
+    cells: CellTable,
     minimum: int | None,
     p: float | None,
     pq: str | None,
     dominance: str | None,
-    percent: float,
+    percent: float = 10.0,
 ) -> list[Rule]:
-    """Return the rules that were asked for; without any, ones and twos, or what the file says."""
+    """Return the rules that were asked for, and what the file says; for counts at least 3."""
     from discreet.risk.protection import Dominance, Given, PriorPosterior, Threshold
 
     rules: list[Rule] = []
@@ -84,9 +84,16 @@ def rules_of(
     if dominance is not None:
         n, k = _pair("--dominance", dominance, "N,K")
         rules.append(Dominance(int(n) if n == int(n) else 0, k))
-    if rules:
-        return rules
-    return [Threshold(3, percent)] if counts else [Given(percent)]
+    if any(said is not None for said in (cells.sensitive, cells.lower, cells.upper)):
+        rules.append(Given(percent))
+    if not rules and cells.counts:
+        rules.append(Threshold(3, percent))
+    if not rules:
+        raise ParameterError(
+            "a table of values needs a rule: --minimum, --p, --pq, --dominance, or a column "
+            "sensitive, lower or upper in the file."
+        )
+    return rules
 
 
 def _pair(option: str, text: str, form: str) -> tuple[float, float]:

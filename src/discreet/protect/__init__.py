@@ -22,6 +22,7 @@ from discreet.protect.sampling import Sampling
 from discreet.protect.semicontrolled import SemiControlledRounding
 from discreet.protect.smallcell import SmallCellAdjustment
 from discreet.protect.stochastic import StochasticPerturbation
+from discreet.protect.suppression import Objective, Suppressed, Suppression
 from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "InputPerturbation",
     "KeyMix",
     "LookupTable",
+    "Objective",
     "OverImputation",
     "Pram",
     "Promise",
@@ -48,6 +50,8 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
+    "Suppressed",
+    "Suppression",
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",

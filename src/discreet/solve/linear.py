@@ -111,6 +111,11 @@ class LinearProgram:
         """How many steps of the simplex method the last run took."""
         return int(self.solver.getInfo().simplex_iteration_count)
 
+    def set_all_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        """Give every column other bounds."""
+        columns = np.arange(self.size, dtype=np.int32)
+        self.solver.changeColsBounds(self.size, columns, _finite(low), _finite(high))
+
     def run(self) -> Solution:
         """Return the columns at the least cost; `gap` is what an integer optimum may be below.
 

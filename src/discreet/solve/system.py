@@ -6,7 +6,7 @@ records), and cells that are sums of them. Cells with the same contributors are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
 
@@ -169,6 +170,39 @@ class TableSystem:
         return cls(
             (cells,), system.variable[:cells], system.inner, system.equations, system.members
         )
+
+    @classmethod
+    def joined(cls, systems: Sequence[TableSystem], keys: Sequence[Hashable]) -> TableSystem:
+        """Return the system of several tables at once: cells with equal keys are one variable.
+
+        `keys` has one for each cell, table after table. Who contributes to cells of different
+        tables is not known, so `members` and `inner` are empty.
+        """
+        ends = np.cumsum([system.variable.size for system in systems])
+        if not systems or len(keys) != int(ends[-1]):
+            raise ParameterError("keys must be one for each cell of the tables.")
+        offsets = np.cumsum([0, *(system.variables for system in systems)])
+        own = np.concatenate(
+            [system.variable + start for system, start in zip(systems, offsets[:-1], strict=True)]
+        )
+        first: dict[Hashable, int] = {}
+        same = np.array([first.setdefault(key, i) for i, key in enumerate(keys)], np.int64)
+        size = int(offsets[-1])
+        links = sparse.coo_matrix((np.ones(len(own)), (own, own[same])), (size, size))
+        _, label = connected_components(links, directed=False)
+        # Variables in the order of their first cells: results read like the tables.
+        _, place = np.unique(label[own], return_index=True)
+        number = np.empty(len(place), np.int64)
+        number[np.argsort(place)] = np.arange(len(place))
+        merge = sparse.csr_matrix(
+            (np.ones(size), (np.arange(size), number[label])), (size, len(place))
+        )
+        stacked = sparse.block_diag([system.equations for system in systems], "csr") @ merge
+        stacked.sum_duplicates()
+        stacked.eliminate_zeros()
+        members = sparse.csr_matrix((len(place), 0), dtype=np.int8)
+        empty = np.zeros(0, np.int64)
+        return cls((len(own),), number[label[own]], empty, _distinct(stacked), members)
 
     @classmethod
     def _merged(cls, shape: tuple[int, ...], members: Any, equations: Any) -> TableSystem:

@@ -1,0 +1,143 @@
+"""`discreet suppress`: what is written can be audited, and bad input is explained."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ParameterError
+
+WIDE = ",x,y,z\np,1,5,6\nq,7,8,9\nr,5,6,5\n"
+FIRMS = "region,industry,firm,turnover\n" + "".join(
+    f"{region},{industry},{region}{industry}{i},{amount}\n"
+    for region, industry, amounts in (
+        ("N", "food", (120, 95, 80)),
+        ("N", "metal", (900, 50, 3)),
+        ("N", "wood", (210, 190, 150)),
+        ("S", "food", (300, 280, 260)),
+        ("S", "metal", (410, 380, 350)),
+        ("S", "wood", (75, 70, 66)),
+    )
+    for i, amount in enumerate(amounts)
+)
+
+
+def run(folder: Path, text: str, *options: str) -> tuple[str, list[dict[str, str]]]:
+    (folder / "t.csv").write_text(text)
+    out = folder / "o.csv"
+    done = CliRunner().invoke(
+        app, ["suppress", str(folder / "t.csv"), "--out", str(out), *options],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert done.exit_code == 0
+    with out.open(newline="") as stream:
+        return done.stdout, list(csv.DictReader(stream))
+
+
+def test_figures_are_empty_exactly_where_they_are_withheld(tmp_path: Path) -> None:
+    said, rows = run(tmp_path, WIDE)
+    assert len(rows) == 16
+    assert all((row["count"] == "") == (row["status"] != "published") for row in rows)
+    assert [row for row in rows if row["status"] == "primary"] == [
+        {"row": "p", "column": "x", "count": "", "status": "primary"}
+    ]
+    assert "4 of 16 cells withheld, 1 primary and 3 secondary" in said
+    assert "Audited" in said
+
+
+def test_the_audit_reads_what_is_written_and_finds_nothing_exact(tmp_path: Path) -> None:
+    run(tmp_path, WIDE)
+    done = CliRunner().invoke(app, ["audit", str(tmp_path / "o.csv"), "--json"])
+    assert json.loads(done.stdout)["exact"] == 0
+
+
+def test_records_are_tabulated_and_protected_by_the_p_percent_rule(tmp_path: Path) -> None:
+    said, rows = run(
+        tmp_path, FIRMS, "--by", "region,industry", "--value", "turnover", "--holding", "firm",
+        "--p", "10", "--exact",
+    )  # fmt: skip
+    primary = [row for row in rows if row["status"] == "primary"]
+    # 10% of 900 is 90; the second firm knows all but 3 of the metal works in the north.
+    assert [(row["region"], row["industry"]) for row in primary] == [("N", "metal")]
+    assert "Proved: no cheaper pattern is safe." in said
+
+
+def test_hierarchies_from_files(tmp_path: Path) -> None:
+    (tmp_path / "codes.hrc").write_text("pq\n@p\n@q\nr\n")
+    _, rows = run(tmp_path, WIDE.replace(",x,y,z", "row,x,y,z"), "--hierarchy",
+                  f"row={tmp_path / 'codes.hrc'}")  # fmt: skip
+    assert {row["row"] for row in rows} == {"p", "q", "pq", "r", "_T"}
+
+
+def test_the_pattern_for_other_programs(tmp_path: Path) -> None:
+    run(tmp_path, WIDE, "--pattern", str(tmp_path / "p.csv"))
+    with (tmp_path / "p.csv").open(newline="") as stream:
+        letters = [row["sdcStatus"] for row in csv.DictReader(stream)]
+    assert (letters.count("u"), letters.count("x"), letters.count("s")) == (1, 3, 12)
+
+
+def test_the_report_as_json(tmp_path: Path) -> None:
+    said, _ = run(tmp_path, WIDE, "--json", "--no-singletons", "--objective", "number")
+    found = json.loads(said)
+    assert found["tables"][0]["secondary"] == 3
+    assert found["tables"][0]["primary_value"] == 1
+    assert found["singletons_cost"] == 0
+
+
+def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("row,first,count\np,x,1\np,y,9\nq,x,8\nq,y,9\n")
+    (tmp_path / "b.csv").write_text("row,second,count\np,u,5\np,v,5\nq,u,8\nq,v,9\n")
+    (tmp_path / "out").mkdir()
+    done = CliRunner().invoke(
+        app,
+        ["suppress", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--out",
+         str(tmp_path / "out")],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert done.exit_code == 0
+    totals = []
+    for name, other in (("a.csv", "first"), ("b.csv", "second")):
+        with (tmp_path / "out" / name).open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        totals.append({r["row"]: r["status"] != "published" for r in rows if r[other] == "_T"})
+    assert totals[0] == totals[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (WIDE, ["--zeros", "perhaps"], "--zeros must be published or withheld. Got perhaps."),
+        (WIDE, ["--p", "10"], "this rule is for magnitudes"),
+        (WIDE, ["--value", "v"], "--value is for records"),
+        (WIDE, ["--hierarchy", "row"], "dimension=file.hrc"),
+        (WIDE, ["--dominance", "2"], "two numbers"),
+        (WIDE.replace("8", "-8"), [], "number of 0 or more"),
+        ("a,value\nx,1\ny,2\n", [], "needs a rule"),
+    ],
+)
+def test_bad_input_is_explained_and_nothing_is_written(
+    tmp_path: Path, text: str, options: list[str], message: str
+) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    arguments = ["suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), *options]
+    with pytest.raises(ParameterError, match=message):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_stopping_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.protect.suppression import Suppression
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Suppression, "apply_linked", stop)
+    (tmp_path / "t.csv").write_text(WIDE)
+    arguments = ["suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
+    assert CliRunner().invoke(app, arguments).exit_code == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
