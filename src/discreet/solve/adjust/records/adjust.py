@@ -41,8 +41,10 @@ STRICT_PRICE, MEND_SIZE, MENDS = 1000.0, 64, 4
 # A fixed row weighs so many times its own; needs grow by SAFE so that its exact keeping, at the
 # end, leaves them met.
 FIXED_WEIGHT, SAFE = 30.0, 1e-3
-# Rounds of the last projections; up to so many fixed rows are projected onto at once.
-RESTORES, RETRIES, MOST_DENSE = 300, 4, 1500
+# Rounds of the last projections, as many as this number of entries of sensitive rows allows.
+RESTORE_WORK, FEWEST_RESTORES, MOST_RESTORES, RETRIES = 200_000_000, 100, 2000, 4
+# Up to so many fixed rows are projected onto at once.
+MOST_DENSE = 1500
 # Protection is reached if nothing but a rounding error is missing.
 EXACT = 1e-9
 
@@ -354,7 +356,9 @@ class _Work:
         sensitive = np.flatnonzero(self.row_need > 0)
         side = np.where(self.rows.sums(self.a)[sensitive] >= 0, 1.0, -1.0)
         low, high = self._bounds()
-        for _ in range(RESTORES):
+        entries = int(np.diff(self.rows.starts)[sensitive].sum())
+        rounds = np.clip(RESTORE_WORK // max(1, entries), FEWEST_RESTORES, MOST_RESTORES)
+        for _ in range(int(rounds)):
             keep()
             self.a = np.clip(self.a, low, high)
             short = kernels.lift_rows(
