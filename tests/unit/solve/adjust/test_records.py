@@ -96,6 +96,23 @@ def test_rows_are_the_contributors_of_a_naive_enumeration(
     assert rows.equations == equations
 
 
+# The inner cells of the 8 × 7 × 3 table in [Dandekar, Figure 4]: level, row, column, value.
+DANDEKAR = (
+    (1, 1, 2, 3707), (1, 1, 4, 360), (1, 3, 3, 998), (1, 3, 5, 2930), (1, 4, 6, 1130),
+    (1, 5, 4, 3188), (1, 6, 2, 1180), (1, 6, 3, 2808), (1, 6, 5, 136), (1, 6, 6, 660),
+    (1, 7, 1, 1048), (2, 1, 4, 2645), (2, 2, 5, 3388), (2, 4, 1, 664), (2, 6, 1, 390),
+    (2, 7, 2, 1364), (2, 7, 4, 2948), (2, 7, 6, 3090),
+)  # fmt: skip
+
+
+def test_cells_and_equations_are_counted_as_in_print() -> None:
+    # "73 Non-zero Table Cells", "72 Equality Constraints" [Dandekar, Figure 3].
+    inner = np.array(DANDEKAR)
+    trees = [Hierarchy.flat(size) for size in (2, 7, 6)]
+    rows = cell_rows(inner[:, :3] - 1, trees, inner[:, 3])
+    assert (rows.cell_count, rows.equations) == (73, 72)
+
+
 def test_businesses_in_nine_dimensions_have_the_cells_of_a_naive_enumeration() -> None:
     trees = [Hierarchy(dimension.tree) for dimension in DIMENSIONS]
     businesses = draw(20)
