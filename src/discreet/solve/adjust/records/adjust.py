@@ -26,7 +26,7 @@ Protection = Callable[[Floats, Floats, Floats], Floats]
 # much is left of it at the end.
 HOT, COLD = 5.0, 0.003
 # Sweeps of the hot search: as many as this number of entries allows, within bounds.
-WORK, FEWEST_SWEEPS, MOST_SWEEPS = 1_500_000_000, 50, 600
+WORK, FEWEST_SWEEPS, MOST_SWEEPS = 1_500_000_000, 80, 600
 # Small problems are searched several times, and the best is kept.
 RESTART_WORK, MOST_STARTS = 2_000_000, 8
 # The largest step tried at random, as a share of the record.
@@ -42,7 +42,7 @@ STRICT_PRICE, MEND_SIZE, MENDS = 1000.0, 64, 4
 # end, leaves them met.
 FIXED_WEIGHT, SAFE = 30.0, 1e-3
 # Rounds of the last projections, as many as this number of entries of sensitive rows allows.
-RESTORE_WORK, FEWEST_RESTORES, MOST_RESTORES, RETRIES = 200_000_000, 100, 2000, 4
+RESTORE_WORK, FEWEST_RESTORES, MOST_RESTORES, RETRIES = 200_000_000, 100, 2000, 2
 # Up to so many fixed rows are projected onto at once.
 MOST_DENSE = 1500
 # Protection is reached if nothing but a rounding error is missing.
@@ -126,7 +126,7 @@ def adjust_records(
     fixed: ArrayLike | None = None,
     order_weights: ArrayLike | None = None,
     value_power: float = 0.0,
-    price: float = 20.0,
+    price: float = 100.0,
     effort: float = 1.0,
     tell: Tell | None = None,
 ) -> RecordAdjustment:
@@ -142,8 +142,8 @@ def adjust_records(
     -----
     Controlled tabular adjustment [Dandekar] with records as unknowns: what is added to a record is
     added to all its cells. Signs start in alternation along the sorted records; a search by
-    heat-bath over one record at a time decides them; accelerated gradient steps on the cost
-    rounded off at its kinks settle the sizes; then only improvements are taken, at a price for
+    heat-bath over one record at a time decides them; accelerated gradient steps [Beck2009] on the
+    cost rounded off at its kinks settle the sizes; then only improvements are taken, at a price for
     shortfalls that leaves few.
     """
     work = _Work(rows, protection, rng, price)
