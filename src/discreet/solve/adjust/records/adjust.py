@@ -28,7 +28,7 @@ HOT, COLD = 5.0, 0.003
 # Sweeps of the hot search: as many as this number of entries allows, within bounds.
 WORK, FEWEST_SWEEPS, MOST_SWEEPS = 1_500_000_000, 80, 600
 # Small problems are searched several times, and the best is kept.
-RESTART_WORK, MOST_STARTS = 2_000_000, 8
+RESTART_WORK, MOST_STARTS = 10_000_000, 30
 # The largest step tried at random, as a share of the record.
 REACH = 0.2
 # Widths of the smoothed cost, in turn, as shares of a cell; steps for each, by entries as above.
