@@ -374,3 +374,40 @@ def smooth_records(
         ahead[:] = a
         return 1.0
     return following
+
+
+@njit(cache=True, nogil=True)
+def lift_rows(
+    row_starts: NDArray[np.int64],
+    members: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    side: NDArray[np.float64],
+    aim: NDArray[np.float64],
+    a: NDArray[np.float64],
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> int:
+    """Move rows that are short to their aim, on their side; return how many were short.
+
+    The records of a row share what is missing in proportion to their values, within their bounds:
+    a projection onto each row in turn.
+    """
+    short = 0
+    for k in range(rows.size):
+        r = rows[k]
+        change, room = 0.0, 0.0
+        for q in range(row_starts[r], row_starts[r + 1]):
+            i = members[q]
+            change += a[i]
+            if (a[i] < high[i]) if side[k] > 0 else (a[i] > low[i]):
+                room += values[i]
+        missing = aim[k] - side[k] * change
+        if missing <= 1e-12 * aim[k] or room == 0.0:
+            continue
+        short += 1
+        for q in range(row_starts[r], row_starts[r + 1]):
+            i = members[q]
+            if (a[i] < high[i]) if side[k] > 0 else (a[i] > low[i]):
+                a[i] = min(max(a[i] + side[k] * missing * values[i] / room, low[i]), high[i])
+    return short

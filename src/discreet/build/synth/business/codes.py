@@ -31,6 +31,12 @@ class BusinessDimension:
         """Whether there are levels between the codes of records and the total."""
         return len(self.leaves) < len(self.codes)
 
+    @property
+    def tree(self) -> tuple[int, ...]:
+        """The parents with the total as a last code, as a `solve.Hierarchy` has them."""
+        total = len(self.codes)
+        return (*(total if parent < 0 else parent for parent in self.parents), -1)
+
     def hrc(self) -> str:
         """Return the tree as a hierarchy file: a code a line, one @ in front for each level."""
         lines: list[str] = []

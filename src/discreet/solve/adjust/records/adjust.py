@@ -24,13 +24,16 @@ Protection = Callable[[Floats, Floats, Floats], Floats]
 
 # Found by trial on the synthetic businesses. Heat in units of the mean cost of a record, and how
 # much is left of it at the end.
-HOT, COLD = 10.0, 0.003
+HOT, COLD = 5.0, 0.003
 # Sweeps of the hot search: as many as this number of entries allows, within bounds.
-WORK, FEWEST_SWEEPS, MOST_SWEEPS = 1_500_000_000, 50, 600
+WORK, FEWEST_SWEEPS, MOST_SWEEPS = 1_500_000_000, 80, 600
+# Small problems are searched several times, and the best is kept.
+RESTART_WORK, MOST_STARTS = 10_000_000, 30
 # The largest step tried at random, as a share of the record.
 REACH = 0.2
-# Widths of the smoothed cost, in turn, as shares of a cell; steps for each.
-WIDTHS, SMOOTH_STEPS = (0.05, 0.01, 0.002, 0.0005), 60
+# Widths of the smoothed cost, in turn, as shares of a cell; steps for each, by entries as above.
+WIDTHS = (0.05, 0.01, 0.002, 0.0005)
+SMOOTH_WORK, FEWEST_STEPS, MOST_STEPS = 1_000_000_000, 40, 400
 # Sweeps at the end that only take what is better.
 SETTLE, STRICT = 6, 12
 # The price of a shortfall at the end; rows of at most so many records are mended one by one.
@@ -38,6 +41,10 @@ STRICT_PRICE, MEND_SIZE, MENDS = 1000.0, 64, 4
 # A fixed row weighs so many times its own; needs grow by SAFE so that its exact keeping, at the
 # end, leaves them met.
 FIXED_WEIGHT, SAFE = 30.0, 1e-3
+# Rounds of the last projections, as many as this number of entries of sensitive rows allows.
+RESTORE_WORK, FEWEST_RESTORES, MOST_RESTORES, RETRIES = 200_000_000, 100, 2000, 2
+# Up to so many fixed rows are projected onto at once.
+MOST_DENSE = 1500
 # Protection is reached if nothing but a rounding error is missing.
 EXACT = 1e-9
 
@@ -115,11 +122,11 @@ def adjust_records(
     rows: CellRows,
     protection: Protection,
     rng: np.random.Generator,
-    capacity: ArrayLike = 0.5,
+    capacity: ArrayLike = 0.3,
     fixed: ArrayLike | None = None,
     order_weights: ArrayLike | None = None,
     value_power: float = 0.0,
-    price: float = 50.0,
+    price: float = 100.0,
     effort: float = 1.0,
     tell: Tell | None = None,
 ) -> RecordAdjustment:
@@ -135,8 +142,8 @@ def adjust_records(
     -----
     Controlled tabular adjustment [Dandekar] with records as unknowns: what is added to a record is
     added to all its cells. Signs start in alternation along the sorted records; a search by
-    heat-bath over one record at a time decides them; accelerated gradient steps on the cost
-    rounded off at its kinks settle the sizes; then only improvements are taken, at a price for
+    heat-bath over one record at a time decides them; accelerated gradient steps [Beck2009] on the
+    cost rounded off at its kinks settle the sizes; then only improvements are taken, at a price for
     shortfalls that leaves few.
     """
     work = _Work(rows, protection, rng, price)
@@ -168,6 +175,7 @@ class _Work:
             raise ParameterError("protection must be finite numbers of 0 or more.")
         self.own = own
         self.state = rng.integers(1, 2**63 - 1, 1).astype(np.uint64)
+        self.a = np.zeros(rows.records)
 
     def bound(self, capacity: ArrayLike, fixed: ArrayLike | None) -> None:
         """Set the least and the largest size of each adjustment, and the fixed rows."""
@@ -204,6 +212,8 @@ class _Work:
         weight = rows.cells @ weights
         weight = weight / weight.mean() if weight.any() else np.ones(rows.size)
         weight = np.where(self.fixed, FIXED_WEIGHT * np.maximum(weight, 1.0), weight)
+        # Protection is as dear in the finest tables as in the coarsest.
+        weight = np.where(self.row_need > 0, np.maximum(weight, 1.0), weight)
         value = np.where(rows.total > 0, rows.total, 1.0)
         mean = float(value.mean()) if rows.size else 1.0
         self.unit = np.where(rows.total > 0, weight / value * (value / mean) ** value_power, 0.0)
@@ -212,19 +222,28 @@ class _Work:
         """Search; return how it ended."""
         entries = max(1, len(self.row_of))
         sweeps = int(effort * np.clip(WORK // entries, FEWEST_SWEEPS, MOST_SWEEPS))
-        self.stages = sweeps + len(WIDTHS) + SETTLE + STRICT
+        steps = int(effort * np.clip(SMOOTH_WORK // entries, FEWEST_STEPS, MOST_STEPS))
+        starts = int(np.clip(RESTART_WORK // (entries * max(1, sweeps)), 1, MOST_STARTS))
+        self.stages = starts * (sweeps + len(WIDTHS) + SETTLE + STRICT)
         self.tell, self.done = tell, 0
         self._alternate()
-        status = Status.FEASIBLE
+        status, best, least_cost = Status.FEASIBLE, self.a, np.inf
         try:
-            self._anneal(sweeps)
-            for width in WIDTHS:
-                self._smooth(width, max(1, int(effort * SMOOTH_STEPS)))
-                self._told()
-            self._settle()
+            for _ in range(starts):
+                self._alternate()
+                self._anneal(sweeps)
+                for width in WIDTHS:
+                    self._smooth(width, steps)
+                    self._told()
+                self._settle()
+                if self._cost() < least_cost:
+                    best, least_cost = self.a.copy(), self._cost()
+            self.a = best
         except KeyboardInterrupt:
             status = Status.STOPPED
-        self._keep_fixed()
+            if least_cost < self._cost():
+                self.a = best
+        self._finish(again=status is Status.FEASIBLE)
         return status
 
     def _told(self) -> None:
@@ -237,6 +256,11 @@ class _Work:
         signs = np.empty(self.rows.records)
         signs[self.rows.along] = np.where(np.arange(self.rows.records) % 2, 1.0, -1.0)
         self.a = signs * self.least
+
+    def _cost(self) -> float:
+        """Return what all rows cost at the price of the end."""
+        beyond = np.abs(self.rows.sums(self.a)) - self.aim
+        return float((self.unit * np.where(beyond >= 0, beyond, -STRICT_PRICE * beyond)).sum())
 
     def _data(self) -> Floats:
         return np.stack([self.rows.sums(self.a), self.unit, self.aim], axis=1)
@@ -261,9 +285,7 @@ class _Work:
         """Settle the sizes, signs and sides as they are."""
         rows = self.rows
         side = np.where(rows.sums(self.a) >= 0, 1.0, -1.0)
-        held = self.least > 0
-        low = np.where(held & (self.a > 0), self.least, -self.most)
-        high = np.where(held & (self.a < 0), -self.least, self.most)
+        low, high = self._bounds()
         widths = width * np.where(rows.total > 0, rows.total, 1.0)
         bend = self.unit / widths * np.where(self.aim > 0, max(self.price, 1.0), 1.0) * rows.total
         # A bound on the bend of the cost along the records, each scaled by its value.
@@ -283,6 +305,10 @@ class _Work:
         for k in range(SETTLE + STRICT):
             self._sweep(data, self.price if k < SETTLE else STRICT_PRICE, 0.0)
             self._told()
+        self._mend(data)
+
+    def _mend(self, data: Floats) -> None:
+        """Try every record of every row that is short, at a price that leaves few."""
         for _ in range(MENDS):
             mended = kernels.mend_rows(
                 self.rows.starts, self.rows.members, self.starts, self.row_of, self.a, self.least,
@@ -292,16 +318,80 @@ class _Work:
                 break
             self._sweep(data, STRICT_PRICE, 0.0)
 
-    def _keep_fixed(self) -> None:
-        """Bring the sums of fixed rows to 0 exactly, by the least changes in relation to values."""
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and greatest adjustment of each record, of its sign if it needs one."""
+        held = self.least > 0
+        low = np.where(held & (self.a > 0), self.least, -self.most)
+        high = np.where(held & (self.a < 0), -self.least, self.most)
+        return low, high
+
+    def _finish(self, again: bool) -> None:
+        """Restore what was asked; while cells are short, let records change sides and retry."""
+        keep = self._keeper()
+        self._restore(keep)
+        best, fewest = self.a.copy(), self._short()
+        for _ in range(RETRIES if again else 0):
+            if not fewest:
+                break
+            data = self._data()
+            self._mend(data)
+            self._restore(keep)
+            short = self._short()
+            if short < fewest:
+                best, fewest = self.a.copy(), short
+        self.a = best
+
+    def _short(self) -> int:
+        """Return how many cells are short of their need."""
+        reached = np.abs(np.concatenate([self.rows.sums(self.a), self.a]))
+        short = reached < self.needed * (1 - EXACT)
+        cells = np.concatenate([self.rows.cells.sum(axis=1), self.rows.alone.sum(axis=1)])
+        return int(cells[short].sum())
+
+    def _restore(self, keep: Callable[[], None]) -> None:
+        """Bring what is short to its need and fixed rows to 0 exactly, in turn, sides as they are.
+
+        Projections onto convex sets: they end in a point of all of them where there is one.
+        """
+        sensitive = np.flatnonzero(self.row_need > 0)
+        side = np.where(self.rows.sums(self.a)[sensitive] >= 0, 1.0, -1.0)
+        low, high = self._bounds()
+        entries = int(np.diff(self.rows.starts)[sensitive].sum())
+        rounds = np.clip(RESTORE_WORK // max(1, entries), FEWEST_RESTORES, MOST_RESTORES)
+        for _ in range(int(rounds)):
+            keep()
+            self.a = np.clip(self.a, low, high)
+            short = kernels.lift_rows(
+                self.rows.starts, self.rows.members, sensitive, side, self.aim[sensitive], self.a,
+                self.rows.values, low, high,
+            )  # fmt: skip
+            if not short:
+                break
+        keep()
+
+    def _keeper(self) -> Callable[[], None]:
+        """Return what brings fixed rows to 0 by the least changes in relation to values."""
         chosen = np.flatnonzero(self.fixed)
         if not len(chosen):
-            return
+            return lambda: None
         rows = self.rows
         matrix = sparse.csr_matrix(
             (np.ones(len(rows.members)), rows.members, rows.starts), (rows.size, rows.records)
         )[chosen]
+        spread = sparse.diags(rows.values) @ matrix.T
+        if len(chosen) <= MOST_DENSE:
+            inverse = np.linalg.pinv((matrix @ spread).toarray(), hermitian=True)
+
+            def project() -> None:
+                # Twice: what rounding leaves of the first time goes with the second.
+                for _ in range(2):
+                    self.a = self.a - spread @ (inverse @ (matrix @ self.a))
+
+            return project
         scaled = matrix @ sparse.diags(np.sqrt(rows.values))
-        for _ in range(3):
+
+        def approach() -> None:
             found = lsqr(scaled, -(matrix @ self.a), atol=1e-14, btol=1e-14, iter_lim=10_000)
-            self.a += np.sqrt(rows.values) * found[0]
+            self.a = self.a + np.sqrt(rows.values) * found[0]
+
+        return approach
