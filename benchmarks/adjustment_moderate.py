@@ -13,7 +13,7 @@ from discreet.solve.system import TableSystem
 SHAPES = ((10, 10), (30, 30), (100, 100), (20, 20, 20))
 SENSITIVE, PERCENT = 0.1, 0.1
 # What the integer programme may take for a table.
-SECONDS = 120.0
+SECONDS = 60.0
 
 
 def example(shape: tuple[int, ...], in_proportion: bool) -> Problem:
