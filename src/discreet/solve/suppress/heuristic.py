@@ -37,6 +37,8 @@ CHUNK = 20_000
 HOT, COLD, FROZEN = 0.5, 0.1, 0.01
 NEIGHBOURS = 6
 ROUNDS, CLEANINGS = 3, 6
+# Further searches of tables that are small.
+AGAIN = 4
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
@@ -136,7 +138,7 @@ class _Search:
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
         room = 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions)
-        if len(needs) * system.variables <= SMALL * effort:
+        if self._small:
             room = max(room, ROOMY)  # the relaxation leads through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.cell = np.append(np.tile(needs.cell, self.views), 0)
@@ -185,17 +187,34 @@ class _Search:
             else:
                 self._improve("singletons", HOT if self.bound == 0 else COLD)
                 self._guide(self.views)
+                if self._small:
+                    self._again("singletons")
         return -1
 
     def _guide(self, views: int) -> None:
         """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
-        if len(self.needs) * self.system.variables > SMALL * self.effort:
+        if not self._small:
             return
         changes, bound = guided(self.system, self.problem, views, self.effort, self.tell)
         self.bound = max(self.bound, bound)
         before, cost = [self._change(task) for task in range(self.count)], self._total()
         if not changes or not self._begin(changes) or self._total() >= cost:
             self._begin(before)
+
+    def _again(self, stage: str) -> None:
+        """Search again from what there is, and keep the best that was met."""
+        best, least = [self._change(task) for task in range(self.count)], self._total()
+        for _ in range(AGAIN):
+            self._improve(stage, COLD)
+            if self._total() < least:
+                best, least = [self._change(task) for task in range(self.count)], self._total()
+        if self._total() > least:
+            self._begin(best)
+
+    @property
+    def _small(self) -> bool:
+        """Whether the relaxation, and further searches, take seconds."""
+        return len(self.needs) * self.system.variables <= SMALL * self.effort
 
     def _change(self, task: int) -> Change:
         size = self.held.size[task]
