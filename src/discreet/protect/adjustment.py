@@ -24,6 +24,7 @@ from discreet.risk.protection import Required, Rule, Threshold, required
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.solve.adjust.magnitudes.problem import NEAR
 from discreet.solve.adjust.magnitudes.whole import made_whole
 from discreet.solve.adjust.separate import Part, separate
 from discreet.solve.adjust.separate import whole as whole_table
@@ -35,8 +36,9 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Tell = Callable[[str, int, int | None], None]
 
-# Figures have at most so many decimals; beyond, they are taken as real numbers.
-MOST_DECIMALS = 4
+# Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
+# so many.
+MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class ControlledAdjustment:
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
-        by_value = 1 / np.maximum(cells.values, 1.0)
+        by_value = 1 / np.maximum(cells.values, 10.0**-MOST_DECIMALS)
         base = by_value if self.weight is Weight.VALUE else np.ones(cells.shape)
         summed_over = len(cells.variables) - cells.order
         return np.where(published & (cells.values > 0), base * self.margins**summed_over, 0.0)
@@ -208,8 +210,12 @@ class ControlledAdjustment:
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
         decimals = _decimals(cells.values)
         unit = 10.0 ** (decimals or 0)
+        capacity = np.full(cells.shape, self.capacity)
         if decimals is not None:
             lower, upper = (np.ceil(side * unit - 1e-6) / unit for side in (lower, upper))
+            # As many whole units as the capacity has; but for a rounding error.
+            size = np.maximum(parts[1].values * unit, 1.0)
+            capacity = np.floor(self.capacity * size + 1e-6) / size
         this = problem(
             system,
             parts[1].values * unit,
@@ -217,23 +223,25 @@ class ControlledAdjustment:
             lower * unit,
             upper * unit,
             self.weights(cells, shown),
-            self.capacity,
+            capacity,
             still,
         )
         found = adjust(this, self.norm, seed, tell)
-        change, short = found.values, found.short
-        if decimals is not None:
-            exact = _whole(this, change, seed)
-            decimals, change = (decimals, exact) if exact is not None else (None, change)
+        change = _whole(this, found.values, seed) if decimals is not None else None
+        decimals = None if change is None else decimals
+        change = (found.values if change is None else change) / unit
+        values = _settled(system, np.maximum(cells.values + change, 0.0), decimals)
+        moved = np.abs(values - cells.values)
+        size = moved if self.norm is Norm.L1 else moved**2
         return AdjustedTable(
             cells,
             needed,
-            np.maximum(cells.values + change / unit, 0.0),
-            short & sensitive,
+            values,
+            sensitive & ~_protected(cells.values, values, needed),
             shown,
             found.status,
             decimals,
-            found.cost / (unit if self.norm is Norm.L1 else unit**2),
+            float((self.weights(cells, shown) * size).sum()),
             found.gap,
             parts,
         )
@@ -314,6 +322,20 @@ def _of_part(
         share = (side[sensitive] / values[sensitive]).min() if sensitive.any() else 0.0
         sides.append(np.where(sensitive, side, np.where(part.sensitive, part.values * share, 0.0)))
     return sides[0], sides[1]
+
+
+def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:
+    """Return the figures as they are printed: inner ones in decimals, the others their sums."""
+    places = MOST_DECIMALS if decimals is None else decimals
+    by_variable = np.zeros(system.variables)
+    by_variable[system.variable] = np.round(values, places).reshape(-1)
+    return np.asarray(np.round(system.values(by_variable[system.inner]), places))
+
+
+def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
+    """Return which figures are at or beyond the edge of what the rules ask; 0 is far enough."""
+    down = np.minimum(needed.lower, true) * (1 - NEAR)
+    return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
 
 
 def _decimals(values: Floats) -> int | None:
