@@ -165,7 +165,7 @@ def command(
     rng = generator(identity, f"adjust {method} {rules}", {}, secret, seed)
     with shown() as tell:
         result = method.adjust(cells, rules, rng, fixed, published, after_a_while(tell))
-        exposed = _exposed(result, rules, method, after_a_while(tell)) if audit else None
+        exposed = _exposed(result, rules, method, fixed, after_a_while(tell)) if audit else None
     facts = _facts(out, result, exposed, method)
     written = _allowed(result, withhold)
     if written:
@@ -221,25 +221,36 @@ def _allowed(result: AdjustedTable, withhold: bool) -> bool:
     return result.status != "not converged" and (withhold or not result.short.any())
 
 
-def _exposed(result: AdjustedTable, rules: Any, method: Any, tell: Any) -> Exposure:
+def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: Any) -> Exposure:
     import numpy as np
 
     from discreet.risk.adjusted import count_exposure, exposure
     from discreet.solve.system import Hierarchy, TableSystem
 
     system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])
-    shown = result.published
+    shown, true = result.published & ~result.short, result.cells.values
+    change = result.values - true
     if result.cells.counts:
         minimum = max(rule.minimum for rule in rules)
-        return count_exposure(system, result.values, minimum, shown, tell=tell)
-    needed = result.required
-    # The worst intruder knows the largest change that the other cells really had.
-    others = shown & ~result.sensitive & (result.cells.values > 0)
-    shares = np.abs(result.values[others] / result.cells.values[others] - 1)
-    capacity = min(method.capacity, float(shares.max(initial=0)) + 1e-9)
+        largest = float(np.abs(change[shown]).max(initial=0))
+        return count_exposure(system, result.values, minimum, shown, fixed, largest, tell=tell)
+    # The worst intruder knows the largest change that the other cells really had, and how many
+    # times its protection a sensitive cell went at most. Protection is in whole last decimals.
+    others = shown & ~result.sensitive & (true > 0)
+    capacity = min(
+        method.capacity, float(np.abs(change[others] / true[others]).max(initial=0)) + 1e-9
+    )
+    unit = 10.0 ** (result.decimals or 0)
+    lower, upper = (
+        side if result.decimals is None else np.ceil(side * unit - 1e-6) / unit
+        for side in (result.required.lower, result.required.upper)
+    )
+    moved = result.sensitive & shown
+    needed = np.where(change > 0, upper, lower)[moved]
+    beyond = float((np.abs(change[moved]) / needed).max(initial=1.0))
     return exposure(
-        system, result.values, result.sensitive, needed.lower, needed.upper, capacity,
-        shown & ~result.short, tell=tell,
+        system, result.values, result.sensitive, lower, upper, capacity, shown, fixed,
+        beyond + 1e-9, tell=tell,
     )  # fmt: skip
 
 
@@ -277,7 +288,7 @@ def _facts(
             "sensitive": int(part.sensitive.sum()),
         }
     if exposed is not None:
-        open_cells = result.sensitive if not result.cells.counts else shown & (true > 0)
+        open_cells = result.sensitive & ~result.short
         width = (exposed.high - exposed.low)[open_cells]
         facts["intruder"] = {
             "cells": int(open_cells.sum()),

@@ -6,13 +6,18 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from discreet.cli.adjust import _exposed
 from discreet.errors import ParameterError
-from discreet.table.cells import read_cells
+from discreet.protect import ControlledAdjustment, of_tables
+from discreet.risk.protection import PriorPosterior
+from discreet.solve.adjust.magnitudes import Norm
+from discreet.table.cells import Records, read_cells
 from discreet.table.published import read_published
 
 COUNTS = "age,sex,count\nyoung,f,1\nyoung,m,9\nold,f,12\nold,m,2\n"
@@ -110,6 +115,30 @@ def test_cells_that_cannot_be_protected_stop_the_release(tmp_path: Path) -> None
     text = (tmp_path / "o.csv").read_text()
     assert "n,a,,primary" in text
     assert read_published(tmp_path / "o.csv").withheld.sum() == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--spread", "1"), ("--norm", "l2"), ("--fix", "region")])
+def test_what_the_audit_proves_is_true(options: tuple[str, ...]) -> None:
+    # By one who knows fixed totals, and how far cells went at most: every true figure must fit.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        at = np.stack([rng.integers(0, 4, 40), rng.integers(0, 3, 40)], axis=1).astype(np.int64)
+        codes = (("n", "e", "s", "w", "_T"), ("a", "b", "c", "_T"))
+        table = Records(
+            "firms", ("region", "industry"), codes, ((4, 4, 4, 4, -1), (3, 3, 3, -1)), at,
+            np.round(rng.lognormal(5, 1.5, 40)), np.arange(40), False,
+        ).table()  # fmt: skip
+        method = ControlledAdjustment(
+            spread=1.0 if "--spread" in options else 0.0,
+            norm=Norm.L2 if "--norm" in options else Norm.L1,
+        )
+        fixed = of_tables(table, [["region"]]) if "--fix" in options else None
+        rules = [PriorPosterior(15)]
+        result = method.adjust(table, rules, rng, fixed)
+        found = _exposed(result, rules, method, fixed, None)
+        near = 1e-6 * np.maximum(1, table.values)
+        assert (found.low <= table.values + near).all()
+        assert (found.high >= table.values - near).all()
 
 
 def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
