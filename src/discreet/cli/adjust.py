@@ -161,7 +161,10 @@ def command(
     stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
     fixed = of_tables(cells, stay) if stay else None
     published = of_tables(cells, names_of(by)) if by else None
-    identity = (cells.variables, cells.codes, cells.parents, cells.values.tolist())
+    # The same table in another order of lines is the same table.
+    same = cells.taken(cells.sorted_codes)
+    figures = same.values.round(6).tolist()  # sums of decimals differ by rounding errors
+    identity = (same.variables, same.codes, same.parents, figures)
     rng = generator(identity, f"adjust {method} {rules}", {}, secret, seed)
     with shown() as tell:
         result = method.adjust(cells, rules, rng, fixed, published, after_a_while(tell))
@@ -202,10 +205,11 @@ def _through_records(
     from discreet.table.cells import read_records
 
     column, percent = checked(names_of(by), value, p, others)
-    records = read_records(table, names_of(by)[0], column, holding, groups_of(hierarchy, group))
+    groups = groups_of(hierarchy, group)
+    records, place = read_records(table, names_of(by)[0], column, holding, groups).canonical()
     identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
     rng = generator(identity, "adjust records", {"order": str(order)}, *chance)
-    run(table, out, records, column, order, percent, rng, withhold, report, as_json)
+    run(table, out, records, place, column, order, percent, rng, withhold, report, as_json)
 
 
 def _choice(option: str, text: str, kind: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,10 +168,36 @@ class ControlledAdjustment:
         """Return the adjusted table; `fixed` cells stay, only `published` ones are looked at.
 
         `rng` draws the spread and settles ties; who can guess it is one who knows the method. Both
-        masks have the shape of the cells; `of_tables` makes them from names of dimensions.
+        masks have the shape of the cells; `of_tables` makes them from names of dimensions. The
+        order of the codes does not matter: the same `rng` gives a table and the same table in
+        another order the same figures.
         """
         still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
         shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
+        order = cells.sorted_codes
+        there = np.ix_(*order)
+        found = self._in_order(cells.taken(order), rules, rng, still[there], shown[there], tell)
+        back = np.ix_(*(np.argsort(part) for part in order))
+        needed = found.required
+        return replace(
+            found,
+            cells=cells,
+            required=Required(needed.sensitive[back], needed.lower[back], needed.upper[back]),
+            values=found.values[back],
+            short=found.short[back],
+            published=shown,
+            parts=_reordered(found.parts, back),
+        )
+
+    def _in_order(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
         system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
         if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
             raise ParameterError("counts are adjusted by the threshold rule alone.")
@@ -307,6 +333,13 @@ def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
             mask = np.logical_and.outer(mask, kept)
         chosen |= mask
     return chosen
+
+
+def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:
+    whole_part, moved = (
+        replace(part, values=part.values[back], sensitive=part.sensitive[back]) for part in parts
+    )
+    return whole_part, moved
 
 
 def _of_part(

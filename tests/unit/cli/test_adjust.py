@@ -164,6 +164,27 @@ def test_the_same_secret_gives_the_same_file_and_another_seed_another(tmp_path: 
     assert written[0] == written[1] != written[2]
 
 
+@pytest.mark.parametrize("order", [(), ("--order", "2")])
+def test_the_same_secret_gives_the_same_figures_in_another_order_of_lines(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    (tmp_path / "secret").write_bytes(b"sixteen bytes ok, or more")
+    header, *lines = RECORDS.splitlines()
+    options = ["--by", "region,industry", "--value", "turnover", "--holding", "firm", "--p", "20"]
+    options += [*order] if order else ["--spread", "1", "--hierarchy", f"region={tmp_path}/h.hrc"]
+    (tmp_path / "h.hrc").write_text(TREE)
+    found = []
+    for shuffled in (lines, lines[::-1], lines[4:] + lines[:4]):
+        (tmp_path / "t.csv").write_text("\n".join([header, *shuffled]) + "\n")
+        paths = [str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
+        done = CliRunner().invoke(
+            app, ["adjust", *paths, "--secret", str(tmp_path / "secret"), *options]
+        )
+        assert done.exit_code == 0, done.output
+        found.append(sorted((tmp_path / "o.csv").read_text().splitlines()))
+    assert found[0] == found[1] == found[2]
+
+
 def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     done = _run(
         tmp_path, RECORDS, "--by", "region,industry,size", "--value", "turnover", "--holding",
