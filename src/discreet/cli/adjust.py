@@ -125,9 +125,16 @@ def command(
     from discreet.solve.adjust.magnitudes import Norm
     from discreet.table.cells import CellTable
 
-    for path in (out, *([report] if report is not None else [])):
-        check_out(path, table)
+    check_out(out, table)
+    if report is not None:
+        check_out(report, table, "--report")
+        if report.resolve() == out.resolve():
+            raise ParameterError("--report must be another file than --out: it has true figures.")
     check_chance(secret, seed)
+    if not 0 < capacity <= 100:
+        raise ParameterError(
+            f"--capacity must be a percentage above 0, at most 100. Got {capacity:g}."
+        )
     method = ControlledAdjustment(
         _choice("--norm", norm, Norm),
         _choice("--weight", weight, Weight),
@@ -156,6 +163,8 @@ def command(
         )  # fmt: skip
         return
     found = read(table, by or [], value, holding, groups_of(hierarchy or [], group or []))
+    if holding is not None and value is None:
+        raise ParameterError("--holding is for sums: it needs --value. Counts are of records.")
     cells = found if isinstance(found, CellTable) else found.table()
     rules = rules_of(cells, minimum, p, pq, dominance, percent)
     stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
@@ -175,7 +184,11 @@ def command(
         _write(out, result, withhold)
         if report is not None:
             _write_report(report, result)
-    text = json.dumps(facts, indent=2, ensure_ascii=False) if as_json else _text(facts, result)
+    text = (
+        json.dumps(facts, indent=2, ensure_ascii=False)
+        if as_json
+        else _text(facts, result, withhold)
+    )
     typer.echo(text)
     if not written:
         raise typer.Exit(3)
@@ -264,7 +277,7 @@ def _facts(
     """Return everything the report says, as plain values."""
     import numpy as np
 
-    from discreet.utility.change import change_listing
+    from discreet.utility.change import change_listing, plain_rows
 
     shown, true = result.published, result.cells.values
     listing = change_listing(true[shown], result.values[shown], result.sensitive[shown])
@@ -277,12 +290,12 @@ def _facts(
         "short": [result.cells.name(int(cell)) for cell in short],
         "decimals": result.decimals,
         "cost": result.cost,
-        "above_bound": None if np.isnan(result.gap) else result.gap,
+        "above_bound": result.gap if np.isfinite(result.gap) else None,
         "cells": int((shown & (true > 0)).sum()),
         "cells_in_all": whole.cells,
         "equations": whole.equations,
-        "percent_change": [vars(row) for row in listing.changes],
-        "value_distribution": [vars(row) for row in listing.values],
+        "percent_change": plain_rows(listing.changes),
+        "value_distribution": plain_rows(listing.values),
     }
     if method.above is not None:
         facts["part"] = {
@@ -304,9 +317,7 @@ def _facts(
     return facts
 
 
-def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
-    import numpy as np
-
+def _text(facts: dict[str, Any], result: AdjustedTable, withhold: bool) -> str:
     from discreet.utility.change import change_listing, listing_text
 
     shown = result.published
@@ -318,10 +329,18 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
         lines = [
             f"NOT PROTECTED: {len(short):,} of {sensitive:,} sensitive cells cannot reach their "
             f"protection: {named}.",
-            "Free fixed totals, raise --capacity, or leave these cells empty with --withhold.",
+            f"They are empty in {facts['file']}: see with discreet audit that nobody fills them in."
+            if withhold
+            else "Nothing is written. Free fixed totals, raise --capacity, or leave these cells "
+            "empty with --withhold.",
         ]
     elif facts["status"] == "not converged":
-        lines = ["NOT ADJUSTED: no table was found that keeps what is fixed; nothing is written."]
+        lines = [
+            "NOT ADJUSTED: no table was found that keeps what is fixed and all capacities; nothing "
+            "is written."
+        ]
+    elif not sensitive:
+        lines = [f"{facts['file']}: no cell is sensitive, and no figure was changed."]
     else:
         lines = [
             f"{facts['file']}: "
@@ -347,7 +366,7 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
             f"{part['equations']:,} equations, {part['sensitive']:,} sensitive."
         )
     if facts["decimals"] is None:
-        lines.append("Figures have more decimals than those given: none with fewer were found.")
+        lines.append("Figures have six decimals: none as those given, with fewer, were found.")
     if "intruder" in facts:
         known = facts["intruder"]
         width = known["narrowest"]
@@ -360,7 +379,6 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
     listing = change_listing(
         result.cells.values[shown], result.values[shown], result.sensitive[shown]
     )
-    assert not np.isnan(result.values).any()
     return "\n".join([*lines, "", listing_text(listing, facts["cells"] >= LISTED).rstrip()])
 
 
@@ -389,7 +407,7 @@ def _write_report(path: Path, result: AdjustedTable) -> None:
     cells = np.flatnonzero(result.published.reshape(-1))
 
     def column(array: Any) -> list[str]:
-        return [f"{figure:g}" for figure in array.reshape(-1)[cells].tolist()]
+        return [f"{figure:.15g}" for figure in array.reshape(-1)[cells].tolist()]
 
     result.cells.write(
         path,

@@ -60,7 +60,7 @@ def run(
         _write(path, out, value, found.records[place])
         if report is not None:
             _write_withheld(report, records, cells)
-    typer.echo(json.dumps(facts, indent=2) if as_json else _text(facts, found, report))
+    typer.echo(json.dumps(facts, indent=2) if as_json else _text(facts, found, withhold, report))
     if not written:
         raise typer.Exit(3)
     if found.status == "stopped":
@@ -104,7 +104,7 @@ def _line(code: int, parents: tuple[int, ...]) -> list[int]:
 def _facts(
     out: Path, found: RecordAdjustment, cells: list[tuple[tuple[str, ...], int]]
 ) -> dict[str, Any]:
-    from discreet.utility.change import change_listing
+    from discreet.utility.change import change_listing, plain_rows
 
     many = found.cells.sum(axis=1)
     listing = change_listing(found.true, found.released, found.sensitive, many)
@@ -118,12 +118,14 @@ def _facts(
         "sensitive": int(many[found.sensitive].sum()),
         "short": sum(number for _, number in cells),
         "short_cells": [", ".join(names) for names, _ in cells],
-        "percent_change": [vars(row) for row in listing.changes],
-        "value_distribution": [vars(row) for row in listing.values],
+        "percent_change": plain_rows(listing.changes),
+        "value_distribution": plain_rows(listing.values),
     }
 
 
-def _text(facts: dict[str, Any], found: RecordAdjustment, report: Path | None) -> str:
+def _text(
+    facts: dict[str, Any], found: RecordAdjustment, withhold: bool, report: Path | None
+) -> str:
     from discreet.utility.change import change_listing, listing_text
 
     if facts["short"]:
@@ -133,7 +135,8 @@ def _text(facts: dict[str, Any], found: RecordAdjustment, report: Path | None) -
             f"NOT PROTECTED: {facts['short']:,} of {facts['sensitive']:,} sensitive cells are "
             f"below their protection: {named}" + (f"; and {more:,} more." if more > 0 else "."),
             "They must be withheld from every table"
-            + (f"; {report.name} lists them." if report else ": list them with --report."),
+            + (f"; {report.name} lists them." if report and withhold else "; --report lists them.")
+            + ("" if withhold else " Nothing is written: to go on like this say --withhold."),
         ]
     else:
         lines = [

@@ -224,6 +224,12 @@ class ControlledAdjustment:
         tell: Tell | None,
     ) -> AdjustedTable:
         sensitive = needed.sensitive & shown
+        aimless = np.flatnonzero(sensitive & (np.minimum(needed.lower, needed.upper) <= 0))
+        if len(aimless):
+            raise ParameterError(
+                "the protection of a sensitive cell must be above 0 on both sides, or its true "
+                f"figure would be safe. That of {cells.name(int(aimless[0]))} is not."
+            )
         parts = (whole_table(system, cells.values, sensitive),) * 2
         lower, upper = needed.lower, needed.upper
         if self.above is not None:
@@ -284,19 +290,24 @@ class ControlledAdjustment:
         tell: Tell | None,
     ) -> AdjustedTable:
         minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
-        if self.above is not None or self.norm is not Norm.L1 or self.spread:
-            raise ParameterError("above, l2 and spread are for magnitudes, not for counts.")
+        plain = ControlledAdjustment(capacity=self.capacity)
+        if self != plain:
+            raise ParameterError(
+                "above, l2, margins, spread and weight are for magnitudes, not for counts."
+            )
         chosen = np.flatnonzero(shown.reshape(-1))
         inner = np.rint(cells.values[np.ix_(*cells.inner)]).astype(np.int64)
         held = CountCells.of(system.members[system.variable[chosen]])
-        limit = np.maximum(np.ceil(self.capacity * cells.values), minimum).reshape(-1)[chosen]
+        # As many whole counts as the capacity has; but for a rounding error.
+        share = np.floor(self.capacity * cells.values + 1e-6)
+        limit = np.where(needed.sensitive, minimum, share).reshape(-1)[chosen]
         found = adjust_counts(
             CountCells(held.members, cells.order.reshape(-1)[chosen], None),
             inner.reshape(-1),
             rng,
             minimum,
             fixed=still.reshape(-1)[chosen] if still.any() else None,
-            capacity=limit.astype(np.int64) if self.capacity < 1 else None,
+            capacity=limit.astype(np.int64),
             tell=tell,
         )
         values = system.values(found.values)

@@ -207,14 +207,24 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
         (COUNTS, ["--p", "10"], "threshold rule alone"),
         (COUNTS, ["--norm", "l3"], "--norm must be l1 or l2. Got l3"),
         (COUNTS, ["--weight", "x"], "--weight must be value or one"),
-        (COUNTS, ["--capacity", "0"], "capacity must be"),
+        (COUNTS, ["--capacity", "0"], "--capacity must be a percentage"),
+        (COUNTS, ["--capacity", "250"], "at most 100. Got 250"),
+        (COUNTS, ["--weight", "one"], "are for magnitudes, not for counts"),
+        (COUNTS, ["--margins", "2"], "are for magnitudes, not for counts"),
+        (RECORDS, ["--by", "region", "--holding", "firm"], "--holding is for sums"),
+        (VALUES + "t,a,90,1\n", ["--dominance", "inf,60"], "must have a whole number N"),
+        (
+            "a,b,value,sensitive,lower,upper\nx,p,90,1,0,9\nx,q,80,0,,\n",
+            [],
+            "must be above 0 on both sides.* That of a x, b p is not",
+        ),
         (COUNTS, ["--value", "x"], "--value and --holding are for records"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
         (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
         (COUNTS, ["--group", "age"], "--group must have the form"),
         (COUNTS, ["--order", "2"], "--order needs --by once"),
         (VALUES, ["--pq", "10"], "--pq must be two numbers"),
-        (VALUES, ["--dominance", "1.5,60"], "n must be an integer"),
+        (VALUES, ["--dominance", "1.5,60"], "must have a whole number N"),
         (VALUES, ["--minimum", "3"], "number of contributors"),
         (RECORDS, ["--by", "region", "--order", "1"], "--order needs --value and --p"),
         (
@@ -231,6 +241,44 @@ def test_mistakes_are_explained(
     with pytest.raises(ParameterError, match=message):
         _run(tmp_path, text, *options)
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_true_figures_are_not_written_over_released_ones(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="--report must be another file than --out"):
+        _run(tmp_path, VALUES, "--report", str(tmp_path / "o.csv"))
+    with pytest.raises(ParameterError, match="--report must be in a folder"):
+        _run(tmp_path, VALUES, "--report", str(tmp_path / "none" / "r.csv"))
+
+
+def test_large_true_figures_are_written_in_full(tmp_path: Path) -> None:
+    _run(
+        tmp_path, "a,value,sensitive\nx,123456789.25,1\ny,98765432,0\n", "--report",
+        str(tmp_path / "r.csv"),
+    )  # fmt: skip
+    with (tmp_path / "r.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["true"] for row in rows] == ["123456789.25", "98765432", "222222221.25"]
+
+
+def test_the_report_is_strict_json(tmp_path: Path) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    for text in (COUNTS, VALUES):
+        done = _run(tmp_path, text, "--json", "--audit")
+        facts = json.loads(done.stdout, parse_constant=refuse)
+        assert facts["percent_change"][-1]["high"] is None
+
+
+def test_what_is_said_fits_what_was_done(tmp_path: Path) -> None:
+    one = "a,b,value,sensitive\nx,p,100,1\nx,q,500,0\ny,p,300,0\ny,q,120,0\n"
+    assert "no cell is sensitive" in _run(tmp_path, one.replace(",1\n", ",0\n")).stdout
+    done = _run(tmp_path, one, "--fix", "a,b")
+    assert done.exit_code == 3
+    assert "Nothing is written" in done.stdout
+    done = _run(tmp_path, one, "--fix", "a,b", "--withhold")
+    assert done.exit_code == 0
+    assert "They are empty in o.csv" in done.stdout
 
 
 def test_nothing_is_written_over_the_table(tmp_path: Path) -> None:
