@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# How many of the largest contributions to a cell are kept: rules look at the first few only.
+# How many of the largest contributions to a cell are kept, at most: rules look at the first few.
 RANKS = 5
 
 
@@ -39,8 +39,9 @@ class CellTable:
 
     `parents[d][i]` is the code that code i of dimension d is part of, −1 if of none. `counts`
     says that every contributor counts 1. `ranked[..., k]` is the (k + 1)-th largest contribution
-    to a cell, holdings taken as one; `contributors` is their number. `sensitive`, `lower` and
-    `upper` are what the file says, NaN where it says nothing. `marks` are places in `MARKS`.
+    to a cell, holdings taken as one, for as many k as are known; `contributors` is their number.
+    `sensitive`, `lower` and `upper` are what the file says, NaN where it says nothing. `marks` are
+    places in `MARKS`.
     """
 
     variables: tuple[str, ...]

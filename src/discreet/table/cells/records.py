@@ -103,7 +103,7 @@ def read_records(
 
     Without `value` every record counts 1. Records of one `holding` are one contributor.
     """
-    name, _, header, lines = read_lines(path)
+    name, delimiter, header, lines = read_lines(path)
     places = {column: i for i, column in enumerate(header)}
     for column in (*by, *(c for c in (value, holding) if c is not None)):
         if column not in places:
@@ -114,7 +114,10 @@ def read_records(
     amounts = np.ones(len(lines))
     if value is not None:
         amounts = np.array(
-            [number_of(row[places[value]], f"line {n} of '{name}'", False) for n, row in lines]
+            [
+                number_of(row[places[value]], f"line {n} of '{name}'", False, delimiter)
+                for n, row in lines
+            ]
         )
     units = np.arange(len(lines))
     if holding is not None:
