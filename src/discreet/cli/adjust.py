@@ -125,9 +125,16 @@ def command(
     from discreet.solve.adjust.magnitudes import Norm
     from discreet.table.cells import CellTable
 
-    for path in (out, *([report] if report is not None else [])):
-        check_out(path, table)
+    check_out(out, table)
+    if report is not None:
+        check_out(report, table, "--report")
+        if report.resolve() == out.resolve():
+            raise ParameterError("--report must be another file than --out: it has true figures.")
     check_chance(secret, seed)
+    if not 0 < capacity <= 100:
+        raise ParameterError(
+            f"--capacity must be a percentage above 0, at most 100. Got {capacity:g}."
+        )
     method = ControlledAdjustment(
         _choice("--norm", norm, Norm),
         _choice("--weight", weight, Weight),
@@ -156,23 +163,32 @@ def command(
         )  # fmt: skip
         return
     found = read(table, by or [], value, holding, groups_of(hierarchy or [], group or []))
+    if holding is not None and value is None:
+        raise ParameterError("--holding is for sums: it needs --value. Counts are of records.")
     cells = found if isinstance(found, CellTable) else found.table()
     rules = rules_of(cells, minimum, p, pq, dominance, percent)
     stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
     fixed = of_tables(cells, stay) if stay else None
     published = of_tables(cells, names_of(by)) if by else None
-    identity = (cells.variables, cells.codes, cells.parents, cells.values.tolist())
+    # The same table in another order of lines is the same table.
+    same = cells.taken(cells.sorted_codes)
+    figures = same.values.round(6).tolist()  # sums of decimals differ by rounding errors
+    identity = (same.variables, same.codes, same.parents, figures)
     rng = generator(identity, f"adjust {method} {rules}", {}, secret, seed)
     with shown() as tell:
         result = method.adjust(cells, rules, rng, fixed, published, after_a_while(tell))
-        exposed = _exposed(result, rules, method, after_a_while(tell)) if audit else None
+        exposed = _exposed(result, rules, method, fixed, after_a_while(tell)) if audit else None
     facts = _facts(out, result, exposed, method)
     written = _allowed(result, withhold)
     if written:
         _write(out, result, withhold)
         if report is not None:
             _write_report(report, result)
-    text = json.dumps(facts, indent=2, ensure_ascii=False) if as_json else _text(facts, result)
+    text = (
+        json.dumps(facts, indent=2, ensure_ascii=False)
+        if as_json
+        else _text(facts, result, withhold)
+    )
     typer.echo(text)
     if not written:
         raise typer.Exit(3)
@@ -202,10 +218,11 @@ def _through_records(
     from discreet.table.cells import read_records
 
     column, percent = checked(names_of(by), value, p, others)
-    records = read_records(table, names_of(by)[0], column, holding, groups_of(hierarchy, group))
+    groups = groups_of(hierarchy, group)
+    records, place = read_records(table, names_of(by)[0], column, holding, groups).canonical()
     identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
     rng = generator(identity, "adjust records", {"order": str(order)}, *chance)
-    run(table, out, records, column, order, percent, rng, withhold, report, as_json)
+    run(table, out, records, place, column, order, percent, rng, withhold, report, as_json)
 
 
 def _choice(option: str, text: str, kind: Any) -> Any:
@@ -221,25 +238,36 @@ def _allowed(result: AdjustedTable, withhold: bool) -> bool:
     return result.status != "not converged" and (withhold or not result.short.any())
 
 
-def _exposed(result: AdjustedTable, rules: Any, method: Any, tell: Any) -> Exposure:
+def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: Any) -> Exposure:
     import numpy as np
 
     from discreet.risk.adjusted import count_exposure, exposure
     from discreet.solve.system import Hierarchy, TableSystem
 
     system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])
-    shown = result.published
+    shown, true = result.published & ~result.short, result.cells.values
+    change = result.values - true
     if result.cells.counts:
         minimum = max(rule.minimum for rule in rules)
-        return count_exposure(system, result.values, minimum, shown, tell=tell)
-    needed = result.required
-    # The worst intruder knows the largest change that the other cells really had.
-    others = shown & ~result.sensitive & (result.cells.values > 0)
-    shares = np.abs(result.values[others] / result.cells.values[others] - 1)
-    capacity = min(method.capacity, float(shares.max(initial=0)) + 1e-9)
+        largest = float(np.abs(change[shown]).max(initial=0))
+        return count_exposure(system, result.values, minimum, shown, fixed, largest, tell=tell)
+    # The worst intruder knows the largest change that the other cells really had, and how many
+    # times its protection a sensitive cell went at most. Protection is in whole last decimals.
+    others = shown & ~result.sensitive & (true > 0)
+    capacity = min(
+        method.capacity, float(np.abs(change[others] / true[others]).max(initial=0)) + 1e-9
+    )
+    unit = 10.0 ** (result.decimals or 0)
+    lower, upper = (
+        side if result.decimals is None else np.ceil(side * unit - 1e-6) / unit
+        for side in (result.required.lower, result.required.upper)
+    )
+    moved = result.sensitive & shown
+    needed = np.where(change > 0, upper, lower)[moved]
+    beyond = float((np.abs(change[moved]) / needed).max(initial=1.0))
     return exposure(
-        system, result.values, result.sensitive, needed.lower, needed.upper, capacity,
-        shown & ~result.short, tell=tell,
+        system, result.values, result.sensitive, lower, upper, capacity, shown, fixed,
+        beyond + 1e-9, tell=tell,
     )  # fmt: skip
 
 
@@ -249,7 +277,7 @@ def _facts(
     """Return everything the report says, as plain values."""
     import numpy as np
 
-    from discreet.utility.change import change_listing
+    from discreet.utility.change import change_listing, plain_rows
 
     shown, true = result.published, result.cells.values
     listing = change_listing(true[shown], result.values[shown], result.sensitive[shown])
@@ -262,12 +290,12 @@ def _facts(
         "short": [result.cells.name(int(cell)) for cell in short],
         "decimals": result.decimals,
         "cost": result.cost,
-        "above_bound": None if np.isnan(result.gap) else result.gap,
+        "above_bound": result.gap if np.isfinite(result.gap) else None,
         "cells": int((shown & (true > 0)).sum()),
         "cells_in_all": whole.cells,
         "equations": whole.equations,
-        "percent_change": [vars(row) for row in listing.changes],
-        "value_distribution": [vars(row) for row in listing.values],
+        "percent_change": plain_rows(listing.changes),
+        "value_distribution": plain_rows(listing.values),
     }
     if method.above is not None:
         facts["part"] = {
@@ -277,7 +305,7 @@ def _facts(
             "sensitive": int(part.sensitive.sum()),
         }
     if exposed is not None:
-        open_cells = result.sensitive if not result.cells.counts else shown & (true > 0)
+        open_cells = result.sensitive & ~result.short
         width = (exposed.high - exposed.low)[open_cells]
         facts["intruder"] = {
             "cells": int(open_cells.sum()),
@@ -289,9 +317,7 @@ def _facts(
     return facts
 
 
-def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
-    import numpy as np
-
+def _text(facts: dict[str, Any], result: AdjustedTable, withhold: bool) -> str:
     from discreet.utility.change import change_listing, listing_text
 
     shown = result.published
@@ -303,10 +329,18 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
         lines = [
             f"NOT PROTECTED: {len(short):,} of {sensitive:,} sensitive cells cannot reach their "
             f"protection: {named}.",
-            "Free fixed totals, raise --capacity, or leave these cells empty with --withhold.",
+            f"They are empty in {facts['file']}: see with discreet audit that nobody fills them in."
+            if withhold
+            else "Nothing is written. Free fixed totals, raise --capacity, or leave these cells "
+            "empty with --withhold.",
         ]
     elif facts["status"] == "not converged":
-        lines = ["NOT ADJUSTED: no table was found that keeps what is fixed; nothing is written."]
+        lines = [
+            "NOT ADJUSTED: no table was found that keeps what is fixed and all capacities; nothing "
+            "is written."
+        ]
+    elif not sensitive:
+        lines = [f"{facts['file']}: no cell is sensitive, and no figure was changed."]
     else:
         lines = [
             f"{facts['file']}: "
@@ -332,7 +366,7 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
             f"{part['equations']:,} equations, {part['sensitive']:,} sensitive."
         )
     if facts["decimals"] is None:
-        lines.append("Figures have more decimals than those given: none with fewer were found.")
+        lines.append("Figures have six decimals: none as those given, with fewer, were found.")
     if "intruder" in facts:
         known = facts["intruder"]
         width = known["narrowest"]
@@ -345,7 +379,6 @@ def _text(facts: dict[str, Any], result: AdjustedTable) -> str:
     listing = change_listing(
         result.cells.values[shown], result.values[shown], result.sensitive[shown]
     )
-    assert not np.isnan(result.values).any()
     return "\n".join([*lines, "", listing_text(listing, facts["cells"] >= LISTED).rstrip()])
 
 
@@ -374,7 +407,7 @@ def _write_report(path: Path, result: AdjustedTable) -> None:
     cells = np.flatnonzero(result.published.reshape(-1))
 
     def column(array: Any) -> list[str]:
-        return [f"{figure:g}" for figure in array.reshape(-1)[cells].tolist()]
+        return [f"{figure:.15g}" for figure in array.reshape(-1)[cells].tolist()]
 
     result.cells.write(
         path,

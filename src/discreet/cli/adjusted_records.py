@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from discreet.solve.adjust.records import RecordAdjustment
     from discreet.table.cells import Records
@@ -23,6 +24,7 @@ def run(
     path: Path,
     out: Path,
     records: Records,
+    place: NDArray[np.int64],
     value: str,
     order: int,
     p: float,
@@ -31,7 +33,10 @@ def run(
     report: Path | None,
     as_json: bool,
 ) -> None:
-    """Adjust, report, and write the records whose tables are safe; exit 3 where some are not."""
+    """Adjust, report, and write the records whose tables are safe; exit 3 where some are not.
+
+    `place[i]` is the record of line i of the file.
+    """
     import json
 
     from discreet.cli.progress import shown
@@ -52,10 +57,10 @@ def run(
     facts = _facts(out, found, cells)
     written = withhold or not cells
     if written:
-        _write(path, out, value, found)
+        _write(path, out, value, found.records[place])
         if report is not None:
             _write_withheld(report, records, cells)
-    typer.echo(json.dumps(facts, indent=2) if as_json else _text(facts, found, report))
+    typer.echo(json.dumps(facts, indent=2) if as_json else _text(facts, found, withhold, report))
     if not written:
         raise typer.Exit(3)
     if found.status == "stopped":
@@ -99,7 +104,7 @@ def _line(code: int, parents: tuple[int, ...]) -> list[int]:
 def _facts(
     out: Path, found: RecordAdjustment, cells: list[tuple[tuple[str, ...], int]]
 ) -> dict[str, Any]:
-    from discreet.utility.change import change_listing
+    from discreet.utility.change import change_listing, plain_rows
 
     many = found.cells.sum(axis=1)
     listing = change_listing(found.true, found.released, found.sensitive, many)
@@ -113,12 +118,14 @@ def _facts(
         "sensitive": int(many[found.sensitive].sum()),
         "short": sum(number for _, number in cells),
         "short_cells": [", ".join(names) for names, _ in cells],
-        "percent_change": [vars(row) for row in listing.changes],
-        "value_distribution": [vars(row) for row in listing.values],
+        "percent_change": plain_rows(listing.changes),
+        "value_distribution": plain_rows(listing.values),
     }
 
 
-def _text(facts: dict[str, Any], found: RecordAdjustment, report: Path | None) -> str:
+def _text(
+    facts: dict[str, Any], found: RecordAdjustment, withhold: bool, report: Path | None
+) -> str:
     from discreet.utility.change import change_listing, listing_text
 
     if facts["short"]:
@@ -128,7 +135,8 @@ def _text(facts: dict[str, Any], found: RecordAdjustment, report: Path | None) -
             f"NOT PROTECTED: {facts['short']:,} of {facts['sensitive']:,} sensitive cells are "
             f"below their protection: {named}" + (f"; and {more:,} more." if more > 0 else "."),
             "They must be withheld from every table"
-            + (f"; {report.name} lists them." if report else ": list them with --report."),
+            + (f"; {report.name} lists them." if report and withhold else "; --report lists them.")
+            + ("" if withhold else " Nothing is written: to go on like this say --withhold."),
         ]
     else:
         lines = [
@@ -146,19 +154,19 @@ def _text(facts: dict[str, Any], found: RecordAdjustment, report: Path | None) -
     return "\n".join([*lines, "", listing_text(listing).rstrip()])
 
 
-def _write(path: Path, out: Path, value: str, found: RecordAdjustment) -> None:
+def _write(path: Path, out: Path, value: str, figures: NDArray[np.float64]) -> None:
     """Write the records with the adjusted value: their tables are what may be published."""
     from discreet.table.files import read_lines
 
     _, delimiter, header, lines = read_lines(path)
-    place = header.index(value)
+    column = header.index(value)
     unfinished = Path(f"{out}.unfinished")
     try:
         with unfinished.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
             writer.writerow(header)
-            for (_, row), figure in zip(lines, found.records.tolist(), strict=True):
-                writer.writerow([*row[:place], f"{figure:.6f}", *row[place + 1 :]])
+            for (_, row), figure in zip(lines, figures.tolist(), strict=True):
+                writer.writerow([*row[:column], f"{figure:.6f}", *row[column + 1 :]])
         unfinished.replace(out)
     finally:
         unfinished.unlink(missing_ok=True)

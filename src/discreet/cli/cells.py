@@ -83,7 +83,9 @@ def rules_of(
         rules.append(PriorPosterior(*_pair("--pq", pq, "P,Q")))
     if dominance is not None:
         n, k = _pair("--dominance", dominance, "N,K")
-        rules.append(Dominance(int(n) if n == int(n) else 0, k))
+        if not n.is_integer():
+            raise ParameterError(f"--dominance must have a whole number N. Got {dominance}.")
+        rules.append(Dominance(int(n), k))
     if any(said is not None for said in (cells.sensitive, cells.lower, cells.upper)):
         rules.append(Given(percent))
     if not rules and cells.counts:

@@ -26,12 +26,12 @@ AbsentZero = Annotated[
 ]
 
 
-def check_out(out: Path, table: Path) -> None:
+def check_out(out: Path, table: Path, option: str = "--out") -> None:
     """Raise if the file to write has no folder, or is the table itself."""
     if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+        raise ParameterError(f"{option} must be in a folder that exists. Got {out}.")
     if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")
+        raise ParameterError(f"{option} must be another file than the table.")
 
 
 def check_chance(secret: Path | None, seed: int | None) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from discreet.risk.protection import Required, Rule, Threshold, required
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.solve.adjust.magnitudes.problem import NEAR
 from discreet.solve.adjust.magnitudes.whole import made_whole
 from discreet.solve.adjust.separate import Part, separate
 from discreet.solve.adjust.separate import whole as whole_table
@@ -35,8 +36,9 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Tell = Callable[[str, int, int | None], None]
 
-# Figures have at most so many decimals; beyond, they are taken as real numbers.
-MOST_DECIMALS = 4
+# Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
+# so many.
+MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,36 @@ class ControlledAdjustment:
         """Return the adjusted table; `fixed` cells stay, only `published` ones are looked at.
 
         `rng` draws the spread and settles ties; who can guess it is one who knows the method. Both
-        masks have the shape of the cells; `of_tables` makes them from names of dimensions.
+        masks have the shape of the cells; `of_tables` makes them from names of dimensions. The
+        order of the codes does not matter: the same `rng` gives a table and the same table in
+        another order the same figures.
         """
         still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
         shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
+        order = cells.sorted_codes
+        there = np.ix_(*order)
+        found = self._in_order(cells.taken(order), rules, rng, still[there], shown[there], tell)
+        back = np.ix_(*(np.argsort(part) for part in order))
+        needed = found.required
+        return replace(
+            found,
+            cells=cells,
+            required=Required(needed.sensitive[back], needed.lower[back], needed.upper[back]),
+            values=found.values[back],
+            short=found.short[back],
+            published=shown,
+            parts=_reordered(found.parts, back),
+        )
+
+    def _in_order(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
         system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
         if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
             raise ParameterError("counts are adjusted by the threshold rule alone.")
@@ -180,7 +208,7 @@ class ControlledAdjustment:
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
-        by_value = 1 / np.maximum(cells.values, 1.0)
+        by_value = 1 / np.maximum(cells.values, 10.0**-MOST_DECIMALS)
         base = by_value if self.weight is Weight.VALUE else np.ones(cells.shape)
         summed_over = len(cells.variables) - cells.order
         return np.where(published & (cells.values > 0), base * self.margins**summed_over, 0.0)
@@ -196,6 +224,12 @@ class ControlledAdjustment:
         tell: Tell | None,
     ) -> AdjustedTable:
         sensitive = needed.sensitive & shown
+        aimless = np.flatnonzero(sensitive & (np.minimum(needed.lower, needed.upper) <= 0))
+        if len(aimless):
+            raise ParameterError(
+                "the protection of a sensitive cell must be above 0 on both sides, or its true "
+                f"figure would be safe. That of {cells.name(int(aimless[0]))} is not."
+            )
         parts = (whole_table(system, cells.values, sensitive),) * 2
         lower, upper = needed.lower, needed.upper
         if self.above is not None:
@@ -208,8 +242,12 @@ class ControlledAdjustment:
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
         decimals = _decimals(cells.values)
         unit = 10.0 ** (decimals or 0)
+        capacity = np.full(cells.shape, self.capacity)
         if decimals is not None:
             lower, upper = (np.ceil(side * unit - 1e-6) / unit for side in (lower, upper))
+            # As many whole units as the capacity has; but for a rounding error.
+            size = np.maximum(parts[1].values * unit, 1.0)
+            capacity = np.floor(self.capacity * size + 1e-6) / size
         this = problem(
             system,
             parts[1].values * unit,
@@ -217,23 +255,25 @@ class ControlledAdjustment:
             lower * unit,
             upper * unit,
             self.weights(cells, shown),
-            self.capacity,
+            capacity,
             still,
         )
         found = adjust(this, self.norm, seed, tell)
-        change, short = found.values, found.short
-        if decimals is not None:
-            exact = _whole(this, change, seed)
-            decimals, change = (decimals, exact) if exact is not None else (None, change)
+        change = _whole(this, found.values, seed) if decimals is not None else None
+        decimals = None if change is None else decimals
+        change = (found.values if change is None else change) / unit
+        values = _settled(system, np.maximum(cells.values + change, 0.0), decimals)
+        moved = np.abs(values - cells.values)
+        size = moved if self.norm is Norm.L1 else moved**2
         return AdjustedTable(
             cells,
             needed,
-            np.maximum(cells.values + change / unit, 0.0),
-            short & sensitive,
+            values,
+            sensitive & ~_protected(cells.values, values, needed),
             shown,
             found.status,
             decimals,
-            found.cost / (unit if self.norm is Norm.L1 else unit**2),
+            float((self.weights(cells, shown) * size).sum()),
             found.gap,
             parts,
         )
@@ -250,19 +290,24 @@ class ControlledAdjustment:
         tell: Tell | None,
     ) -> AdjustedTable:
         minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
-        if self.above is not None or self.norm is not Norm.L1 or self.spread:
-            raise ParameterError("above, l2 and spread are for magnitudes, not for counts.")
+        plain = ControlledAdjustment(capacity=self.capacity)
+        if self != plain:
+            raise ParameterError(
+                "above, l2, margins, spread and weight are for magnitudes, not for counts."
+            )
         chosen = np.flatnonzero(shown.reshape(-1))
         inner = np.rint(cells.values[np.ix_(*cells.inner)]).astype(np.int64)
         held = CountCells.of(system.members[system.variable[chosen]])
-        limit = np.maximum(np.ceil(self.capacity * cells.values), minimum).reshape(-1)[chosen]
+        # As many whole counts as the capacity has; but for a rounding error.
+        share = np.floor(self.capacity * cells.values + 1e-6)
+        limit = np.where(needed.sensitive, minimum, share).reshape(-1)[chosen]
         found = adjust_counts(
             CountCells(held.members, cells.order.reshape(-1)[chosen], None),
             inner.reshape(-1),
             rng,
             minimum,
             fixed=still.reshape(-1)[chosen] if still.any() else None,
-            capacity=limit.astype(np.int64) if self.capacity < 1 else None,
+            capacity=limit.astype(np.int64),
             tell=tell,
         )
         values = system.values(found.values)
@@ -301,6 +346,13 @@ def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
     return chosen
 
 
+def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:
+    whole_part, moved = (
+        replace(part, values=part.values[back], sensitive=part.sensitive[back]) for part in parts
+    )
+    return whole_part, moved
+
+
 def _of_part(
     part: Part, needed: Required, values: Floats, sensitive: Flags
 ) -> tuple[Floats, Floats]:
@@ -314,6 +366,20 @@ def _of_part(
         share = (side[sensitive] / values[sensitive]).min() if sensitive.any() else 0.0
         sides.append(np.where(sensitive, side, np.where(part.sensitive, part.values * share, 0.0)))
     return sides[0], sides[1]
+
+
+def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:
+    """Return the figures as they are printed: inner ones in decimals, the others their sums."""
+    places = MOST_DECIMALS if decimals is None else decimals
+    by_variable = np.zeros(system.variables)
+    by_variable[system.variable] = np.round(values, places).reshape(-1)
+    return np.asarray(np.round(system.values(by_variable[system.inner]), places))
+
+
+def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
+    """Return which figures are at or beyond the edge of what the rules ask; 0 is far enough."""
+    down = np.minimum(needed.lower, true) * (1 - NEAR)
+    return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
 
 
 def _decimals(values: Floats) -> int | None:

@@ -44,32 +44,39 @@ def exposure(
     upper: ArrayLike,
     capacity: float = 1.0,
     published: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    beyond: float = 1.0,
     seconds: float | None = None,
     tell: Tell | None = None,
 ) -> Exposure:
     """Return what follows from the released magnitudes for one who knows everything but the truth.
 
-    The intruder knows the capacity, which cells are sensitive, and how far below (`lower`) or above
-    (`upper`) the truth each of them had to go: more than anyone will know. All arrays have the
-    shape of the cells.
+    The intruder knows the capacity, which cells are sensitive, how far below (`lower`) or above
+    (`upper`) the truth each of them had to go, how many times that far any of them went (`beyond`),
+    and which totals are `fixed`: more than anyone will know. All arrays have the shape of the
+    cells.
 
     Notes
     -----
-    A cell x that is not sensitive was moved by at most capacity·x, a sensitive one by that or its
-    protection, whichever is more; all true cells add up. Intervals by linear programming
-    [Domingo2002, sec. 4]. Zeros: with a capacity below 1 a released 0 of a cell that is not
-    sensitive is true.
+    A cell x that is not sensitive was moved by at most capacity·x, a sensitive one by at most
+    `beyond` times its protection, a fixed one not at all; all true cells add up. Intervals by
+    linear programming [Domingo2002, sec. 4]. Zeros: with a capacity below 1 a released 0 of a cell
+    that is not sensitive is true.
     """
     figures = _shaped(system, "released", released)
     flags = _shaped(system, "sensitive", sensitive) > 0
     below, above = (_shaped(system, "protection", side) for side in (lower, upper))
     shown = np.ones(system.shape, bool) if published is None else np.asarray(published, bool)
+    still = np.zeros(system.shape, bool) if fixed is None else np.asarray(fixed, bool)
     if not 0 < capacity <= 1:
         raise ParameterError(f"capacity must be above 0, at most 1. Got {capacity}.")
+    if not beyond >= 1:
+        raise ParameterError(f"beyond must be at least 1. Got {beyond}.")
     low = figures / (1 + capacity)
     high = figures / (1 - capacity) if capacity < 1 else np.full(figures.shape, np.inf)
-    low = np.where(flags, np.maximum(np.minimum(low, figures - above), 0.0), low)
-    high = np.where(flags, np.maximum(high, figures + below), high)
+    low = np.where(flags, np.maximum(figures - beyond * above, 0.0), low)
+    high = np.where(flags, figures + beyond * below, high)
+    low, high = np.where(still, figures, low), np.where(still, figures, high)
     low, high = np.where(shown, low, 0.0), np.where(shown, high, np.inf)
     proof = _proved(system, low, high, False, seconds, tell)
     least, most = (bound[system.variable].reshape(system.shape) for bound in proof.values)
@@ -85,28 +92,38 @@ def count_exposure(
     released: ArrayLike,
     smallest_safe: int = 3,
     published: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    largest: float = np.inf,
     seconds: float | None = None,
     tell: Tell | None = None,
 ) -> Exposure:
     """Return what follows from adjusted counts for one who knows the smallest safe count.
 
+    The intruder may know the `largest` change of a published count too, and which totals are
+    `fixed`.
+
     Notes
     -----
     An inner count released as 0 was below the smallest safe count; one released as that count was
-    anything above 0; a larger one was at least that count. Of a sum it is known whether it is 0.
-    Zeros: a true 0 is always released as 0.
+    anything above 0; a larger one was at least that count. A sum that is not 0 was not 0. Zeros: a
+    true 0 is always released as 0.
     """
     figures = _shaped(system, "released", released)
     shown = np.ones(system.shape, bool) if published is None else np.asarray(published, bool)
     # Sums may be of many small counts: only what their parts say is known of them.
     alone = (np.diff(system.members.indptr)[system.variable] == 1).reshape(system.shape) & shown
     low = np.where(figures == 0, 0, np.where((figures > smallest_safe) & alone, smallest_safe, 1))
-    low = np.where(shown, low, 0)
     high = np.where(alone & (figures == 0), smallest_safe - 1, np.inf)
+    low, high = np.maximum(low, figures - largest), np.minimum(high, figures + largest)
+    if fixed is not None:
+        still = np.asarray(fixed, bool)
+        low, high = np.where(still, figures, low), np.where(still, figures, high)
+    low, high = np.where(shown, low, 0), np.where(shown, high, np.inf)
     proof = _proved(system, low, high, True, seconds, tell)
     least, most = (bound[system.variable].reshape(system.shape) for bound in proof.values)
     unknown = np.zeros(system.shape, bool)
-    return Exposure(least, most, unknown, (least == most) & (figures > 0), proof)
+    # What is proved to be 0 is nobody; what was released as 0 and proved to be 1 is somebody.
+    return Exposure(least, most, unknown, (least == most) & (least > 0), proof)
 
 
 def _shaped(system: TableSystem, name: str, given: ArrayLike) -> Floats:

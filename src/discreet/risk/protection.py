@@ -193,7 +193,7 @@ def _ranked(cells: CellTable, most: int) -> Floats:
             "this rule is for magnitudes: a table of counts has no largest contribution. Use the "
             "threshold rule."
         )
-    if cells.ranked is None:
+    if cells.ranked is None or cells.ranked.shape[-1] < most:
         raise ParameterError(
             f"this rule needs the {most} largest contributions to each cell: columns max1, max2 …, "
             "or records."

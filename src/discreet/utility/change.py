@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +103,11 @@ def change_listing(
         edges[0], edges[-1] = low, high
         values = _classed(size[there], flags[there], counts[there], edges)
     return ChangeListing(changes, values)
+
+
+def plain_rows(rows: Sequence[ClassRow]) -> list[dict[str, float | None]]:
+    """Return classes as plain values for JSON, which has no infinity: no upper end is None."""
+    return [{**vars(row), "high": row.high if np.isfinite(row.high) else None} for row in rows]
 
 
 def _classed(

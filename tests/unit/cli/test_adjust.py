@@ -6,13 +6,18 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from discreet.cli.adjust import _exposed
 from discreet.errors import ParameterError
-from discreet.table.cells import read_cells
+from discreet.protect import ControlledAdjustment, of_tables
+from discreet.risk.protection import PriorPosterior
+from discreet.solve.adjust.magnitudes import Norm
+from discreet.table.cells import Records, read_cells
 from discreet.table.published import read_published
 
 COUNTS = "age,sex,count\nyoung,f,1\nyoung,m,9\nold,f,12\nold,m,2\n"
@@ -112,6 +117,30 @@ def test_cells_that_cannot_be_protected_stop_the_release(tmp_path: Path) -> None
     assert read_published(tmp_path / "o.csv").withheld.sum() == 2
 
 
+@pytest.mark.parametrize("options", [(), ("--spread", "1"), ("--norm", "l2"), ("--fix", "region")])
+def test_what_the_audit_proves_is_true(options: tuple[str, ...]) -> None:
+    # By one who knows fixed totals, and how far cells went at most: every true figure must fit.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        at = np.stack([rng.integers(0, 4, 40), rng.integers(0, 3, 40)], axis=1).astype(np.int64)
+        codes = (("n", "e", "s", "w", "_T"), ("a", "b", "c", "_T"))
+        table = Records(
+            "firms", ("region", "industry"), codes, ((4, 4, 4, 4, -1), (3, 3, 3, -1)), at,
+            np.round(rng.lognormal(5, 1.5, 40)), np.arange(40), False,
+        ).table()  # fmt: skip
+        method = ControlledAdjustment(
+            spread=1.0 if "--spread" in options else 0.0,
+            norm=Norm.L2 if "--norm" in options else Norm.L1,
+        )
+        fixed = of_tables(table, [["region"]]) if "--fix" in options else None
+        rules = [PriorPosterior(15)]
+        result = method.adjust(table, rules, rng, fixed)
+        found = _exposed(result, rules, method, fixed, None)
+        near = 1e-6 * np.maximum(1, table.values)
+        assert (found.low <= table.values + near).all()
+        assert (found.high >= table.values - near).all()
+
+
 def test_the_same_input_gives_the_same_file(tmp_path: Path) -> None:
     written = []
     for _ in range(2):
@@ -133,6 +162,27 @@ def test_the_same_secret_gives_the_same_file_and_another_seed_another(tmp_path: 
         assert done.exit_code == 0
         written.append((tmp_path / "o.csv").read_bytes())
     assert written[0] == written[1] != written[2]
+
+
+@pytest.mark.parametrize("order", [(), ("--order", "2")])
+def test_the_same_secret_gives_the_same_figures_in_another_order_of_lines(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    (tmp_path / "secret").write_bytes(b"sixteen bytes ok, or more")
+    header, *lines = RECORDS.splitlines()
+    options = ["--by", "region,industry", "--value", "turnover", "--holding", "firm", "--p", "20"]
+    options += [*order] if order else ["--spread", "1", "--hierarchy", f"region={tmp_path}/h.hrc"]
+    (tmp_path / "h.hrc").write_text(TREE)
+    found = []
+    for shuffled in (lines, lines[::-1], lines[4:] + lines[:4]):
+        (tmp_path / "t.csv").write_text("\n".join([header, *shuffled]) + "\n")
+        paths = [str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
+        done = CliRunner().invoke(
+            app, ["adjust", *paths, "--secret", str(tmp_path / "secret"), *options]
+        )
+        assert done.exit_code == 0, done.output
+        found.append(sorted((tmp_path / "o.csv").read_text().splitlines()))
+    assert found[0] == found[1] == found[2]
 
 
 def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
@@ -157,14 +207,24 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
         (COUNTS, ["--p", "10"], "threshold rule alone"),
         (COUNTS, ["--norm", "l3"], "--norm must be l1 or l2. Got l3"),
         (COUNTS, ["--weight", "x"], "--weight must be value or one"),
-        (COUNTS, ["--capacity", "0"], "capacity must be"),
+        (COUNTS, ["--capacity", "0"], "--capacity must be a percentage"),
+        (COUNTS, ["--capacity", "250"], "at most 100. Got 250"),
+        (COUNTS, ["--weight", "one"], "are for magnitudes, not for counts"),
+        (COUNTS, ["--margins", "2"], "are for magnitudes, not for counts"),
+        (RECORDS, ["--by", "region", "--holding", "firm"], "--holding is for sums"),
+        (VALUES + "t,a,90,1\n", ["--dominance", "inf,60"], "must have a whole number N"),
+        (
+            "a,b,value,sensitive,lower,upper\nx,p,90,1,0,9\nx,q,80,0,,\n",
+            [],
+            "must be above 0 on both sides.* That of a x, b p is not",
+        ),
         (COUNTS, ["--value", "x"], "--value and --holding are for records"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
         (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
         (COUNTS, ["--group", "age"], "--group must have the form"),
         (COUNTS, ["--order", "2"], "--order needs --by once"),
         (VALUES, ["--pq", "10"], "--pq must be two numbers"),
-        (VALUES, ["--dominance", "1.5,60"], "n must be an integer"),
+        (VALUES, ["--dominance", "1.5,60"], "must have a whole number N"),
         (VALUES, ["--minimum", "3"], "number of contributors"),
         (RECORDS, ["--by", "region", "--order", "1"], "--order needs --value and --p"),
         (
@@ -181,6 +241,44 @@ def test_mistakes_are_explained(
     with pytest.raises(ParameterError, match=message):
         _run(tmp_path, text, *options)
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_true_figures_are_not_written_over_released_ones(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="--report must be another file than --out"):
+        _run(tmp_path, VALUES, "--report", str(tmp_path / "o.csv"))
+    with pytest.raises(ParameterError, match="--report must be in a folder"):
+        _run(tmp_path, VALUES, "--report", str(tmp_path / "none" / "r.csv"))
+
+
+def test_large_true_figures_are_written_in_full(tmp_path: Path) -> None:
+    _run(
+        tmp_path, "a,value,sensitive\nx,123456789.25,1\ny,98765432,0\n", "--report",
+        str(tmp_path / "r.csv"),
+    )  # fmt: skip
+    with (tmp_path / "r.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["true"] for row in rows] == ["123456789.25", "98765432", "222222221.25"]
+
+
+def test_the_report_is_strict_json(tmp_path: Path) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    for text in (COUNTS, VALUES):
+        done = _run(tmp_path, text, "--json", "--audit")
+        facts = json.loads(done.stdout, parse_constant=refuse)
+        assert facts["percent_change"][-1]["high"] is None
+
+
+def test_what_is_said_fits_what_was_done(tmp_path: Path) -> None:
+    one = "a,b,value,sensitive\nx,p,100,1\nx,q,500,0\ny,p,300,0\ny,q,120,0\n"
+    assert "no cell is sensitive" in _run(tmp_path, one.replace(",1\n", ",0\n")).stdout
+    done = _run(tmp_path, one, "--fix", "a,b")
+    assert done.exit_code == 3
+    assert "Nothing is written" in done.stdout
+    done = _run(tmp_path, one, "--fix", "a,b", "--withhold")
+    assert done.exit_code == 0
+    assert "They are empty in o.csv" in done.stdout
 
 
 def test_nothing_is_written_over_the_table(tmp_path: Path) -> None:

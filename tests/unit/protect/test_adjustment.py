@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,73 @@ def test_squares_are_protected_too() -> None:
     found = ControlledAdjustment(norm=Norm.L2).adjust(table, [PriorPosterior(20)], RNG(1))
     _additive(table, np.round(found.values, 6))
     assert not found.short.any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 0.2, 0.37]), st.sampled_from(list(Norm)))
+def test_capacities_are_kept_to_the_unit_and_what_is_short_leaves_figures_whole(
+    seed: int, capacity: float, norm: Norm
+) -> None:
+    table = _firms(seed).table()
+    fixed = of_tables(table, [["region"]])
+    method = ControlledAdjustment(norm=norm, capacity=capacity)
+    found = method.adjust(table, [PriorPosterior(20)], RNG(1), fixed)
+    _additive(table, found.values)
+    assert found.decimals == 0
+    np.testing.assert_array_equal(found.values[fixed], table.values[fixed])
+    others = ~found.sensitive
+    change = np.abs(found.values - table.values)
+    assert (change <= capacity * table.values + 1e-6)[others].all()
+    needed = found.required
+    short = (change < np.where(found.values > table.values, needed.upper, needed.lower)) | (
+        change == 0
+    )
+    np.testing.assert_array_equal(found.short, found.sensitive & short)
+
+
+def test_squares_of_large_figures_of_linked_tables_are_solved() -> None:
+    # Weights of 1 on figures of millions, and no weight on cells that are not published: the
+    # quadratic programme needs both scaled. 1 to 4: firms by three dimensions, two of them at once.
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        at = np.stack([rng.integers(0, size, 100) for size in (5, 3, 3)], axis=1)
+        records = Records(
+            "firms", ("a", "b", "c"),
+            tuple((*map(str, range(size)), "_T") for size in (5, 3, 3)),
+            tuple((size,) * size + (-1,) for size in (5, 3, 3)),
+            at.astype(np.int64), np.round(100 * rng.lognormal(6, 1.5, 100)), np.arange(100), False,
+        )  # fmt: skip
+        table = records.table()
+        published = of_tables(table, [["a", "b"], ["a", "c"]])
+        method = ControlledAdjustment(norm=Norm.L2, weight=Weight.ONE)
+        found = method.adjust(table, [PriorPosterior(10)], RNG(1), None, published)
+        assert not found.short.any()
+        _additive(table, found.values)
+
+
+def test_the_unit_of_the_figures_does_not_matter() -> None:
+    # In millions the figures are below 1; a change still counts in proportion to its cell.
+    table = _firms(4).table()
+    assert table.ranked is not None
+    small = replace(table, values=table.values / 1e6, ranked=table.ranked / 1e6)
+    plain, found = (
+        ControlledAdjustment().adjust(one, [PriorPosterior(20)], RNG(1)) for one in (table, small)
+    )
+    assert found.decimals == 6
+    assert found.cost == pytest.approx(plain.cost, rel=1e-3)
+    _additive(small, found.values)
+    assert not found.short.any()
+
+
+def test_figures_of_many_decimals_add_up_as_printed() -> None:
+    table = _firms(5).table()
+    assert table.ranked is not None
+    thirds = replace(table, values=table.values / 3, ranked=table.ranked / 3)
+    found = ControlledAdjustment().adjust(thirds, [PriorPosterior(20)], RNG(1))
+    assert found.decimals is None
+    assert not found.short.any()
+    _additive(thirds, found.values)
+    np.testing.assert_array_equal(found.values, np.round(found.values, 6))
 
 
 def test_counts_of_a_table_with_a_hierarchy() -> None:

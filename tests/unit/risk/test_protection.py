@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,9 +104,12 @@ def test_what_the_file_says() -> None:
 def test_mistakes_are_explained() -> None:
     counts = CellTable(("a",), (("x",),), ((-1,),), np.array([1.0]), True)
     bare = CellTable(("a",), (("x",),), ((-1,),), np.array([1.0]), False)
+    one = replace(bare, ranked=np.array([[0.6]]))  # of two contributions the larger alone is known
     for rule, cells, message in [
         (PriorPosterior(10), counts, "for magnitudes"),
         (PriorPosterior(10), bare, "the 2 largest contributions"),
+        (PriorPosterior(10), one, "the 2 largest contributions"),
+        (Dominance(2, 60), one, "the 2 largest contributions"),
         (Threshold(3), bare, "number of contributors"),
         (Given(), bare, "a rule is needed"),
     ]:

@@ -91,8 +91,24 @@ def test_contributions_of_sums_are_the_largest_of_their_parts(tmp_path: Path) ->
     table = read_cells(_write(tmp_path, text))
     assert table.ranked is not None
     assert table.contributors is not None
-    assert table.ranked[2].tolist() == [59, 45, 40, 2, 0]
+    assert table.ranked[2].tolist() == [59, 45]  # of a third nothing is known for certain
     assert table.contributors.tolist() == [3, 4, 7]
+
+
+def test_contributors_given_for_a_sum_stand(tmp_path: Path) -> None:
+    # One holding has firms in both rows: of the total there are two contributors, not three.
+    text = "a,value,contributors\nx,100,1\ny,50,2\n_T,150,2\n"
+    table = read_cells(_write(tmp_path, text))
+    assert table.contributors is not None
+    assert table.contributors.tolist() == [1, 2, 2]
+
+
+def test_a_comma_is_a_decimal_mark_between_semicolons_alone(tmp_path: Path) -> None:
+    table = read_cells(_write(tmp_path, "a;value\nx;1,5\ny;2,5\n"))
+    assert table.values.tolist() == [1.5, 2.5, 4]
+    for text in ('a,value\nx,"1,500"\n', 'a,count\nx,"1,000"\n', "a;count\nx;1,000\n"):
+        with pytest.raises(ParameterError, match="Thousands must not be set apart"):
+            read_cells(_write(tmp_path, text))
 
 
 def test_marks_and_protection_given_in_the_file(tmp_path: Path) -> None:
@@ -120,6 +136,9 @@ def test_marks_and_protection_given_in_the_file(tmp_path: Path) -> None:
         ("a,value,max2\nx,1,1\n", "without a gap"),
         ("a,value,max1,max2\nx,9,2,3\n", "must fall"),
         ("a,value,max1\nx,9,10\n", "must not exceed its value"),
+        ("a,value,max1,max2\nx,9,,\n", "max1 in 't.csv' must be given .* of a x is empty"),
+        ("a,value,max1,max2\nx,9,5,\n", "until they add up to the cell. Those of a x end before"),
+        ("a,value,contributors\nx,9,\ny,5,3\n", "contributors in .* That of a x is empty"),
         ("a,value,mark\nx,9,often\n", "no mark 'often'"),
         ("a,value,sensitive\nx,9,2\n", "must be 0 or 1"),
         ("a,a,value\nx,y,9\n", "name every dimension once"),

@@ -54,14 +54,19 @@ def _refuse_strangers(
         )
 
 
-def number_of(text: str, where: str, whole: bool) -> float:
-    """Return a figure of 0 or more; raise with the place where it is none."""
-    if _NUMBER.fullmatch(text):
+def number_of(text: str, where: str, whole: bool, delimiter: str) -> float:
+    """Return a figure of 0 or more; raise with the place where it is none.
+
+    A comma is a decimal mark where columns have another delimiter. In "1,000" between commas it
+    would set thousands apart, and no count has one: both are refused rather than read as 1.
+    """
+    if _NUMBER.fullmatch(text) and not ("," in text and (whole or delimiter == ",")):
         number = float(text.replace(",", "."))
         if not whole or number == int(number):
             return number
     kind = "a whole number" if whole else "a number"
-    raise ParameterError(f"a figure must be {kind} of 0 or more. Got '{text}' in {where}.")
+    hint = " Thousands must not be set apart." if "," in text else ""
+    raise ParameterError(f"a figure must be {kind} of 0 or more. Got '{text}' in {where}.{hint}")
 
 
 def checked_size(name: str, shape: tuple[int, ...]) -> int:

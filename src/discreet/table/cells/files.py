@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, unknown
 from discreet.table.cells.codes import checked_size, number_of, trees
-from discreet.table.cells.model import MARKS, RANKS, CellTable, Floats, Mark, families, summed
+from discreet.table.cells.model import MARKS, CellTable, Floats, Mark, families, summed
 from discreet.table.files import COUNT_NAMES, read_lines
 from discreet.table.published import Groups
 
@@ -30,7 +30,7 @@ def read_cells(path: str | Path, groups: Groups | None = None) -> CellTable:
 
     Combinations that the file leaves out are 0. Totals in the file must be the sums.
     """
-    name, _, header, lines = read_lines(path)
+    name, delimiter, header, lines = read_lines(path)
     if not {column.lower() for column in header} & {*COUNT_NAMES, "value"}:
         header, lines = _unfolded(header, lines)
     variables, figure, extras = _columns(name, header)
@@ -43,12 +43,13 @@ def read_cells(path: str | Path, groups: Groups | None = None) -> CellTable:
     cells = _cells(name, [number for number, _ in lines], used, codes, shape)
     figures = np.full(size, np.nan)
     figures[cells] = [
-        number_of(row[figure], f"line {number} of '{name}'", counts) for number, row in lines
+        number_of(row[figure], f"line {number} of '{name}'", counts, delimiter)
+        for number, row in lines
     ]
     values = summed(figures.reshape(shape), parents)
     table = CellTable(tuple(variables), codes, parents, values, counts)
     _check_totals(name, table, figures.reshape(shape))
-    return _with_extras(name, table, cells, lines, extras)
+    return _with_extras(name, table, cells, lines, extras, delimiter)
 
 
 def _unfolded(
@@ -125,6 +126,7 @@ def _with_extras(
     cells: NDArray[np.int64],
     lines: list[tuple[int, list[str]]],
     extras: dict[str, int],
+    delimiter: str,
 ) -> CellTable:
     """Return the table with what the further columns say."""
     size = table.values.size
@@ -134,7 +136,8 @@ def _with_extras(
         for cell, (number, row) in zip(cells.tolist(), lines, strict=True):
             if row[extras[column]]:
                 where = f"{column} in line {number} of '{name}'"
-                found[cell] = number_of(row[extras[column]], where, column == "contributors")
+                whole = column == "contributors"
+                found[cell] = number_of(row[extras[column]], where, whole, delimiter)
         return found
 
     ranks = [column for column in extras if column.startswith("max")]
@@ -143,8 +146,9 @@ def _with_extras(
     if ranks:
         table = replace(table, ranked=_ranked(name, table, [numbers(c) for c in sorted(ranks)]))
     if "contributors" in extras:
-        found = summed(numbers("contributors").reshape(table.shape), table.parents)
-        table = replace(table, contributors=found.astype(np.int64))
+        given = numbers("contributors").reshape(table.shape)
+        _refuse_unknown(name, "contributors", table, ~np.isnan(given))
+        table = replace(table, contributors=_contributors(table, given))
     if "sensitive" in extras:
         flags = numbers("sensitive")
         if not np.isin(flags[~np.isnan(flags)], (0, 1)).all():
@@ -165,9 +169,34 @@ def _with_extras(
     return table
 
 
+def _refuse_unknown(name: str, column: str, table: CellTable, given: NDArray[np.bool_]) -> None:
+    """Raise where nothing is said of an inner cell: it would pass for a safe one."""
+    inner = np.zeros(table.shape, bool)
+    inner[np.ix_(*table.inner)] = True
+    unknown_cells = np.flatnonzero(inner & (table.values > 0) & ~given)
+    if len(unknown_cells):
+        raise ParameterError(
+            f"{column} in '{name}' must be given for every cell that is no sum and not 0. That of "
+            f"{table.name(int(unknown_cells[0]))} is empty."
+        )
+
+
+def _contributors(table: CellTable, given: Floats) -> NDArray[np.int64]:
+    """Return the number of contributors; of sums that are not given those of their parts.
+
+    One who contributes to several parts is one of the sum: what is given for it stands.
+    """
+    numbers, known = np.nan_to_num(given), ~np.isnan(given)
+    for axis, above in enumerate(table.parents):
+        lines, said = np.moveaxis(numbers, axis, 0), np.moveaxis(known, axis, 0)
+        for parent, parts in families(above):
+            lines[parent] = np.where(said[parent], lines[parent], lines[parts].sum(axis=0))
+    return numbers.astype(np.int64)
+
+
 def _ranked(name: str, table: CellTable, columns: list[Floats]) -> Floats:
     """Return the largest contributions; those of sums not given are the largest of the parts."""
-    ranked = np.zeros((*table.shape, RANKS))
+    ranked = np.zeros((*table.shape, len(columns)))
     given = ~np.isnan(columns[0]).reshape(table.shape)
     for k, column in enumerate(columns):
         ranked[..., k] = np.nan_to_num(column).reshape(table.shape)
@@ -180,9 +209,19 @@ def _ranked(name: str, table: CellTable, columns: list[Floats]) -> Floats:
             f"the contributions to a cell in '{name}' must not exceed its value. Those of "
             f"{table.name(cell)} do."
         )
+    _refuse_unknown(name, "max1", table, given)
+    under = (ranked[..., -1] == 0) & (ranked.sum(axis=-1) < table.values * (1 - NEAR) - NEAR)
+    if (under & given).any():
+        cell = int(np.flatnonzero(under & given)[0])
+        raise ParameterError(
+            f"max1, max2 … in '{name}' must be given until they add up to the cell. Those of "
+            f"{table.name(cell)} end before."
+        )
     for axis, above in enumerate(table.parents):
         lines, known = np.moveaxis(ranked, axis, 0), np.moveaxis(given, axis, 0)
         for parent, parts in families(above):
-            merged = -np.sort(-np.concatenate(list(lines[parts]), axis=-1), axis=-1)[..., :RANKS]
+            merged = -np.sort(-np.concatenate(list(lines[parts]), axis=-1), axis=-1)[
+                ..., : len(columns)
+            ]
             lines[parent] = np.where(known[parent][..., None], lines[parent], merged)
     return ranked

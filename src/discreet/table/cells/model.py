@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# How many of the largest contributions to a cell are kept: rules look at the first few only.
+# How many of the largest contributions to a cell are kept, at most: rules look at the first few.
 RANKS = 5
 
 
@@ -38,8 +39,9 @@ class CellTable:
 
     `parents[d][i]` is the code that code i of dimension d is part of, −1 if of none. `counts`
     says that every contributor counts 1. `ranked[..., k]` is the (k + 1)-th largest contribution
-    to a cell, holdings taken as one; `contributors` is their number. `sensitive`, `lower` and
-    `upper` are what the file says, NaN where it says nothing. `marks` are places in `MARKS`.
+    to a cell, holdings taken as one, for as many k as are known; `contributors` is their number.
+    `sensitive`, `lower` and `upper` are what the file says, NaN where it says nothing. `marks` are
+    places in `MARKS`.
     """
 
     variables: tuple[str, ...]
@@ -102,9 +104,55 @@ class CellTable:
         finally:
             unfinished.unlink(missing_ok=True)
 
+    @property
+    def sorted_codes(self) -> tuple[NDArray[np.int64], ...]:
+        """The codes of each dimension in alphabetical order: the same however a file has them."""
+        return alphabetical(self.codes)
+
+    def taken(self, order: tuple[NDArray[np.int64], ...]) -> CellTable:
+        """Return the table with the codes of each dimension in this order."""
+        there = np.ix_(*order)
+
+        def picked(given: Any) -> Any:
+            return None if given is None else given[there]
+
+        codes, parents = reordered(self.codes, self.parents, order)
+        return CellTable(
+            self.variables,
+            codes,
+            parents,
+            self.values[there],
+            self.counts,
+            picked(self.ranked),
+            picked(self.contributors),
+            picked(self.sensitive),
+            picked(self.lower),
+            picked(self.upper),
+            self.marks[there],
+        )
+
     def marked(self, mark: Mark) -> NDArray[np.bool_]:
         """Return the cells with this mark."""
         return np.asarray(self.marks == MARKS.index(mark))
+
+
+def alphabetical(codes: tuple[tuple[str, ...], ...]) -> tuple[NDArray[np.int64], ...]:
+    """Return the places of the codes of each dimension in alphabetical order."""
+    return tuple(np.array(sorted(range(len(c)), key=c.__getitem__), np.int64) for c in codes)
+
+
+def reordered(
+    codes: tuple[tuple[str, ...], ...],
+    parents: tuple[tuple[int, ...], ...],
+    order: tuple[NDArray[np.int64], ...],
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Return codes and parents with the codes of each dimension in this order."""
+    names, above = [], []
+    for known, up, part in zip(codes, parents, order, strict=True):
+        place = np.append(np.argsort(part), -1)  # of no parent: the last, −1
+        names.append(tuple(known[i] for i in part.tolist()))
+        above.append(tuple(int(place[up[i]]) for i in part.tolist()))
+    return tuple(names), tuple(above)
 
 
 def families(parents: tuple[int, ...]) -> list[tuple[int, list[int]]]:

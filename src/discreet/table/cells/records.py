@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, unknown
 from discreet.table.cells.codes import checked_size, number_of, trees
-from discreet.table.cells.model import RANKS, CellTable, Floats
+from discreet.table.cells.model import RANKS, CellTable, Floats, alphabetical, reordered
 from discreet.table.files import read_lines
 from discreet.table.published import Groups
 
@@ -33,6 +33,30 @@ class Records:
     amounts: Floats
     units: NDArray[np.int64]
     counts: bool
+
+    def canonical(self) -> tuple[Records, NDArray[np.int64]]:
+        """Return the records sorted by codes, value and holding, and the place of each there.
+
+        The same records in another order of lines give the same.
+        """
+        order = alphabetical(self.codes)
+        codes, parents = reordered(self.codes, self.parents, order)
+        at = np.stack([np.argsort(p)[self.at[:, d]] for d, p in enumerate(order)], axis=1)
+        lines = np.lexsort((self.units, self.amounts, *at.T[::-1]))
+        # Holdings are numbered as they come: those of one record have no name to go by.
+        units = np.unique(self.units[lines], return_index=True, return_inverse=True)
+        number = np.argsort(np.argsort(units[1]))[units[2].reshape(-1)]
+        records = Records(
+            self.name,
+            self.variables,
+            codes,
+            parents,
+            at[lines],
+            self.amounts[lines],
+            number,
+            self.counts,
+        )
+        return records, np.argsort(lines)
 
     def table(self) -> CellTable:
         """Return all cells and totals, with the largest contributions to each."""
@@ -79,7 +103,7 @@ def read_records(
 
     Without `value` every record counts 1. Records of one `holding` are one contributor.
     """
-    name, _, header, lines = read_lines(path)
+    name, delimiter, header, lines = read_lines(path)
     places = {column: i for i, column in enumerate(header)}
     for column in (*by, *(c for c in (value, holding) if c is not None)):
         if column not in places:
@@ -90,7 +114,10 @@ def read_records(
     amounts = np.ones(len(lines))
     if value is not None:
         amounts = np.array(
-            [number_of(row[places[value]], f"line {n} of '{name}'", False) for n, row in lines]
+            [
+                number_of(row[places[value]], f"line {n} of '{name}'", False, delimiter)
+                for n, row in lines
+            ]
         )
     units = np.arange(len(lines))
     if holding is not None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from discreet.solve.adjust.magnitudes.problem import Floats, Problem
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.solve.adjust.magnitudes.problem import NEAR, Floats, Problem
+from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 
 # Trials for each inner cell, and what a cell that must be met costs beside one that may be missed.
 TRIALS = 200
 MUST = 1e4
-MOST = 2**50
+# Where the search finds none an integer programme of so many inner cells and nodes may.
+FEW, NODES = 2_000, 500
 
 
 def made_whole(problem: Problem, change: Floats, seed: int = 0) -> Floats | None:
     """Return changes in whole numbers near to these: protected as before, and additive.
 
-    Values and protection of the problem must be whole. None where none was found: three-way
-    tables need not have them.
+    Values and protection of the problem must be whole. What is short in `change` may be so
+    afterwards. None where no such changes were found: three-way tables need not have them.
     """
     size = problem.members.shape[1]
     own = np.full(size, -1)
@@ -28,14 +34,19 @@ def made_whole(problem: Problem, change: Floats, seed: int = 0) -> Floats | None
     inner = own[there]
     target = np.rint(problem.values + change).astype(np.int64)
     value = np.rint(problem.values).astype(np.int64)
-    low, high = (
-        (value + np.rint(end)).astype(np.int64)[inner] for end in (problem.least, problem.most)
-    )
+    # A rounding error below a whole number is that number; anything else is cut off.
+    lowest = value + np.ceil(problem.least - NEAR).astype(np.int64)
+    highest = value + np.floor(problem.most + NEAR).astype(np.int64)
+    low, high = lowest[inner], highest[inner]
+    target = np.clip(target, lowest, highest)
     least, most = target.copy(), target.copy()
-    up = problem.sensitive & (change > 0)
-    down = problem.sensitive & (change < 0)
-    least[up], most[up] = (value + np.ceil(problem.upper).astype(np.int64))[up], MOST
-    least[down], most[down] = 0, (value - np.ceil(problem.lower).astype(np.int64))[down]
+    short = problem.short(change)
+    up = problem.sensitive & ~short & (change > 0)
+    down = problem.sensitive & ~short & (change < 0)
+    above = value + np.ceil(problem.upper - NEAR).astype(np.int64)
+    below = value - np.ceil(problem.lower - NEAR).astype(np.int64)
+    least[up], most[up] = above[up], highest[up]
+    least[down], most[down] = lowest[down], below[down]
     still = problem.least == problem.most
     # A change of a large cell by 1 matters less than one of a small cell.
     weights = np.where(problem.sensitive | still, MUST, problem.weights)
@@ -44,8 +55,48 @@ def made_whole(problem: Problem, change: Floats, seed: int = 0) -> Floats | None
         np.random.default_rng(seed), weights=weights,
     )  # fmt: skip
     search.run(0.0, 0.0, TRIALS)
-    found = (search.y - value).astype(np.float64)
-    kept = (found >= problem.least - 0.5).all() and (found <= problem.most + 0.5).all()
-    if problem.short(found).any() or found[still].any() or not kept:
+
+    def kept(figures: NDArray[np.int64]) -> bool:
+        far = ~problem.sensitive | short | (figures >= above) | (figures <= below)
+        return bool(((figures >= lowest) & (figures <= highest) & far).all())
+
+    figures = search.y
+    if not kept(figures) and len(inner) <= FEW:
+        moving = up | down
+        least, most = np.where(moving, least, lowest), np.where(moving, most, highest)
+        exact = _by_programme(members, least, most, target, problem.weights)
+        figures = figures if exact is None else exact
+    return (figures - value).astype(np.float64) if kept(figures) else None
+
+
+def _by_programme(
+    members: Any,
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+    target: NDArray[np.int64],
+    weights: Floats,
+) -> NDArray[np.int64] | None:
+    """Return whole cells from least to most, near to the target, if an integer programme has any.
+
+    Columns are the inner cells, and what each cell is above and below its target.
+    """
+    cells, size = members.shape
+    ones, none = sparse.identity(cells), sparse.csr_matrix((cells, cells))
+    matrix = sparse.vstack(
+        [sparse.hstack([members, none, none]), sparse.hstack([members, -ones, ones])]
+    )
+    programme = LinearProgram(
+        matrix,
+        np.concatenate([least, target]).astype(np.float64),
+        np.concatenate([most, target]).astype(np.float64),
+        np.zeros(size + 2 * cells),
+        np.full(size + 2 * cells, np.inf),
+        np.concatenate([np.zeros(size), weights, weights]),
+        np.arange(size + 2 * cells) < size,
+        nodes=NODES,
+        relative=0.01,
+    )
+    found = programme.run()
+    if not len(found.values):
         return None
-    return found
+    return np.asarray(members.astype(np.int64) @ np.rint(found.values[:size]).astype(np.int64))
