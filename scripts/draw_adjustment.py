@@ -4,45 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 from matplotlib.patches import Rectangle
 
-from discreet.protect import ControlledAdjustment
+from discreet.protect import ControlledAdjustment, CountAdjustment, SmallCountRounding
 from discreet.risk.protection import Given
+from discreet.solve import TableSystem
 from discreet.table.cells import read_cells
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "docs" / "pictures"
-INK, QUIET, BLUE, AMBER = "#1f2933", "#7b8794", "#1d5b8f", "#c2641a"
 TOTALS = {
     "level": {"3": ["1", "2"]},
     "row": {"8": list("1234567")},
     "column": {"7": list("123456")},
 }
 
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 8,
-        "text.color": INK,
-        "axes.titlesize": 9,
-        "axes.titlecolor": INK,
-        "figure.facecolor": "white",
-    }
-)
-
 
 def table_of_changes() -> None:
     """Dandekar's table, adjusted as a whole and in part: what moved, and by how many percent."""
     table = read_cells(ROOT / "tests" / "published" / "dandekar" / "table.csv", TOTALS)
     assert table.sensitive is not None
-    figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.2), layout="constrained")
+    _, axes = plt.subplots(2, 3, figsize=(9.6, 6.2), layout="constrained")
     for row, (above, how) in enumerate(((None, "whole table"), (3_000.0, "part above 3,000"))):
         found = ControlledAdjustment(above=above).adjust(
             table, [Given(10)], np.random.default_rng(1)
@@ -54,8 +38,30 @@ def table_of_changes() -> None:
             axis = axes[row, level]
             axis.set_title(f"{('level 1', 'level 2', 'both levels')[level]}, {how} adjusted")
             _cells(axis, table, found.values, percent, level)
-    figure.savefig(FOLDER / "adjustment-dandekar.svg", metadata={"Date": None, "Creator": None})
-    plt.close()
+    save("adjustment-dandekar")
+
+
+def counts() -> None:
+    """Changes of totals: small counts rounded, and adjusted with the help of larger ones."""
+    rng = np.random.default_rng(4)
+    true = rng.poisson(rng.gamma(0.5, 8, (12, 10, 6)))
+    system = TableSystem.of(true.shape)
+    sums = np.diff(system.members.indptr)[system.variable].reshape(system.shape) > 1
+    before = system.values(true)
+    _, axes = plt.subplots(figsize=(6.4, 2.9), layout="constrained")
+    methods = (
+        (SmallCountRounding(3), "small counts rounded, others stay", AMBER),
+        (CountAdjustment(3), "adjusted: larger counts give way", BLUE),
+    )
+    for k, (method, label, colour) in enumerate(methods):
+        after = system.values(method.apply(true, np.random.default_rng(1)))
+        size = np.abs(after - before)[sums].astype(int)
+        shares = np.bincount(size, minlength=8)[:8] / len(size)
+        axes.bar(np.arange(8) + 0.4 * k - 0.2, 100 * shares, 0.38, color=colour, label=label)
+    axes.set_xlabel("change of a total, in people")
+    axes.set_ylabel("percent of totals")
+    axes.legend(frameon=False)
+    save("methods-count-adjustment")
 
 
 def _cells(axis, table, released, percent, level) -> None:
@@ -85,5 +91,8 @@ def _cells(axis, table, released, percent, level) -> None:
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    set_style()
+    counts()
+    set_style(frame=True)
+    plt.rcParams.update({"font.size": 8, "axes.titlesize": 9})
     table_of_changes()
