@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from discreet.solve.suppress import (
 )
 from discreet.solve.suppress.problem import Tell
 from discreet.solve.system import Hierarchy, TableSystem
-from discreet.table.cells import CellTable
+from discreet.table.cells import MARKS, CellTable
 from discreet.table.cells import Mark as Given
 
 Floats = NDArray[np.float64]
@@ -114,18 +114,20 @@ class Suppression:
         shared = owners is not None
         if owners is None:
             owners = [lone_contributors(table) for table in tables]
+        dimensions = [[Hierarchy(parents) for parents in table.parents] for table in tables]
+        system = TableSystem.table(dimensions[0])
+        if len(tables) > 1:
+            systems = [TableSystem.table(parts) for parts in dimensions]
+            system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
+        tables = _marked_alike(system, tables)
         problems = [
             self._problem(table, np.asarray(owner, np.int32))
             for table, owner in zip(tables, owners, strict=True)
         ]
-        dimensions = [[Hierarchy(parents) for parents in table.parents] for table in tables]
         if len(tables) == 1:
-            system = TableSystem.table(dimensions[0])
             problem = problems[0]
             pattern = suppress(dimensions[0], problem, self.effort, tell)
         else:
-            systems = [TableSystem.table(parts) for parts in dimensions]
-            system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
             problem = _together(system, problems, tables, shared)
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
@@ -260,6 +262,25 @@ def _keys(cells: CellTable) -> list[frozenset[tuple[str, str]]]:
     return [
         frozenset(part for part in (parts[d][i] for d, i in enumerate(index)) if part is not None)
         for index in np.ndindex(cells.shape)
+    ]
+
+
+def _marked_alike(system: TableSystem, tables: Sequence[CellTable]) -> list[CellTable]:
+    """Return the tables with what is said of a cell said wherever it stands.
+
+    It may stand in several tables, or in one as a sum and as its only part.
+    """
+    marks = np.concatenate([table.marks.reshape(-1) for table in tables])
+    # In this order: what is published already cannot be withheld, whatever else was said of it.
+    for mark in (Given.PREFER, Given.NEVER, Given.PUBLISHED):
+        place = MARKS.index(mark)
+        said = np.zeros(system.variables, bool)
+        said[system.variable[marks == place]] = True
+        marks = np.where(said[system.variable], place, marks)
+    ends = np.cumsum([table.values.size for table in tables])[:-1]
+    return [
+        replace(table, marks=part.reshape(table.shape))
+        for table, part in zip(tables, np.split(marks, ends), strict=True)
     ]
 
 

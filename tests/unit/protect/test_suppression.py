@@ -142,6 +142,44 @@ def test_linked_tables_agree_on_the_cells_they_share() -> None:
     assert one.low[0, 0] < one.high[0, 0]
 
 
+def linked_margin(value: str) -> list[CellTable]:
+    """Return a table and one of its rows alone, where row b, of 2, is marked."""
+    whole = table([[30, 40, 50], [1, 0, 1], [20, 30, 40]])
+    marks = np.array([0, MARKS.index(Word(value)), 0, 0], np.int8)
+    codes = (("a", "b", "c", "_T"),)
+    return [whole, CellTable(("row",), codes, (FLAT,), whole.values[:, 3], True, marks=marks)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_one_linked_table_says_is_published_is_so_in_all(order: int) -> None:
+    found = Suppression(singletons=False).apply_linked(linked_margin("published")[::order])
+    whole, rows = found[::order]
+    assert whole.status[1, 3] == "published"
+    assert rows.status[1] == "published"
+    assert whole.status[1, 0] == "primary"
+
+
+def test_a_sensitive_cell_marked_never_in_a_linked_table_is_refused() -> None:
+    with pytest.raises(ParameterError, match="row b.* is sensitive and marked never"):
+        Suppression().apply_linked(linked_margin("never"))
+
+
+def test_a_sum_of_one_code_that_is_published_tells_the_code() -> None:
+    # "sole" is the sum of c alone: the same cell, once more.
+    values = np.array([[30.0], [40.0], [2.0], [2.0], [72.0]])
+    marks = np.zeros((5, 2), np.int8)
+    marks[3] = MARKS.index(Word.PUBLISHED)
+    cells = CellTable(
+        ("row", "column"),
+        (("a", "b", "c", "sole", "_T"), ("x", "_T")),
+        ((4, 4, 3, 4, -1), (1, -1)),
+        np.concatenate([values, values], axis=1),
+        True,
+        marks=marks,
+    )
+    assert not Suppression().apply(cells).withheld.any()
+
+
 def test_linked_tables_that_differ_are_refused() -> None:
     second = replace(table([[4, 4, 5], [8, 8, 8], [5, 5, 5]]), variables=("row", "other"))
     with pytest.raises(ParameterError, match="linked tables must agree"):
