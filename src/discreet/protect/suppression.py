@@ -131,10 +131,7 @@ class Suppression:
             problem = _together(system, problems, tables, shared)
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
-            raise ParameterError(
-                f"{_name(tables, pattern.failed[0])} cannot be protected by the cells that may be "
-                "withheld. Allow others, such as zeros or those marked never, or ask for less."
-            )
+            raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
         if self.exact:
             pattern = optimum(system, problem, pattern, self.seconds, tell)
         low, high, final = _ranges(system, problem, pattern)
@@ -350,6 +347,20 @@ def _same_owners(problems: Sequence[Problem], variable: NDArray[np.int64]) -> ND
     _, label = connected_components(links, directed=False)
     numbers[known] = label[numbers[known]]
     return numbers.astype(np.int32)
+
+
+def _refusal(name: str, bare: int | None) -> str:
+    """Return why a cell cannot be protected and what can be done."""
+    if bare is None:
+        return (
+            f"{name} cannot be protected by the cells that may be withheld. Allow others, such as "
+            "zeros or those marked never, or ask for less."
+        )
+    return (
+        f"{name} cannot be protected, by the cells that may be withheld, from a contributor who is "
+        "alone in another cell. Allow others, such as zeros or those marked never, or leave lone "
+        "contributors out (--no-singletons)."
+    )
 
 
 def _name(tables: Sequence[CellTable], cell: int) -> str:

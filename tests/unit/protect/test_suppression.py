@@ -160,7 +160,7 @@ def test_what_one_linked_table_says_is_published_is_so_in_all(order: int) -> Non
 
 
 def test_a_sensitive_cell_marked_never_in_a_linked_table_is_refused() -> None:
-    with pytest.raises(ParameterError, match="row b.* is sensitive and marked never"):
+    with pytest.raises(ParameterError, match=r"row b.* is sensitive and marked never"):
         Suppression().apply_linked(linked_margin("never"))
 
 

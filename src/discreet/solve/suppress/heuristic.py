@@ -23,7 +23,7 @@ from discreet.solve.suppress.guided import SMALL, guided
 from discreet.solve.suppress.improve import kernels as improving
 from discreet.solve.suppress.linked import VIEWS
 from discreet.solve.suppress.moves import moves_of
-from discreet.solve.suppress.problem import Needs, Pattern, Problem, Tell
+from discreet.solve.suppress.problem import Flags, Needs, Pattern, Problem, Tell
 from discreet.solve.suppress.programmes import Change, Programmes
 from discreet.solve.system import Hierarchy, TableSystem
 
@@ -72,11 +72,17 @@ def suppress(
     needs = Needs.of(problem)
     if not len(needs):
         return _pattern(problem, needs, None, 0, 0)
-    search = _Search(dimensions, system, problem, needs, effort, tell)
-    failed = search.run()
-    if failed >= 0:
-        marks = problem.marks(np.zeros(problem.values.size, bool))
-        return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,))
+    views, room = VIEWS, 0
+    while True:
+        search = _Search(dimensions, system, problem, needs, effort, tell, views, room)
+        failed = search.run()
+        if failed < 0:
+            break
+        if search.views_wanted <= search.views and search.room_wanted <= search.room:
+            marks = problem.marks(np.zeros(problem.values.size, bool))
+            bare = search.bare if search.count > len(needs) else None
+            return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,), bare=bare)
+        views, room = max(views, search.views_wanted), max(room, search.room_wanted)
     pattern = _pattern(problem, needs, search.held, search.count, search.bare)
     if search.bound > 0:
         cost = problem.total(pattern.values)
@@ -122,6 +128,8 @@ class _Search:
         needs: Needs,
         effort: float,
         tell: Tell | None,
+        views: int,
+        room: int,
     ) -> None:
         self.system, self.problem, self.needs = system, problem, needs
         self.effort, self.tell = effort, tell
@@ -134,13 +142,17 @@ class _Search:
             _numbered(problem.owner),
         )
         known = (problem.owner >= 0) & ~problem.forbidden
-        self.views = VIEWS if known.any() else 1
+        self.views = views if known.any() else 1
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
-        room = 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions)
+        room = max(room, 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions))
         if self._small:
             room = max(room, ROOMY)  # the relaxation leads through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
+        self.room = room
+        # What a search that fails would have to be given to succeed.
+        self.views_wanted, self.room_wanted = self.views, 0
+        self.most_room = max(room, min(MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.cell = np.append(np.tile(needs.cell, self.views), 0)
         self.rise, self.fall, self.width = (
             np.append(np.tile(array, self.views), 0.0)
@@ -228,9 +240,8 @@ class _Search:
         for task in range(self.count):
             kernels.take(task, self.held, self.limits.cost)
         for task, change in enumerate(changes):
-            if change is not None and len(change[0]) <= self.held.cells.shape[1]:
-                cells, factors = (part.astype(np.int32) for part in change)
-                kernels.put(task, cells, factors, len(cells), self.held, self.limits.cost)
+            if change is not None and len(change[0]) <= self.room:
+                self._put(task, change)
         if self._fill() >= 0:
             return False
         self._clean()
@@ -260,7 +271,7 @@ class _Search:
     def _fill(self) -> int:
         """Give every need a certificate; where there is no cube, by a linear programme."""
         tasks = self._tasks()
-        # The least room first: what is hard to protect then decides what the others may share.
+        # The largest first: what is hard to protect then decides what the others may share.
         order = np.lexsort((self.cell[: self.count], -self.problem.values[tasks.cell]))
         while True:
             task = kernels.fill(order, tasks, *self._rest())
@@ -269,14 +280,36 @@ class _Search:
             if self._programmes is None:
                 self._programmes = Programmes(self.system, self.problem, self.needs)
             banned = kernels.shared_owners(task, tasks, self.limits, self.held, self.work)
-            change = self._programmes.certificate(
-                task % len(self.needs), self.held.used > 0, np.isin(self.limits.owner, banned)
-            )
-            if change is None or len(change[0]) > self.held.cells.shape[1]:
+            need, used = task % len(self.needs), self.held.used > 0
+            change = self._programmes.certificate(need, used, np.isin(self.limits.owner, banned))
+            if change is not None and self._fits([change]):
+                self._put(task, change)
+            elif change is not None or not len(banned) or not self._spread(need, used):
                 return int(tasks.cell[task])
-            cells, factors = change
-            put = cells.astype(np.int32), factors.astype(np.int32), len(cells)
-            kernels.put(task, *put, self.held, self.limits.cost)
+
+    def _spread(self, need: int, used: Flags) -> bool:
+        """Give a need other certificates than it has, of which nobody knows a cell of each."""
+        assert self._programmes is not None
+        changes = self._programmes.apart(need, used)
+        if changes is None:
+            return False
+        self.views_wanted = len(changes)
+        if len(changes) > self.views or not self._fits(changes):
+            return False
+        for view in range(self.views):
+            task = need + view * len(self.needs)
+            kernels.take(task, self.held, self.limits.cost)
+            self._put(task, changes[min(view, len(changes) - 1)])
+        return True
+
+    def _fits(self, changes: Sequence[Change]) -> bool:
+        longest = max(len(cells) for cells, _ in changes)
+        self.room_wanted = longest if longest <= self.most_room else 0
+        return longest <= self.room
+
+    def _put(self, task: int, change: Change) -> None:
+        cells, factors = (part.astype(np.int32) for part in change)
+        kernels.put(task, cells, factors, len(cells), self.held, self.limits.cost)
 
     def _improve(self, stage: str, hot: float) -> None:
         trials = int(self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS))

@@ -41,7 +41,9 @@ def suppress_linked(
         failed = state.fill(views)
         if failed >= 0:
             marks = problem.marks(np.zeros(problem.values.size, bool))
-            return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,))
+            return Pattern(
+                Status.INFEASIBLE, marks, np.inf, failed=(failed,), bare=bare if views > 1 else None
+            )
         state.improve(budget)
         if views == 1:
             bare = state.secondary()
@@ -76,13 +78,26 @@ class Rerouting:
         for task in range(wanted):
             if self.tell is not None and task % 16 == 0:
                 self.tell("cells", task, wanted)
-            if (
-                self.changes[task] is None
-                and self._insert(task, np.zeros(0, np.int64)) is None
-                and not leave
-            ):
-                return int(self.needs.cell[task % len(self.needs)])
+            if self.changes[task] is None and self._insert(task, np.zeros(0, np.int64)) is None:
+                need = task % len(self.needs)
+                if leave:
+                    continue
+                changes = self.programmes.apart(need, self.used > 0) if views > 1 else None
+                if changes is None:
+                    return int(self.needs.cell[need])
+                self._spread(need, changes)
+                if len(changes) > views:
+                    return self.fill(len(changes))
         return -1
+
+    def _spread(self, need: int, changes: list[Change]) -> None:
+        """Put these certificates of a need in place of those it has."""
+        count = len(self.needs)
+        views = max(len(changes), len(self.changes) // count)
+        self.changes += [None] * (views * count - len(self.changes))
+        for view in range(views):
+            self._take(need + view * count)
+            self._put(need + view * count, changes[min(view, len(changes) - 1)])
 
     def improve(self, budget: int) -> None:
         """Publish cells again while that saves anything, within a number of programmes."""

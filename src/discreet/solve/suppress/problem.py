@@ -168,8 +168,9 @@ class Pattern(Solution):
 
     Solved: proved the cheapest. Feasible: proved safe, not proved the cheapest; `gap` is the share
     by which a cheaper one may be below it, where known. Infeasible: `failed` lists cells that
-    nothing protects. `certificates` has a row a certificate, whose need is `proves`; `bare` is the
-    number of secondary cells before any contributor who is alone in a cell was reckoned with.
+    nothing protects, from those who are alone in a cell if `bare` is a number. `certificates` has
+    a row a certificate, whose need is `proves`; `bare` is the number of secondary cells before any
+    contributor who is alone in a cell was reckoned with.
     """
 
     certificates: Any = field(default_factory=lambda: sparse.csr_matrix((0, 0), dtype=np.int64))

@@ -69,6 +69,31 @@ class Programmes:
                     break
         return None if best is None else best[1]
 
+    def apart(self, need: int, used: Flags) -> list[Change] | None:
+        """Return changes that meet a need, none of whose owners knows a cell of each; or None.
+
+        The first may use any cell. Each further one does without as many of those whom all have in
+        common as it can, and without one of them at least: if not even that can be had, he knows
+        too much whatever is withheld.
+        """
+        owner = self.problem.owner
+        own = {-1, int(owner[self.needs.cell[need]])}
+        changes: list[Change] = []
+        shared: list[int] = []
+        while True:
+            out = shared
+            change = self.certificate(need, used, np.isin(owner, out))
+            while change is None and len(out) > 1:
+                out = out[: len(out) // 2]
+                change = self.certificate(need, used, np.isin(owner, out))
+            if change is None:
+                return None
+            known = set(owner[change[0]].tolist()) - own
+            shared = sorted(known & set(shared) if changes else known)
+            changes.append(change)
+            if not shared:
+                return changes
+
     def _ways(self, need: int) -> list[tuple[float, float]]:
         """Return what to ask of one change: by how much its cell must be able to rise and fall."""
         rise, fall = float(self.needs.rise[need]), float(self.needs.fall[need])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,15 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.risk.singletons import lone_contributors
 from discreet.solve.solution import Status
-from discreet.solve.suppress import Mark, Pattern, Problem, exposed, suppress, views
+from discreet.solve.suppress import (
+    Mark,
+    Pattern,
+    Problem,
+    exposed,
+    suppress,
+    suppress_linked,
+    views,
+)
 from discreet.solve.system import Hierarchy, TableSystem
 from discreet.table.cells import CellTable
 
@@ -137,6 +147,51 @@ def test_marked_cells_leave_a_way_that_no_cube_takes() -> None:
     pattern = suppress(flat(table), problem)
     assert (pattern.values == Mark.SECONDARY).sum() == 5
     assert safe(flat(table), problem, pattern)
+
+
+def test_a_long_way_round_is_found_where_the_search_has_room_for_short_ones() -> None:
+    # Two cells of 2 a row and column form one ring of 30; the totals must be published. Steps are
+    # so few that the relaxation, which would bring more room with it, is not asked.
+    inner = 2 * (np.eye(15, dtype=np.int64) + np.roll(np.eye(15, dtype=np.int64), 1, axis=1))
+    table = with_totals(inner)
+    problem = threshold(table)
+    weights = np.where(problem.primary, 1.0, np.inf)
+    pattern = suppress(flat(table), replace(problem, weights=weights), effort=0.01)
+    assert pattern.status is Status.FEASIBLE
+    assert (pattern.values == Mark.PRIMARY).sum() == 30
+    assert not (pattern.values == Mark.SECONDARY).any()
+
+
+def test_certificates_are_spread_until_no_lone_contributor_knows_one_cell_of_each() -> None:
+    # The cheapest certificate of a cell here has cells of contributors who, taken together, know
+    # one of every other; another pair has nobody in common.
+    figures = "001 120 110 000 000 021 110 000 010"
+    inner = np.array([int(figure) for figure in figures.replace(" ", "")]).reshape(3, 3, 3)
+    table = with_totals(inner)
+    primary = (table > 0) & (table <= 2)
+    problem = Problem.of(table, primary, 1.0, np.where(primary, 1.0, 0.0), owner=lone(table))
+    everything = np.ones(table.size, bool)
+    system = TableSystem.table(flat(table))
+    assert not any(
+        exposed(system, problem, everything, owner) for owner in views(problem, everything)
+    )
+    for pattern in (suppress(flat(table), problem), suppress_linked(system, problem)):
+        assert pattern.status is Status.FEASIBLE
+        assert safe(flat(table), problem, pattern)
+
+
+def test_a_cell_that_only_insiders_work_out_is_told_from_one_that_anybody_does() -> None:
+    # Two ones in a row of 2: whoever is one of them knows the other.
+    table = np.array([1, 1, 2])
+    problem = Problem.of(
+        table, table < 2, np.array([1.0, 1.0, np.inf]), (table < 2) * 1.0, owner=[0, 1, -1]
+    )
+    for pattern in (
+        suppress([Hierarchy.flat(2)], problem),
+        suppress_linked(TableSystem.of((2,)), problem),
+    ):
+        assert pattern.status is Status.INFEASIBLE
+        assert pattern.bare == 0
 
 
 def test_wide_intervals_need_large_cells() -> None:
