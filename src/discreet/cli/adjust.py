@@ -104,7 +104,11 @@ def command(
         bool, typer.Option("--withhold", help="Leave cells empty that cannot be protected.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Write true and released figures. Not for publication.")
+        Path | None,
+        typer.Option(
+            help="Write true and released figures, or with --order the cells to withhold. Not for "
+            "publication."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
