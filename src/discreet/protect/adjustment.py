@@ -248,10 +248,13 @@ class ControlledAdjustment:
             # As many whole units as the capacity has; but for a rounding error.
             size = np.maximum(parts[1].values * unit, 1.0)
             capacity = np.floor(self.capacity * size + 1e-6) / size
+        # A sum that is sensitive in the part alone must not move beyond the capacity for it.
+        reach = capacity * parts[1].values
+        movers = parts[1].sensitive & (sensitive | ((lower <= reach) & (upper <= reach)))
         this = problem(
             system,
             parts[1].values * unit,
-            parts[1].sensitive,
+            movers,
             lower * unit,
             upper * unit,
             self.weights(cells, shown),

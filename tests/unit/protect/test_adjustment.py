@@ -90,6 +90,22 @@ def test_only_the_part_above_a_value_is_moved() -> None:
     assert found.parts[1].cells <= found.parts[0].cells
 
 
+def test_sums_sensitive_in_the_part_alone_keep_their_capacity(tmp_path: Path) -> None:
+    # All of row x is sensitive, so in the part its total is too; in the table it is not, and must
+    # stay within 5%.
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,b,value,sensitive\nx,p,1000,1\nx,q,900,1\ny,p,5000,0\ny,q,7000,0\nz,p,20,0\nz,q,30,0\n"
+    )
+    table = read_cells(path)
+    found = ControlledAdjustment(above=3000, capacity=0.05).adjust(table, [Given(20)], RNG(1))
+    assert not found.short.any()
+    assert found.parts[1].sensitive.sum() == 3
+    change = np.abs(found.values - table.values)
+    assert (change <= 0.05 * table.values)[~found.sensitive].all()
+    _additive(table, found.values)
+
+
 def test_a_heavier_margin_changes_less() -> None:
     table = _firms(6, 80).table()
     light, heavy = (
