@@ -246,6 +246,12 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path) -> None:
         ),
         (COUNTS, ["--value", "x"], "--value and --holding are for records"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
+        (COUNTS, ["--fix", ""], "--fix must name dimensions"),
+        (
+            RECORDS,
+            ["--by", "region", "--by", "industry", "--fix", "region,industry"],
+            "Got region,industry, which are in no table together",
+        ),
         (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
         (COUNTS, ["--group", "age"], "--group must have the form"),
         (COUNTS, ["--order", "2"], "--order needs --by once"),
