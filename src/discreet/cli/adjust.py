@@ -104,7 +104,11 @@ def command(
         bool, typer.Option("--withhold", help="Leave cells empty that cannot be protected.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Write true and released figures. Not for publication.")
+        Path | None,
+        typer.Option(
+            help="Write true and released figures, or with --order the cells to withhold. Not for "
+            "publication."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
@@ -167,7 +171,7 @@ def command(
         raise ParameterError("--holding is for sums: it needs --value. Counts are of records.")
     cells = found if isinstance(found, CellTable) else found.table()
     rules = rules_of(cells, minimum, p, pq, dominance, percent)
-    stay = [[name for name in names if name != "total"] for names in names_of(fix or [])]
+    stay = _stay(names_of(fix or []), names_of(by or []))
     fixed = of_tables(cells, stay) if stay else None
     published = of_tables(cells, names_of(by)) if by else None
     # The same table in another order of lines is the same table.
@@ -223,6 +227,21 @@ def _through_records(
     identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
     rng = generator(identity, "adjust records", {"order": str(order)}, *chance)
     run(table, out, records, place, column, order, percent, rng, withhold, report, as_json)
+
+
+def _stay(fix: list[list[str]], by: list[list[str]]) -> list[list[str]]:
+    """Return the dimensions of the totals that stay: none of the grand total."""
+    if not all(fix):
+        raise ParameterError("--fix must name dimensions, or 'total'.")
+    stay = [[name for name in names if name != "total"] for names in fix]
+    known = {name for table in by for name in table}
+    for names in stay:
+        if by and known.issuperset(names) and not any(set(names) <= set(table) for table in by):
+            raise ParameterError(
+                f"--fix must name totals that are published. Got {','.join(names)}, which are in "
+                "no table together."
+            )
+    return stay
 
 
 def _choice(option: str, text: str, kind: Any) -> Any:
@@ -383,7 +402,7 @@ def _text(facts: dict[str, Any], result: AdjustedTable, withhold: bool) -> str:
 
 
 def _figures(result: AdjustedTable, figures: Any) -> list[str]:
-    decimals = 6 if result.decimals is None else result.decimals
+    decimals = 6 if result.decimals is None else max(0, result.decimals)
     texts = [f"{figure:.{decimals}f}" for figure in figures]
     return texts if decimals == 0 else [t.rstrip("0").rstrip(".") for t in texts]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +55,16 @@ def run(
             tell,
         )
         found = adjust_records(rows, p_percent(p), rng, tell=tell)
-    cells = _withheld(records, found)
-    facts = _facts(out, found, cells)
-    written = withhold or not cells
+    short = _short_sets(found)
+    facts = _facts(out, found)
+    cells = (", ".join(cell) for members in short for cell in _cells_of(records, members, order))
+    # In words a few are named.
+    facts["short_cells"] = list(cells if as_json else islice(cells, NAMED))
+    written = withhold or not short
     if written:
         _write(path, out, value, found.records[place])
         if report is not None:
-            _write_withheld(report, records, cells)
+            _write_withheld(report, records, short, order)
     typer.echo(json.dumps(facts, indent=2) if as_json else _text(facts, found, withhold, report))
     if not written:
         raise typer.Exit(3)
@@ -67,33 +72,65 @@ def run(
         raise typer.Exit(130)
 
 
-def _withheld(records: Records, found: RecordAdjustment) -> list[tuple[tuple[str, ...], int]]:
-    """Return the finest cell of each set of contributors that is short, and how many cells it is.
+def _short_sets(found: RecordAdjustment) -> list[NDArray[np.int64]]:
+    """Return the records of each set of contributors that is short of its protection."""
+    import numpy as np
 
-    Coarser cells with the same contributors must be withheld with it.
+    rows = found.rows
+    return [
+        np.asarray(rows.members[rows.starts[entry] : rows.starts[entry + 1]], np.int64)
+        if entry < rows.size
+        else np.array([entry - rows.size])
+        for entry in np.flatnonzero(found.short).tolist()
+    ]
+
+
+def _cells_of(
+    records: Records, members: NDArray[np.int64], order: int
+) -> Iterator[tuple[str, ...]]:
+    """Yield every cell by up to `order` dimensions with just these contributors.
+
+    A walk down the dimensions: at each, the codes that all members share, the total first, and
+    who else has them.
     """
     import numpy as np
 
-    rows, cells = found.rows, []
-    many = found.cells.sum(axis=1)
-    for entry in np.flatnonzero(found.short).tolist():
-        members = (
-            rows.members[rows.starts[entry] : rows.starts[entry + 1]]
-            if entry < rows.size
-            else np.array([entry - rows.size])
-        )
-        names = []
-        for d, (codes, parents) in enumerate(zip(records.codes, records.parents, strict=True)):
-            common = set(_line(int(records.at[members[0], d]), parents))
-            for member in members[1:].tolist():
-                common &= set(_line(int(records.at[member, d]), parents))
-            deepest = max(common, key=lambda code: len(_line(code, parents)), default=-1)
-            names.append(codes[deepest] if deepest >= 0 else "")
-        cells.append((tuple(names), int(many[entry])))
-    return cells
+    shared = []
+    for column, parents in zip(records.at.T, records.parents, strict=True):
+        codes = set(_line(int(column[members[0]]), parents))
+        for code in set(column[members].tolist()):
+            codes &= set(_line(code, parents))
+        shared.append(sorted(codes, key=lambda code: len(_line(code, parents))))
+    below = [_below(parents) for parents in records.parents]
+
+    def walk(d: int, left: int, there: NDArray[np.int64]) -> Iterator[tuple[str, ...]]:
+        if d == len(shared):
+            if len(there) == len(members):
+                yield ()
+            return
+        for code in shared[d]:
+            total = records.parents[d][code] < 0
+            if not total and not left:
+                break
+            same = there if total else there[below[d][code][records.at[there, d]]]
+            for rest in walk(d + 1, left - (not total), same):
+                yield records.codes[d][code], *rest
+
+    return walk(0, order, np.arange(len(records.at)))
+
+
+def _below(parents: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return for each code which codes are part of it, itself included."""
+    import numpy as np
+
+    below = np.zeros((len(parents), len(parents)), bool)
+    for code in range(len(parents)):
+        below[_line(code, parents), code] = True
+    return below
 
 
 def _line(code: int, parents: tuple[int, ...]) -> list[int]:
+    """Return a code and all it is part of."""
     line = []
     while code >= 0:
         line.append(code)
@@ -101,9 +138,7 @@ def _line(code: int, parents: tuple[int, ...]) -> list[int]:
     return line
 
 
-def _facts(
-    out: Path, found: RecordAdjustment, cells: list[tuple[tuple[str, ...], int]]
-) -> dict[str, Any]:
+def _facts(out: Path, found: RecordAdjustment) -> dict[str, Any]:
     from discreet.utility.change import change_listing, plain_rows
 
     many = found.cells.sum(axis=1)
@@ -116,8 +151,7 @@ def _facts(
         "equations": found.rows.equations,
         "rows": found.rows.size,
         "sensitive": int(many[found.sensitive].sum()),
-        "short": sum(number for _, number in cells),
-        "short_cells": [", ".join(names) for names, _ in cells],
+        "short": found.short_cells,
         "percent_change": plain_rows(listing.changes),
         "value_distribution": plain_rows(listing.values),
     }
@@ -129,8 +163,8 @@ def _text(
     from discreet.utility.change import change_listing, listing_text
 
     if facts["short"]:
-        named = "; ".join(facts["short_cells"][:NAMED])
-        more = len(facts["short_cells"]) - NAMED
+        named = "; ".join(facts["short_cells"])
+        more = facts["short"] - len(facts["short_cells"])
         lines = [
             f"NOT PROTECTED: {facts['short']:,} of {facts['sensitive']:,} sensitive cells are "
             f"below their protection: {named}" + (f"; and {more:,} more." if more > 0 else "."),
@@ -173,12 +207,14 @@ def _write(path: Path, out: Path, value: str, figures: NDArray[np.float64]) -> N
 
 
 def _write_withheld(
-    report: Path, records: Records, cells: list[tuple[tuple[str, ...], int]]
+    report: Path, records: Records, short: list[NDArray[np.int64]], order: int
 ) -> None:
+    """Write the cells to withhold, a line each."""
     with report.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*records.variables, "cells"])
-        writer.writerows([*names, number] for names, number in cells)
+        writer.writerow(records.variables)
+        for members in short:
+            writer.writerows(_cells_of(records, members, order))
 
 
 def checked(

@@ -101,7 +101,8 @@ class AdjustedTable:
 
     For the custodian: it holds the true figures beside the released `values`. `short` marks
     sensitive cells that are not protected, which must not be published. `decimals` is the number
-    of decimals of the figures, or None where they could not be kept to it. `parts` are the sizes
+    of decimals of the figures, −3 if they are in thousands, or None where they could not be kept to
+    it. `parts` are the sizes
     of the whole table and of the part that was adjusted. `gap` is the share of the cost above a
     proved bound, NaN where there is none.
     """
@@ -240,7 +241,31 @@ class ControlledAdjustment:
         # not depend on which are sensitive.
         draw, seed = rng.random(cells.shape), int(rng.integers(2**62))
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
-        decimals = _decimals(cells.values)
+        smallest = float(np.minimum(lower, upper)[sensitive].min(initial=np.inf))
+        for decimals in _places(cells.values, smallest):
+            found = self._to_places(
+                cells, needed, system, still, shown, parts, (lower, upper), decimals, seed, tell
+            )
+            if found.status is Status.STOPPED or not found.short.any():
+                break
+        return found
+
+    def _to_places(
+        self,
+        cells: CellTable,
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        parts: tuple[Part, Part],
+        amounts: tuple[Floats, Floats],
+        decimals: int | None,
+        seed: int,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        """Return the table adjusted by these amounts at least, in figures of so many decimals."""
+        sensitive = needed.sensitive & shown
+        lower, upper = amounts
         unit = 10.0 ** (decimals or 0)
         capacity = np.full(cells.shape, self.capacity)
         if decimals is not None:
@@ -248,10 +273,13 @@ class ControlledAdjustment:
             # As many whole units as the capacity has; but for a rounding error.
             size = np.maximum(parts[1].values * unit, 1.0)
             capacity = np.floor(self.capacity * size + 1e-6) / size
+        # A sum that is sensitive in the part alone must not move beyond the capacity for it.
+        reach = capacity * parts[1].values
+        movers = parts[1].sensitive & (sensitive | ((lower <= reach) & (upper <= reach)))
         this = problem(
             system,
             parts[1].values * unit,
-            parts[1].sensitive,
+            movers,
             lower * unit,
             upper * unit,
             self.weights(cells, shown),
@@ -382,13 +410,28 @@ def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
     return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
 
 
-def _decimals(values: Floats) -> int | None:
-    """Return how many decimals the figures have; None if more than are kept."""
+def _places(values: Floats, smallest: float) -> list[int | None]:
+    """Return the numbers of decimals to try; None for more than are kept.
+
+    Figures that all end in zeros would tell by their digits which of them were moved: so the first
+    to try are as coarse as those given, where that is at most half of the smallest protection. A
+    finer one may protect what a coarse one does not.
+    """
     for decimals in range(MOST_DECIMALS + 1):
-        scaled = values * 10.0**decimals
-        if float(scaled.max(initial=0)) < 2**50 and np.allclose(scaled, np.rint(scaled), 0, 1e-6):
-            return decimals
-    return None
+        if _all_whole(values * 10.0**decimals):
+            break
+    else:
+        return [None]
+    coarse = 0
+    while decimals == 0 and values.any() and _all_whole(values / 10.0 ** (coarse + 1)):
+        coarse += 1
+    while coarse and 2 * 10.0**coarse > smallest:
+        coarse -= 1
+    return [-coarse, 0] if coarse else [decimals]
+
+
+def _all_whole(scaled: Floats) -> bool:
+    return float(scaled.max(initial=0)) < 2**50 and np.allclose(scaled, np.rint(scaled), 0, 1e-6)
 
 
 def _whole(this: Problem, change: Floats, seed: int) -> Floats | None:

@@ -198,7 +198,33 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     # A is alone in n2 × mining: 200 must have moved by 20.
     assert abs(float(rows[3]["turnover"]) - 200) >= 20 - 1e-6
     assert "10 records" in done.stdout
-    assert (tmp_path / "w.csv").read_text().startswith("region,industry,size,cells\n")
+    assert (tmp_path / "w.csv").read_text().startswith("region,industry,size\n")
+
+
+def test_every_cell_to_withhold_is_listed(tmp_path: Path) -> None:
+    # Two firms a cell, of 100 and 10 each: a record may change by 30% at most, and by the 60% rule
+    # a cell must change by 60. No cell of one large firm can be protected, whatever is done.
+    text = "region,size,turnover\n" + "".join(
+        f"{region},{size},{value}\n" for region in "nsw" for size in "ab" for value in (100, 10)
+    )
+    options = ["--by", "region,size", "--value", "turnover", "--p", "60", "--order"]
+    report = ["--withhold", "--report", str(tmp_path / "w.csv")]
+    done = _run(tmp_path, text, *options, "1", "--json", *report)
+    # By region, and by size: 200 of 220 and 300 of 330 are of equal firms, R is 20 and 130. A
+    # region must change by 60 − 20 = 40 and can by 66.
+    assert json.loads(done.stdout)["short_cells"] == []
+    done = _run(tmp_path, text, *options, "2", "--json", *report)
+    facts = json.loads(done.stdout)
+    cells = (tmp_path / "w.csv").read_text().splitlines()
+    assert cells[0] == "region,size"
+    assert sorted(cells[1:]) == [f"{region},{size}" for region in "nsw" for size in "ab"]
+    assert facts["short"] == len(facts["short_cells"]) == 6
+    # Nothing is written without --withhold, and nothing is said to be.
+    (tmp_path / "w.csv").unlink()
+    done = _run(tmp_path, text, *options, "2", "--report", str(tmp_path / "w.csv"))
+    assert done.exit_code == 3
+    assert "Nothing is written" in done.stdout
+    assert not (tmp_path / "w.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -220,6 +246,12 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
         ),
         (COUNTS, ["--value", "x"], "--value and --holding are for records"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
+        (COUNTS, ["--fix", ""], "--fix must name dimensions"),
+        (
+            RECORDS,
+            ["--by", "region", "--by", "industry", "--fix", "region,industry"],
+            "Got region,industry, which are in no table together",
+        ),
         (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
         (COUNTS, ["--group", "age"], "--group must have the form"),
         (COUNTS, ["--order", "2"], "--order needs --by once"),

@@ -90,6 +90,22 @@ def test_only_the_part_above_a_value_is_moved() -> None:
     assert found.parts[1].cells <= found.parts[0].cells
 
 
+def test_sums_sensitive_in_the_part_alone_keep_their_capacity(tmp_path: Path) -> None:
+    # All of row x is sensitive, so in the part its total is too; in the table it is not, and must
+    # stay within 5%.
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,b,value,sensitive\nx,p,1000,1\nx,q,900,1\ny,p,5000,0\ny,q,7000,0\nz,p,20,0\nz,q,30,0\n"
+    )
+    table = read_cells(path)
+    found = ControlledAdjustment(above=3000, capacity=0.05).adjust(table, [Given(20)], RNG(1))
+    assert not found.short.any()
+    assert found.parts[1].sensitive.sum() == 3
+    change = np.abs(found.values - table.values)
+    assert (change <= 0.05 * table.values)[~found.sensitive].all()
+    _additive(table, found.values)
+
+
 def test_a_heavier_margin_changes_less() -> None:
     table = _firms(6, 80).table()
     light, heavy = (
@@ -110,6 +126,31 @@ def test_decimals_are_kept(tmp_path: Path) -> None:
     assert found.decimals == 2
     _additive(table, found.values)
     np.testing.assert_allclose(found.values * 100, np.rint(found.values * 100), atol=1e-9)
+
+
+def test_digits_do_not_tell_which_figures_were_moved(tmp_path: Path) -> None:
+    # All end in 0000. The smallest protection is 10% of 100,000: thousands are at most half of it.
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,value,sensitive\nx,p,100000,1\nx,q,500000,0\ny,p,310000,0\ny,q,120000,1\n")
+    table = read_cells(path)
+    found = ControlledAdjustment(spread=0.3).adjust(table, [Given(10)], RNG(1))
+    assert found.decimals == -3
+    np.testing.assert_array_equal(found.values % 1000, 0)
+    assert not found.short.any()
+    _additive(table, found.values)
+
+
+def test_coarse_figures_do_not_stand_in_the_way_of_protection(tmp_path: Path) -> None:
+    # 100 must move by 25, which in tens is 30; 1,000 and the total can take 10 each in tens, which
+    # is too little, but 15 and 16 in units.
+    path = tmp_path / "t.csv"
+    path.write_text("a,value,sensitive\nx,100,1\ny,1000,0\n")
+    table = read_cells(path)
+    found = ControlledAdjustment(capacity=0.015).adjust(table, [Given(25)], RNG(1))
+    assert not found.short.any()
+    assert found.decimals == 0
+    assert abs(found.values[0] - 100) == 25
+    assert (np.abs(found.values - table.values)[1:] <= (15, 16)).all()
 
 
 def test_squares_are_protected_too() -> None:
