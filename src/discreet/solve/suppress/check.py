@@ -136,11 +136,16 @@ def exposed(system: TableSystem, problem: Problem, withheld: Flags, owner: int =
     if found.status is Status.INFEASIBLE:
         raise InternalError("the true table does not fit its own equations.")
     low, high = found.low[system.variable], found.high[system.variable]
-    near = 1e-6 * (1 + abs(problem.values))
+    off = 1e-6 * (1 + abs(problem.values))
+
+    def missed(reached: Floats, asked: Floats) -> Flags:
+        # The ends of programmes are a little off, but nothing is not half of what was asked.
+        return np.asarray(reached < asked - np.minimum(off, asked / 2))
+
     bad = (
-        (high < problem.values + problem.rise - near)
-        | (low > problem.values - problem.fall + near)
-        | (high - low < problem.width - near)
+        missed(high - problem.values, problem.rise)
+        | missed(problem.values - low, problem.fall)
+        | missed(high - low, problem.width)
     )
     if owner >= 0:
         bad &= problem.owner != owner

@@ -52,6 +52,16 @@ def test_a_change_that_leaves_its_cell_alone_proves_nothing(pattern: Pattern) ->
     assert not prove(SYSTEM, PROBLEM, replace(pattern, certificates=none)).safe
 
 
+@pytest.mark.parametrize("side", ["rise", "fall", "width"])
+def test_a_small_amount_of_a_large_figure_is_not_overlooked(side: str) -> None:
+    values = np.array([1e7, 2e7, 3e7])
+    first = np.array([True, False, False])
+    problem = Problem.of(values, first, 1.0, whole=False, **{side: 1.0 * first})
+    # Alone it is the difference of the published ones; beside another it may be anything.
+    assert exposed(TableSystem.of((2,)), problem, first) == [0]
+    assert not exposed(TableSystem.of((2,)), problem, np.array([True, True, False]))
+
+
 def rectangle(problem: Problem) -> Pattern:
     """The rectangle of the two ones and the fives between them, as the proof of both."""
     square = np.zeros((1, TABLE.size), np.int64)
