@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
-from discreet.build.synth.business import DIMENSIONS
-from discreet.build.synth.business import draw as draw_businesses
-from discreet.build.synth.geography import lay_out
-from discreet.build.synth.variables import IDS
-from discreet.build.synth.writer import draw
+from discreet.desk.adjust.records import adjust_records, cell_rows, p_percent
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
-from discreet.solve.adjust.records import adjust_records, cell_rows, p_percent
 from discreet.solve.system import Hierarchy
+from discreet.synth.business import DIMENSIONS
+from discreet.synth.business import draw as draw_businesses
+from discreet.synth.geography import lay_out
+from discreet.synth.variables import IDS
+from discreet.synth.writer import draw
 from discreet.utility import ChangeListing, change_listing, listing_text
 
 PERSONS = 1_500_000

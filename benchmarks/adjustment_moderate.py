@@ -7,7 +7,7 @@ from time import perf_counter, process_time
 import numpy as np
 from report import table, write_section
 
-from discreet.solve.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
+from discreet.desk.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
 from discreet.solve.system import TableSystem
 
 SHAPES = ((10, 10), (30, 30), (100, 100), (20, 20, 20))

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
 from discreet import risk, utility
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 
 RUNS = 200
 NAIVE_RUNS = 5

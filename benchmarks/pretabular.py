@@ -24,18 +24,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
 from discreet.build import build
-from discreet.build.synth import write
-from discreet.build.synth.geography import lay_out
-from discreet.build.synth.variables import IDS
-from discreet.build.synth.writer import draw
 from discreet.protect import Edit, OverImputation, Pram, RecordSwapping
-from discreet.protect.swapping import (
+from discreet.protect.records.swapping import (
     combined,
     composition,
     in_small_cells,
     numbered,
     of_households,
 )
+from discreet.synth import write
+from discreet.synth.geography import lay_out
+from discreet.synth.variables import IDS
+from discreet.synth.writer import draw
 
 # recordSwap (C++) of the R package sdcMicro 5.8.1, targeted, 1,016,323 persons in 450,000
 # households, 5%: seconds, of a run on another day.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
-from discreet.protect.redesign import Rule, redesign
-from discreet.rules.redesign import RiskBefore, SmallestCount, SmallShare
+from discreet.desk.redesign import Rule, redesign
+from discreet.desk.redesign.rules import RiskBefore, SmallestCount, SmallShare
 from discreet.solve.solution import Status
 from discreet.table import Dimension
 

@@ -189,7 +189,7 @@ async def starved(port: int, seconds: float) -> tuple[Seen, Seen, Seen]:
 def prepare(persons: int, folder: Path) -> Path:
     """Return a store of a synthetic census, made once."""
     from discreet.build import build
-    from discreet.build.synth import write
+    from discreet.synth import write
 
     place = folder / f"census-{persons}"
     store = place / "store"

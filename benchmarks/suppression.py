@@ -16,10 +16,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
-from discreet.protect import Objective, Suppression
-from discreet.solve.suppress import Mark, Problem, optimum, suppress
+from discreet.desk.cells import read_cells
+from discreet.desk.suppress import Objective, Suppression
+from discreet.desk.suppress.solver import Mark, Problem, optimum, suppress
 from discreet.solve.system import Hierarchy, TableSystem
-from discreet.table.cells import read_cells
 
 # Best of GaussSuppression 1.2.3 and sdcTable 0.32.7 (R): cells withheld in all, and CPU seconds.
 PEER = {

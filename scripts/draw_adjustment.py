@@ -9,10 +9,11 @@ import numpy as np
 from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 from matplotlib.patches import Rectangle
 
-from discreet.protect import ControlledAdjustment, CountAdjustment, SmallCountRounding
-from discreet.risk.protection import Given
+from discreet.desk.adjust import ControlledAdjustment
+from discreet.desk.cells import read_cells
+from discreet.desk.sensitivity import Given
+from discreet.protect import CountAdjustment, SmallCountRounding
 from discreet.solve import TableSystem
-from discreet.table.cells import read_cells
 
 ROOT = Path(__file__).parents[1]
 TOTALS = {

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import risk, utility
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.public import draws_of
 from discreet.risk.terms import concentration, smallness, x_log_x, zero_share
 from discreet.table.transition import Transition

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet import risk, utility
 from discreet.protect import RecordSwapping
-from discreet.protect.swapping import composition
+from discreet.protect.records.swapping import composition
 
 SCALE = LinearSegmentedColormap.from_list(
     "share", ["#f5f7fa", "#b9d3e6", "#5f9bc4", BLUE, "#0d2f4f"]

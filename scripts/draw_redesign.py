@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from drawing import AMBER, BLUE, INK, PALE, QUIET, save, set_style
 
-from discreet.protect.redesign import Redesign, redesign
-from discreet.rules.redesign import SmallShare
+from discreet.desk.redesign import Redesign, redesign
+from discreet.desk.redesign.rules import SmallShare
 from discreet.table import Dimension
 
 AGES = ("16-24", "25-34", "35-44", "45-54", "55-64", "65-74", "75+")

@@ -17,10 +17,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from discreet.protect import Suppressed, Suppression
-from discreet.risk.protection import PriorPosterior
-from discreet.risk.singletons import lone_holdings
-from discreet.table.cells import read_records
+from discreet.desk.cells import read_records
+from discreet.desk.sensitivity import PriorPosterior
+from discreet.desk.suppress import Suppressed, Suppression
+from discreet.desk.suppress.singletons import lone_holdings
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"

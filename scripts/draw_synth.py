@@ -16,9 +16,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
-from discreet.build.synth.geography import Geography, lay_out
-from discreet.build.synth.variables import IDS, VARIABLES
-from discreet.build.synth.writer import draw
+from discreet.synth.geography import Geography, lay_out
+from discreet.synth.variables import IDS, VARIABLES
+from discreet.synth.writer import draw
 
 mpl.use("Agg")
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from discreet import utility
 from discreet.build import build
-from discreet.build.synth import write
 from discreet.population import Store
 from discreet.protect import RandomRounding, StochasticPerturbation
-from discreet.protect.swapping.individuals import IndividualSwapping
+from discreet.protect.records.swapping.individuals import IndividualSwapping
 from discreet.query import Axis, Question
 from discreet.risk import before_split
 from discreet.risk.after import zeros_after
+from discreet.synth import write
 from discreet.tabulate import ScanEngine
 
 ROOT = Path(__file__).parents[1]

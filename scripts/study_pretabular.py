@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import protect, risk, utility
-from discreet.build.synth.geography import Geography, lay_out
-from discreet.build.synth.variables import IDS
-from discreet.build.synth.writer import draw
 from discreet.protect import RecordSwapping, lookup
-from discreet.protect.swapping import (
+from discreet.protect.records.swapping import (
     combined,
     composition,
     in_small_cells,
     numbered,
     of_households,
 )
+from discreet.synth.geography import Geography, lay_out
+from discreet.synth.variables import IDS
+from discreet.synth.writer import draw
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

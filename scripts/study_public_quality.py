@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import risk, utility
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.prior import LARGEST, dense_flow, fit_prior
 from discreet.risk.public import draws_of
 from discreet.risk.terms import smallness

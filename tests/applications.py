@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 
-from discreet.release.service import Service
 from discreet.server.app import create_app
 from discreet.server.settings import Settings
+from discreet.service import Service
 
 GENEROUS = Settings(rate=1_000_000, burst=1_000_000)
 

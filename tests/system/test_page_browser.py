@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from discreet.build import build
-from discreet.build.synth import write
+from discreet.synth import write
 
 ROOT = Path(__file__).parents[2]
 SHOTS = Path(os.environ.get("DISCREET_SCREENSHOTS", ROOT / "var" / "screenshots"))

@@ -16,10 +16,10 @@ import pytest
 from nbclient import NotebookClient
 
 from discreet.build import build
-from discreet.build.synth import write
 from discreet.release.writers import FORMATS
 from discreet.rules import Code
 from discreet.server.settings import read_settings
+from discreet.synth import write
 from servers import Running, running
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "discreet"
 
 # A folder imports only from folders before it. The ground may be imported by all; `api` and the
 # package itself may import all.
-GROUND = {"errors", "toml"}
+GROUND = {"errors", "checks", "toml"}
 ORDER = [
     "table",
     "solve",
@@ -29,10 +29,13 @@ ORDER = [
     "build",
     "ledger",
     "release",
+    "service",
     "study",
     "api",
     "page",
     "server",
+    "desk",
+    "synth",
     "cli",
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))

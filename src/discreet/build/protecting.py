@@ -29,9 +29,9 @@ from discreet.population.keys import DEFAULT_MODULUS, Secret, record_keys
 from discreet.population.schema import Level
 from discreet.protect import Edit, KeyMix, Pram, table_generator
 from discreet.protect.base import CellwiseMethod
-from discreet.protect.cube import cell_sums, populated_cells
 from discreet.protect.keys import purposes, unit_interval
-from discreet.protect.swapping import (
+from discreet.protect.records.cube import cell_sums, populated_cells
+from discreet.protect.records.swapping import (
     Swapped,
     combined,
     composition,

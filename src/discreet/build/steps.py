@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from discreet.errors import ParameterError, unknown
 from discreet.protect import InputPerturbation, OverImputation, Pram, RecordSwapping
-from discreet.protect.named import METHODS, method
+from discreet.protect.registry import METHODS, method
 from discreet.toml import Section
 
 MEMBERS = "members"

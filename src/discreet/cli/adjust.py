@@ -11,8 +11,8 @@ from discreet.cli.options import SecretFile, Seed
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.protect.adjustment import AdjustedTable
-    from discreet.risk.adjusted import Exposure
+    from discreet.desk.adjust.audit import Exposure
+    from discreet.desk.adjust.method import AdjustedTable
 
 NAMED = 5
 # The distribution of values says something of tables of at least so many cells.
@@ -125,9 +125,9 @@ def command(
     from discreet.cli.cells import groups_of, names_of, read, rules_of
     from discreet.cli.options import check_chance, check_out, generator
     from discreet.cli.progress import after_a_while, shown
-    from discreet.protect.adjustment import ControlledAdjustment, Weight, of_tables
-    from discreet.solve.adjust.magnitudes import Norm
-    from discreet.table.cells import CellTable
+    from discreet.desk.adjust.magnitudes import Norm
+    from discreet.desk.adjust.method import ControlledAdjustment, Weight, of_tables
+    from discreet.desk.cells import CellTable
 
     check_out(out, table)
     if report is not None:
@@ -219,7 +219,7 @@ def _through_records(
     from discreet.cli.adjusted_records import checked, run
     from discreet.cli.cells import groups_of, names_of
     from discreet.cli.options import generator
-    from discreet.table.cells import read_records
+    from discreet.desk.cells import read_records
 
     column, percent = checked(names_of(by), value, p, others)
     groups = groups_of(hierarchy, group)
@@ -260,7 +260,7 @@ def _allowed(result: AdjustedTable, withhold: bool) -> bool:
 def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: Any) -> Exposure:
     import numpy as np
 
-    from discreet.risk.adjusted import count_exposure, exposure
+    from discreet.desk.adjust.audit import count_exposure, exposure
     from discreet.solve.system import Hierarchy, TableSystem
 
     system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])

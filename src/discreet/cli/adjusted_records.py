@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.solve.adjust.records import RecordAdjustment
-    from discreet.table.cells import Records
+    from discreet.desk.adjust.records import RecordAdjustment
+    from discreet.desk.cells import Records
 
 NAMED = 5
 
@@ -42,7 +42,7 @@ def run(
     import json
 
     from discreet.cli.progress import shown
-    from discreet.solve.adjust.records import adjust_records, cell_rows, p_percent
+    from discreet.desk.adjust.records import adjust_records, cell_rows, p_percent
     from discreet.solve.system import Hierarchy
 
     with shown() as tell:

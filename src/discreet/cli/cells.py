@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.risk.protection import Rule
-    from discreet.table.cells import CellTable, Records
+    from discreet.desk.cells import CellTable, Records
+    from discreet.desk.sensitivity import Rule
 
 
 def groups_of(hierarchy: list[str], group: list[str]) -> dict[str, dict[str, list[str]]]:
@@ -53,7 +53,7 @@ def read(
     groups: dict[str, dict[str, list[str]]],
 ) -> CellTable | Records:
     """Return a table of cells, or records where --by says which columns to tabulate."""
-    from discreet.table.cells import read_cells, read_records
+    from discreet.desk.cells import read_cells, read_records
 
     if not by:
         if value is not None or holding is not None:
@@ -72,7 +72,7 @@ def rules_of(
     percent: float = 10.0,
 ) -> list[Rule]:
     """Return the rules that were asked for, and what the file says; for counts at least 3."""
-    from discreet.risk.protection import Dominance, Given, PriorPosterior, Threshold
+    from discreet.desk.sensitivity import Dominance, Given, PriorPosterior, Threshold
 
     rules: list[Rule] = []
     if minimum is not None:

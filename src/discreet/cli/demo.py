@@ -60,8 +60,8 @@ def command(
 def _make(persons: int, place: Path, store: Path) -> None:
     """Draw the people and build them; the drawn file is not kept."""
     from discreet.build import build
-    from discreet.build.synth import check, write
     from discreet.cli.progress import shown
+    from discreet.synth import check, write
 
     drawn = place / "census"
     check(persons, drawn, 1, None)

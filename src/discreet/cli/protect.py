@@ -57,7 +57,7 @@ def command(
     Without --secret and --seed the draws are new each time: publish one of them only, for the
     mean of many is the truth.
     """
-    from discreet.protect.named import method as build
+    from discreet.protect.registry import method as build
     from discreet.table.files import read_table
 
     check_out(out, table)

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.protect.redesign import Design, Redesign, Verdict
+    from discreet.desk.redesign import Design, Redesign, Verdict
     from discreet.table.files import TableFile
 
 WIDTH = 80
@@ -23,7 +23,7 @@ SHOWN = 6
 STEPS = 15
 
 
-# As in discreet.protect.redesign, which takes too long to import for a help text.
+# As in discreet.desk.redesign, which takes too long to import for a help text.
 class Steps(StrEnum):
     """What moves at once along a hierarchy."""
 
@@ -107,11 +107,11 @@ def command(
     import json
 
     from discreet.cli.progress import after_a_while, shown
-    from discreet.protect.redesign import redesign
-    from discreet.rules.redesign import AllOf, read_rule
+    from discreet.desk.redesign import redesign
+    from discreet.desk.redesign.recode import recoded, without_groups
+    from discreet.desk.redesign.rules import AllOf, read_rule
     from discreet.solve.solution import Status
     from discreet.table.files import read_table
-    from discreet.table.recode import recoded, without_groups
 
     check_out(out, table)
     rules = AllOf(tuple(read_rule(text) for text in rule))
@@ -237,7 +237,7 @@ def _write_recodes(
     recode: Mapping[str, Mapping[str, str]],
     trees: Mapping[str, Mapping[str, list[str]]],
 ) -> list[str]:
-    from discreet.table.recode import write_csv, write_grc
+    from discreet.desk.redesign.recode import write_csv, write_grc
 
     notes = []
     try:

@@ -87,7 +87,7 @@ def measure(
 
 
 def _weights(text: str) -> tuple[float, ...]:
-    from discreet.table.checks import checked_weights
+    from discreet.checks import checked_weights
 
     try:
         given = [float(part) for part in text.split(",")]
@@ -163,7 +163,7 @@ def _after(
         ),
     }
     if base is not None:
-        from discreet.protect.rounding import RandomRounding
+        from discreet.protect.cells.rounding import RandomRounding
 
         transition = RandomRounding(base).transition()
         by_method = risk.after_transition(true, released, transition, weights)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.desk.suppress.method import Objective
 from discreet.errors import ParameterError
-from discreet.protect.suppression import Objective
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.protect.suppression import Suppressed
-    from discreet.table.cells import CellTable
+    from discreet.desk.cells import CellTable
+    from discreet.desk.suppress.method import Suppressed
 
 # The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
 LETTERS = ("s", "u", "x")
@@ -118,7 +118,7 @@ def command(
 
     from discreet.cli.cells import groups_of, rules_of
     from discreet.cli.progress import after_a_while, shown
-    from discreet.protect.suppression import Suppression
+    from discreet.desk.suppress.method import Suppression
 
     if zeros not in ("published", "withheld"):
         raise ParameterError(f"--zeros must be published or withheld. Got {zeros}.")
@@ -162,8 +162,8 @@ def _read(
     groups: dict[str, dict[str, list[str]]],
 ) -> tuple[list[CellTable], list[NDArray[np.int32]] | None, list[str]]:
     """Return the tables, who is alone in their cells as far as records say, and their names."""
-    from discreet.risk.singletons import lone_holdings
-    from discreet.table.cells import read_cells, read_records
+    from discreet.desk.cells import read_cells, read_records
+    from discreet.desk.suppress.singletons import lone_holdings
 
     if not by:
         for name, given in (("--value", value), ("--holding", holding)):
@@ -243,7 +243,7 @@ def _write(path: Path, result: Suppressed) -> None:
 
 
 def _write_letters(path: Path, result: Suppressed) -> None:
-    from discreet.table.cells import Mark
+    from discreet.desk.cells import Mark
     from discreet.table.published import PublishedTable
 
     cells = result.cells
@@ -259,7 +259,7 @@ def _write_letters(path: Path, result: Suppressed) -> None:
 
 
 def _found(name: str, result: Suppressed) -> dict[str, Any]:
-    from discreet.solve.suppress import Mark
+    from discreet.desk.suppress.solver import Mark
 
     return {
         "table": name,

@@ -65,7 +65,7 @@ def command(
 
 
 def _businesses(records: int, out: Path, seed: int) -> None:
-    from discreet.build.synth.business import write
+    from discreet.synth.business import write
 
     businesses = write(records, out, seed)
     holdings = int(businesses.holding.max())
@@ -76,7 +76,7 @@ def _census(persons: int, out: Path, seed: int, threads: int | None) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from discreet.build.synth import check, write
+    from discreet.synth import check, write
 
     check(persons, out, seed, threads)
     columns = (

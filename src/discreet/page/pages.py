@@ -16,7 +16,7 @@ from discreet.page.verdict import judge
 from discreet.page.view import View, render
 from discreet.policy import Place
 from discreet.population import Schema
-from discreet.release.service import FORMATS, Opened, Service, Starting
+from discreet.service import FORMATS, Opened, Service, Starting
 
 MOST_AREAS = 300
 """The longest list of areas in the sentence; beyond it, only larger areas are in it."""

@@ -21,8 +21,8 @@ from discreet.page.verdict import after_refusal, judge
 from discreet.page.view import View, render
 from discreet.policy import Margins
 from discreet.release import Release
-from discreet.release.service import FORMATS, Opened
 from discreet.rules import Code
+from discreet.service import FORMATS, Opened
 
 _QUESTION = {
     Code.MAX_DIMENSIONS,

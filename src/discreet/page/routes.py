@@ -15,7 +15,7 @@ from discreet.page import actions, assets, pages, result
 from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.view import View, render
-from discreet.release.service import Busy, Service, Starting, TooLong, UnknownDataset
+from discreet.service import Busy, Service, Starting, TooLong, UnknownDataset
 
 Page = Callable[[Request, View], Awaitable[Response]]
 

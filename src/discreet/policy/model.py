@@ -12,7 +12,7 @@ from functools import cached_property
 
 from discreet.errors import ParameterError, unknown
 from discreet.protect import CellwiseMethod, TablewiseMethod
-from discreet.protect.named import method as make
+from discreet.protect.registry import method as make
 from discreet.table.transition import Transition
 
 

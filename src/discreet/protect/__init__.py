@@ -1,35 +1,27 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
-from discreet.protect import lookup, redesign
-from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
-from discreet.protect.adjustment import (
-    AdjustedTable,
-    ControlledAdjustment,
-    CountAdjustment,
-    of_tables,
-)
+from discreet.protect import lookup
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
-from discreet.protect.cellkey import CellKeyPerturbation
-from discreet.protect.controlled import ControlledRounding, SmallCountRounding
-from discreet.protect.cube import InputPerturbation
-from discreet.protect.imputation import Edit, OverImputation
+from discreet.protect.cells.cell_key import CellKeyPerturbation
+from discreet.protect.cells.rounding import RandomRounding
+from discreet.protect.cells.small_cell import SmallCellAdjustment
+from discreet.protect.cells.stochastic import StochasticPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
-from discreet.protect.margins import SameMargins
-from discreet.protect.pram import Pram
-from discreet.protect.rounding import RandomRounding
-from discreet.protect.sampling import Sampling
-from discreet.protect.semicontrolled import SemiControlledRounding
-from discreet.protect.smallcell import SmallCellAdjustment
-from discreet.protect.stochastic import StochasticPerturbation
-from discreet.protect.suppression import Objective, Suppressed, Suppression
-from discreet.protect.swapping import IndividualSwapping, RecordSwapping
+from discreet.protect.records.cube import InputPerturbation
+from discreet.protect.records.imputation import Edit, OverImputation
+from discreet.protect.records.pram import Pram
+from discreet.protect.records.swapping import IndividualSwapping, RecordSwapping
+from discreet.protect.tables.additivity import Restored, fit_to_margins, restore_additivity
+from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
+from discreet.protect.tables.count_adjustment import CountAdjustment
+from discreet.protect.tables.same_margins import SameMargins
+from discreet.protect.tables.sampling import Sampling
+from discreet.protect.tables.semi_controlled import SemiControlledRounding
 
 __all__ = [
-    "AdjustedTable",
     "CellKeyPerturbation",
     "CellwiseMethod",
-    "ControlledAdjustment",
     "ControlledRounding",
     "CountAdjustment",
     "Edit",
@@ -37,7 +29,6 @@ __all__ = [
     "InputPerturbation",
     "KeyMix",
     "LookupTable",
-    "Objective",
     "OverImputation",
     "Pram",
     "Promise",
@@ -50,14 +41,10 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
-    "Suppressed",
-    "Suppression",
     "TablewiseMethod",
     "fit_to_margins",
     "lookup",
-    "of_tables",
     "plain_uniforms",
-    "redesign",
     "restore_additivity",
     "table_generator",
 ]

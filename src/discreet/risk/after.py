@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_pair, checked_total, checked_weights
 from discreet.risk.before import WEIGHTS, Risk, entropy_term
 from discreet.risk.terms import changed_zero_share, smallness, weighted, x_log_x
-from discreet.table.checks import checked_pair, checked_total, checked_weights
 
 
 def after(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_axis, checked_counts, checked_pair
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
-from discreet.table.checks import checked_axis, checked_counts, checked_pair
 
 SMALL = (1, 2)
 """The small counts of the census literature [Shlomo2015, §4; Longhurst2007, §5.2]."""

@@ -9,9 +9,9 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.errors import ParameterError
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x, zero_share
-from discreet.table.checks import checked_counts, checked_total, checked_weights
 
 WEIGHTS = (0.1, 0.8, 0.1)
 """The weights in print: zeros, entropy, size [Antal2014, §4]."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.errors import ParameterError
 from discreet.risk.after import zeros_after
 from discreet.risk.before import WEIGHTS, Risk, entropy_term
 from discreet.risk.terms import smallness, weighted, x_log_x
-from discreet.table.checks import checked_counts, checked_total, checked_weights
 
 Floats = NDArray[np.float64]
 # A channel is a square matrix over cells: beyond this it is gigabytes.

@@ -13,11 +13,11 @@ from math import lgamma
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.risk.attribute import SMALL
 from discreet.risk.before import WEIGHTS, Risk
 from discreet.risk.terms import smallness, weighted
 from discreet.risk.transition import checked_multiplier, flows, mean_diagonal
-from discreet.table.checks import checked_counts, checked_total, checked_weights
 from discreet.table.transition import Transition
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts
 from discreet.errors import ParameterError
-from discreet.table.checks import checked_counts
 from discreet.table.transition import Transition, checked_transition
 
 Integers = NDArray[np.int64]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts, checked_weights
 from discreet.risk.before import WEIGHTS, Risk, entropy_term
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
 from discreet.risk.terms import smallness, weighted
 from discreet.risk.transition import checked_multiplier
-from discreet.table.checks import checked_counts, checked_weights
 from discreet.table.transition import Transition, checked_transition
 
 Integers = NDArray[np.int64]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts
 from discreet.errors import ParameterError
-from discreet.table.checks import checked_counts
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts
 from discreet.errors import ParameterError
-from discreet.table.checks import checked_counts
 from discreet.table.transition import Transition
 
 

@@ -12,6 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import (
+    checked_axis,
+    checked_counts,
+    checked_pair,
+    checked_total,
+    checked_weights,
+)
 from discreet.errors import ParameterError, unknown
 from discreet.risk.before import (
     LARGEST_SMALL,
@@ -28,13 +35,6 @@ from discreet.risk.terms import (
     zero_share,
 )
 from discreet.risk.transition import CONTENTS, Contents, checked_multiplier, mean_diagonal
-from discreet.table.checks import (
-    checked_axis,
-    checked_counts,
-    checked_pair,
-    checked_total,
-    checked_weights,
-)
 from discreet.table.transition import Transition
 
 Floats = NDArray[np.float64]

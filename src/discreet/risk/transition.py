@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_pair, checked_total, checked_weights
 from discreet.errors import ParameterError, unknown
 from discreet.risk.after import zeros_after
 from discreet.risk.before import (
@@ -22,7 +23,6 @@ from discreet.risk.before import (
     split_masks,
 )
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x
-from discreet.table.checks import checked_pair, checked_total, checked_weights
 from discreet.table.transition import Transition, checked_transition
 
 Contents = Literal["expected", "observed"]

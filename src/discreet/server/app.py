@@ -12,13 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
-from discreet.release.service import Service
 from discreet.server import routes
 from discreet.server.errors import of_status
 from discreet.server.gate import Gate
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Settings
+from discreet.service import Service
 
 _ABOUT = """Any table of these data sets, protected so that nobody is disclosed.
 

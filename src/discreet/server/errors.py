@@ -10,8 +10,8 @@ import orjson
 from starlette.responses import Response
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.release.service import Busy, Starting, TooLong, UnknownDataset
 from discreet.rules import Code
+from discreet.service import Busy, Starting, TooLong, UnknownDataset
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.release.service import FORMATS
+from discreet.service import FORMATS
 
 Schema = dict[str, Any]
 

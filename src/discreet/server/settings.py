@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.release.service import Limits
+from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
 Network = IPv4Network | IPv6Network

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.table.checks import checked_axis, checked_counts, checked_pair, checked_total
+from discreet.checks import checked_axis, checked_counts, checked_pair, checked_total
 
 
 @dataclass(frozen=True)

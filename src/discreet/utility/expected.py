@@ -10,7 +10,7 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.table.checks import checked_counts, checked_total
+from discreet.checks import checked_counts, checked_total
 from discreet.table.transition import Transition
 
 Floats = NDArray[np.float64]

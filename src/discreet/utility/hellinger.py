@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.table.checks import checked_pair, checked_total
+from discreet.checks import checked_pair, checked_total
 from discreet.utility.rows import Rows, as_rows
 
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_counts, checked_pair
 from discreet.errors import ParameterError
-from discreet.table.checks import checked_counts, checked_pair
 
 Floats = NDArray[np.float64]
 

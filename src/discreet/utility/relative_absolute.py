@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.table.checks import checked_pair
+from discreet.checks import checked_pair
 from discreet.utility.rows import Rows, as_rows
 
 

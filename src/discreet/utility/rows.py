@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.table.checks import checked_axis, checked_pair
+from discreet.checks import checked_axis, checked_pair
 
 Floats = NDArray[np.float64]
 

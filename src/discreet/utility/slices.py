@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checks import checked_pair
 from discreet.risk.slots import SliceValues, Slots
-from discreet.table.checks import checked_pair
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet import risk, utility
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.terms import x_log_x
 
 TABLES = ("country-of-birth", "travel", "sex", "religion")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.solve.adjust.magnitudes import adjust, default_weights, problem
-from discreet.solve.adjust.separate import separate, whole
+from discreet.desk.adjust.magnitudes import adjust, default_weights, problem
+from discreet.desk.adjust.separate import separate, whole
+from discreet.desk.cells import CellTable, read_cells
 from discreet.solve.system import Hierarchy, TableSystem
-from discreet.table.cells import CellTable, read_cells
 
 TOTALS = {
     "level": {"3": ["1", "2"]},

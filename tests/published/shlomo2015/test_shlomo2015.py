@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import risk
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.after import zeros_after
 from discreet.risk.before import split_part
 from discreet.risk.terms import smallness

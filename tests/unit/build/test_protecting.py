@@ -14,10 +14,10 @@ import pytest
 import discreet as dc
 from discreet.build import build
 from discreet.build import steps as steps_module
-from discreet.build.synth import write
 from discreet.errors import QueryRefused
 from discreet.population import Store, Version
 from discreet.query import Query
+from discreet.synth import write
 
 if TYPE_CHECKING:
     from conftest import Folder

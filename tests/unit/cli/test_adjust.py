@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.cli.adjust import _exposed
+from discreet.desk.adjust import ControlledAdjustment, of_tables
+from discreet.desk.adjust.magnitudes import Norm
+from discreet.desk.cells import Records, read_cells
+from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
-from discreet.protect import ControlledAdjustment, of_tables
-from discreet.risk.protection import PriorPosterior
-from discreet.solve.adjust.magnitudes import Norm
-from discreet.table.cells import Records, read_cells
 from discreet.table.published import read_published
 
 COUNTS = "age,sex,count\nyoung,f,1\nyoung,m,9\nold,f,12\nold,m,2\n"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import ParameterError
-from discreet.protect.named import METHODS
+from discreet.protect.registry import METHODS
 from discreet.table.files import read_table
 
 LONG = "sex,area,count\n" + "".join(

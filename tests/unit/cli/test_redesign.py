@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from discreet.desk import redesign as package
 from discreet.errors import ParameterError
-from discreet.protect import redesign as package
 from discreet.table.files import read_table
 
 # Small counts: (a2, 60+) and (b1, 20-39). Merging a1 and a2 mends the first, ages or b1 and b2
@@ -152,7 +152,7 @@ def test_what_is_written_passes_the_rule(tmp_path: Path, rule: str, steps: str) 
         "Total,67,52", "Total,57,62"
     )
     _run(tmp_path, text, *_tree(tmp_path), "--ordered", "column", "--rule", rule, "--steps", steps)
-    from discreet.rules.redesign import read_rule
+    from discreet.desk.redesign.rules import read_rule
 
     again = read_table(tmp_path / "o.csv")
     assert read_rule(rule)(again.counts, again.dimensions)

@@ -131,7 +131,7 @@ def test_bad_input_is_explained_and_nothing_is_written(
 
 
 def test_stopping_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.protect.suppression import Suppression
+    from discreet.desk.suppress.method import Suppression
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt

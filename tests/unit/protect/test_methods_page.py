@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.protect.named import METHODS
+from discreet.protect.registry import METHODS
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "methods.md").read_text(encoding="utf-8")

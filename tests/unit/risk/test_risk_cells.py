@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from risk_tables import LIVELY, METHODS, Integers, every_release, tables
 
 ROUNDING = RandomRounding(3).transition()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet import risk, utility
 from discreet.errors import ParameterError
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.prior import dense_flow, fit_prior
 from discreet.table.transition import Transition
 from risk_tables import LIVELY, METHODS, Integers, released_of, tables

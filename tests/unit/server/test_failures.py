@@ -15,9 +15,9 @@ import pytest
 from applications import GENEROUS, Client
 from discreet.errors import InternalError, ParameterError
 from discreet.release.pipeline import Releaser
-from discreet.release.service import Limits
-from discreet.release.service.catalogue import Catalogue
 from discreet.server.settings import Key, Settings
+from discreet.service import Limits
+from discreet.service.catalogue import Catalogue
 from discreet.tabulate import TabulationStopped
 
 ROOT = "/api/v1/datasets"

@@ -80,7 +80,7 @@ def test_what_is_outside_the_table_is_the_same_in_both_worlds(worlds: list[Path]
 
 def test_an_etag_is_no_function_of_figures(tmp_path: Path, worlds: list[Path]) -> None:
     """The same question of the same version has one name, whatever its records are."""
-    from discreet.release.service import open_store
+    from discreet.service import open_store
 
     opened = open_store(worlds[0])
     assert opened.tag("by=sex") == opened.tag("by=sex") != opened.tag("by=health")

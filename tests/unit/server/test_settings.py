@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.release.service import Limits
 from discreet.server.settings import Settings, read_settings
+from discreet.service import Limits
 
 DOCS = Path(__file__).parents[3] / "docs" / "deploy.md"
 

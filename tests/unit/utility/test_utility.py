@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet import utility
 from discreet.errors import ParameterError
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.table.transition import Transition
 
 Integers = NDArray[np.int64]

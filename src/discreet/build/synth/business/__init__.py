@@ -1,9 +1,0 @@
-"""Synthetic businesses: invented establishments with skewed turnovers and three hierarchies."""
-
-from __future__ import annotations
-
-from discreet.build.synth.business.codes import DIMENSIONS, MAGNITUDES
-from discreet.build.synth.business.draw import Businesses, draw
-from discreet.build.synth.business.writer import check, write
-
-__all__ = ["DIMENSIONS", "MAGNITUDES", "Businesses", "check", "draw", "write"]

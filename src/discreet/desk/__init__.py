@@ -1,0 +1,1 @@
+"""The desk: an expert works on a table of their own."""

@@ -1,0 +1,22 @@
+"""Adjustment of magnitudes in tables of moderate size."""
+
+from discreet.desk.adjust.magnitudes.exact import adjust_exactly
+from discreet.desk.adjust.magnitudes.linear import adjust, lower_bound
+from discreet.desk.adjust.magnitudes.problem import (
+    Adjusted,
+    Norm,
+    Problem,
+    default_weights,
+    problem,
+)
+
+__all__ = [
+    "Adjusted",
+    "Norm",
+    "Problem",
+    "adjust",
+    "adjust_exactly",
+    "default_weights",
+    "lower_bound",
+    "problem",
+]

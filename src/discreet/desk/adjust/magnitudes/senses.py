@@ -1,0 +1,64 @@
+"""Which way each sensitive cell goes: a sorted alternation, improved by a search."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.desk.adjust.magnitudes import kernels
+from discreet.desk.adjust.magnitudes.problem import Problem
+
+# Trials for each sensitive cell, and the heat in units of what a median one costs.
+TRIALS, HOT, COLD = 4_000, 3.0, 0.01
+# No more trials than this: some 20 seconds.
+MOST_TRIALS = 40_000_000
+# What a unit short of the protection costs, in units of the largest weight of a cell.
+HEAVY = 20.0
+
+
+def alternated(problem: Problem) -> NDArray[np.bool_]:
+    """Return for each sensitive variable whether it goes up: the largest up, the next down, ….
+
+    Notes
+    -----
+    Sorted by the protection, changes of like size cancel in the totals [Dandekar]. Sums of other
+    sensitive cells go where their parts take them, if that is anywhere.
+    """
+    movers = problem.movers
+    order = np.argsort(-problem.upper[movers], kind="stable")
+    up = np.empty(len(movers), bool)
+    up[order] = np.arange(len(movers)) % 2 == 0
+    return up
+
+
+def improved(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[np.bool_]:
+    """Return senses that cost less when nothing but the sensitive inner cells moves.
+
+    The seed decides among equals; the work is counted in trials, not in seconds.
+    """
+    movers = problem.movers
+    sizes = np.diff(problem.members.indptr)[movers]
+    alone = np.flatnonzero(sizes == 1)
+    if not len(alone):
+        return up
+    inner = movers[alone]
+    columns = problem.members[inner].indices
+    touched = problem.members.tocsc()[:, columns]
+    ups, downs = problem.upper[inner], problem.lower[inner]
+    senses = up[alone].copy()
+    change = np.asarray(touched.astype(np.float64) @ np.where(senses, ups, -downs))
+    unit = float(np.median(problem.weights[inner] * (ups + downs))) or 1.0
+    heavy = HEAVY * float(problem.weights.max(initial=0.0))
+    kernels.anneal_senses(
+        touched.indptr.astype(np.int32), touched.indices.astype(np.int32), senses, ups, downs,
+        change, problem.weights, problem.lower, problem.upper, problem.sensitive, heavy,
+        HOT * unit, COLD * unit, min(TRIALS * len(inner), MOST_TRIALS),
+        np.array([seed + 1], np.uint64),
+    )  # fmt: skip
+    found = up.copy()
+    found[alone] = senses
+    change = np.asarray(touched.astype(np.float64) @ np.where(senses, ups, -downs))
+    sums = np.flatnonzero(sizes != 1)
+    led = np.abs(change[movers[sums]]) > 0
+    found[sums[led]] = change[movers[sums[led]]] > 0
+    return found

@@ -1,0 +1,388 @@
+"""Controlled tabular adjustment: sensitive figures moved to safety, everything still adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.desk.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.desk.adjust.magnitudes.problem import NEAR
+from discreet.desk.adjust.magnitudes.whole import made_whole
+from discreet.desk.adjust.separate import Part, separate
+from discreet.desk.adjust.separate import whole as whole_table
+from discreet.desk.cells import CellTable
+from discreet.desk.sensitivity import Required, Rule, Threshold, required
+from discreet.errors import ParameterError, unknown
+from discreet.solve.adjust.cells import CountCells
+from discreet.solve.adjust.counts import adjust_counts
+from discreet.solve.solution import Status
+from discreet.solve.system import Hierarchy, TableSystem
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Tell = Callable[[str, int, int | None], None]
+
+# Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
+# so many.
+MOST_DECIMALS = 6
+
+
+class Weight(StrEnum):
+    """What a change of a cell counts."""
+
+    VALUE = "value"
+    """in proportion to the cell: 1/value"""
+    ONE = "one"
+    """by itself"""
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedTable:
+    """A table whose sensitive figures were moved; all arrays have the shape of its cells.
+
+    For the custodian: it holds the true figures beside the released `values`. `short` marks
+    sensitive cells that are not protected, which must not be published. `decimals` is the number
+    of decimals of the figures, −3 if they are in thousands, or None where they could not be kept to
+    it. `parts` are the sizes
+    of the whole table and of the part that was adjusted. `gap` is the share of the cost above a
+    proved bound, NaN where there is none.
+    """
+
+    cells: CellTable
+    required: Required
+    values: Floats
+    short: Flags
+    published: Flags
+    status: Status
+    decimals: int | None
+    cost: float
+    gap: float
+    parts: tuple[Part, Part]
+
+    @property
+    def sensitive(self) -> Flags:
+        """The sensitive cells among those that are published."""
+        return np.asarray(self.required.sensitive & self.published)
+
+
+@dataclass(frozen=True)
+class ControlledAdjustment:
+    """Moves sensitive figures to the edge of their protection, and others as little as possible.
+
+    `capacity` is the largest change of a cell that is not sensitive, as a share of its value.
+    `margins` multiplies the weight of a cell for each dimension it is summed over. With `above`
+    only contributions to sensitive cells, and to inner cells above that value, are moved. `spread`
+    asks for a random multiple of the protection between 1 and 1 + spread, so that not even one who
+    knows the rule knows the distance.
+
+    Notes
+    -----
+    Controlled tabular adjustment by separability [Dandekar]. Zeros: stay 0, and no figure falls
+    below 0.
+    """
+
+    norm: Norm = Norm.L1
+    weight: Weight = Weight.VALUE
+    margins: float = 1.0
+    capacity: float = 1.0
+    above: float | None = None
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.margins > 0:
+            raise ParameterError(f"margins must be above 0. Got {self.margins}.")
+        if not 0 < self.capacity <= 1:
+            raise ParameterError(f"capacity must be above 0, at most 1. Got {self.capacity}.")
+        if self.above is not None and not self.above >= 0:
+            raise ParameterError(f"above must be a number of 0 or more. Got {self.above}.")
+        if not 0 <= self.spread <= 10:
+            raise ParameterError(f"spread must be from 0 to 10. Got {self.spread}.")
+
+    def adjust(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        fixed: ArrayLike | None = None,
+        published: ArrayLike | None = None,
+        tell: Tell | None = None,
+    ) -> AdjustedTable:
+        """Return the adjusted table; `fixed` cells stay, only `published` ones are looked at.
+
+        `rng` draws the spread and settles ties; who can guess it is one who knows the method. Both
+        masks have the shape of the cells; `of_tables` makes them from names of dimensions. The
+        order of the codes does not matter: the same `rng` gives a table and the same table in
+        another order the same figures.
+        """
+        still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
+        shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
+        order = cells.sorted_codes
+        there = np.ix_(*order)
+        found = self._in_order(cells.taken(order), rules, rng, still[there], shown[there], tell)
+        back = np.ix_(*(np.argsort(part) for part in order))
+        needed = found.required
+        return replace(
+            found,
+            cells=cells,
+            required=Required(needed.sensitive[back], needed.lower[back], needed.upper[back]),
+            values=found.values[back],
+            short=found.short[back],
+            published=shown,
+            parts=_reordered(found.parts, back),
+        )
+
+    def _in_order(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
+        if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
+            raise ParameterError("counts are adjusted by the threshold rule alone.")
+        needed = required(cells, rules)
+        if cells.counts:
+            return self._counts(cells, rules, rng, needed, system, still, shown, tell)
+        return self._magnitudes(cells, rng, needed, system, still, shown, tell)
+
+    def weights(self, cells: CellTable, published: Flags) -> Floats:
+        """Return the weight of every cell: 0 for those not published."""
+        by_value = 1 / np.maximum(cells.values, 10.0**-MOST_DECIMALS)
+        base = by_value if self.weight is Weight.VALUE else np.ones(cells.shape)
+        summed_over = len(cells.variables) - cells.order
+        return np.where(published & (cells.values > 0), base * self.margins**summed_over, 0.0)
+
+    def _magnitudes(
+        self,
+        cells: CellTable,
+        rng: np.random.Generator,
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        sensitive = needed.sensitive & shown
+        aimless = np.flatnonzero(sensitive & (np.minimum(needed.lower, needed.upper) <= 0))
+        if len(aimless):
+            raise ParameterError(
+                "the protection of a sensitive cell must be above 0 on both sides, or its true "
+                f"figure would be safe. That of {cells.name(int(aimless[0]))} is not."
+            )
+        parts = (whole_table(system, cells.values, sensitive),) * 2
+        lower, upper = needed.lower, needed.upper
+        if self.above is not None:
+            part = separate(system, cells.values, sensitive, self.above)
+            parts = (parts[0], part)
+            lower, upper = _of_part(part, needed, cells.values, sensitive)
+        # A multiple of the protection that nobody can guess; drawn for every cell, so that it does
+        # not depend on which are sensitive.
+        draw, seed = rng.random(cells.shape), int(rng.integers(2**62))
+        lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
+        smallest = float(np.minimum(lower, upper)[sensitive].min(initial=np.inf))
+        for decimals in _places(cells.values, smallest):
+            found = self._to_places(
+                cells, needed, system, still, shown, parts, (lower, upper), decimals, seed, tell
+            )
+            if found.status is Status.STOPPED or not found.short.any():
+                break
+        return found
+
+    def _to_places(
+        self,
+        cells: CellTable,
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        parts: tuple[Part, Part],
+        amounts: tuple[Floats, Floats],
+        decimals: int | None,
+        seed: int,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        """Return the table adjusted by these amounts at least, in figures of so many decimals."""
+        sensitive = needed.sensitive & shown
+        lower, upper = amounts
+        unit = 10.0 ** (decimals or 0)
+        capacity = np.full(cells.shape, self.capacity)
+        if decimals is not None:
+            lower, upper = (np.ceil(side * unit - 1e-6) / unit for side in (lower, upper))
+            # As many whole units as the capacity has; but for a rounding error.
+            size = np.maximum(parts[1].values * unit, 1.0)
+            capacity = np.floor(self.capacity * size + 1e-6) / size
+        # A sum that is sensitive in the part alone must not move beyond the capacity for it.
+        reach = capacity * parts[1].values
+        movers = parts[1].sensitive & (sensitive | ((lower <= reach) & (upper <= reach)))
+        this = problem(
+            system,
+            parts[1].values * unit,
+            movers,
+            lower * unit,
+            upper * unit,
+            self.weights(cells, shown),
+            capacity,
+            still,
+        )
+        found = adjust(this, self.norm, seed, tell)
+        change = _whole(this, found.values, seed) if decimals is not None else None
+        decimals = None if change is None else decimals
+        change = (found.values if change is None else change) / unit
+        values = _settled(system, np.maximum(cells.values + change, 0.0), decimals)
+        moved = np.abs(values - cells.values)
+        size = moved if self.norm is Norm.L1 else moved**2
+        return AdjustedTable(
+            cells,
+            needed,
+            values,
+            sensitive & ~_protected(cells.values, values, needed),
+            shown,
+            found.status,
+            decimals,
+            float((self.weights(cells, shown) * size).sum()),
+            found.gap,
+            parts,
+        )
+
+    def _counts(
+        self,
+        cells: CellTable,
+        rules: Sequence[Rule],
+        rng: np.random.Generator,
+        needed: Required,
+        system: TableSystem,
+        still: Flags,
+        shown: Flags,
+        tell: Tell | None,
+    ) -> AdjustedTable:
+        minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
+        plain = ControlledAdjustment(capacity=self.capacity)
+        if self != plain:
+            raise ParameterError(
+                "above, l2, margins, spread and weight are for magnitudes, not for counts."
+            )
+        chosen = np.flatnonzero(shown.reshape(-1))
+        inner = np.rint(cells.values[np.ix_(*cells.inner)]).astype(np.int64)
+        held = CountCells.of(system.members[system.variable[chosen]])
+        # As many whole counts as the capacity has; but for a rounding error.
+        share = np.floor(self.capacity * cells.values + 1e-6)
+        limit = np.where(needed.sensitive, minimum, share).reshape(-1)[chosen]
+        found = adjust_counts(
+            CountCells(held.members, cells.order.reshape(-1)[chosen], None),
+            inner.reshape(-1),
+            rng,
+            minimum,
+            fixed=still.reshape(-1)[chosen] if still.any() else None,
+            capacity=limit.astype(np.int64),
+            tell=tell,
+        )
+        values = system.values(found.values)
+        sensitive = needed.sensitive & shown
+        part = whole_table(system, cells.values, sensitive)
+        return AdjustedTable(
+            cells,
+            needed,
+            values,
+            shown & (values > 0) & (values < minimum),
+            shown,
+            found.status,
+            0,
+            float((self.weights(cells, shown) * np.abs(values - cells.values)).sum()),
+            np.nan,
+            (part, part),
+        )
+
+
+def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
+    """Return the cells of the tables by these dimensions, their totals included.
+
+    No dimensions: the grand total. Several tables over common contributors are linked.
+    """
+    chosen = np.zeros(cells.shape, bool)
+    roots = [np.array([parent < 0 for parent in parents]) for parents in cells.parents]
+    for table in tables:
+        for name in table:
+            if name not in cells.variables:
+                raise unknown("dimension", name, cells.variables)
+        mask = np.ones((), bool)
+        for variable, root in zip(cells.variables, roots, strict=True):
+            kept = np.ones(len(root), bool) if variable in table else root
+            mask = np.logical_and.outer(mask, kept)
+        chosen |= mask
+    return chosen
+
+
+def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:
+    whole_part, moved = (
+        replace(part, values=part.values[back], sensitive=part.sensitive[back]) for part in parts
+    )
+    return whole_part, moved
+
+
+def _of_part(
+    part: Part, needed: Required, values: Floats, sensitive: Flags
+) -> tuple[Floats, Floats]:
+    """Return the protection of the cells of a part.
+
+    Sums that are sensitive in the part alone get the smallest share that a sensitive cell of the
+    table has: the rule has no amount for them.
+    """
+    sides = []
+    for side in (needed.lower, needed.upper):
+        share = (side[sensitive] / values[sensitive]).min() if sensitive.any() else 0.0
+        sides.append(np.where(sensitive, side, np.where(part.sensitive, part.values * share, 0.0)))
+    return sides[0], sides[1]
+
+
+def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:
+    """Return the figures as they are printed: inner ones in decimals, the others their sums."""
+    places = MOST_DECIMALS if decimals is None else decimals
+    by_variable = np.zeros(system.variables)
+    by_variable[system.variable] = np.round(values, places).reshape(-1)
+    return np.asarray(np.round(system.values(by_variable[system.inner]), places))
+
+
+def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
+    """Return which figures are at or beyond the edge of what the rules ask; 0 is far enough."""
+    down = np.minimum(needed.lower, true) * (1 - NEAR)
+    return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
+
+
+def _places(values: Floats, smallest: float) -> list[int | None]:
+    """Return the numbers of decimals to try; None for more than are kept.
+
+    Figures that all end in zeros would tell by their digits which of them were moved: so the first
+    to try are as coarse as those given, where that is at most half of the smallest protection. A
+    finer one may protect what a coarse one does not.
+    """
+    for decimals in range(MOST_DECIMALS + 1):
+        if _all_whole(values * 10.0**decimals):
+            break
+    else:
+        return [None]
+    coarse = 0
+    while decimals == 0 and values.any() and _all_whole(values / 10.0 ** (coarse + 1)):
+        coarse += 1
+    while coarse and 2 * 10.0**coarse > smallest:
+        coarse -= 1
+    return [-coarse, 0] if coarse else [decimals]
+
+
+def _all_whole(scaled: Floats) -> bool:
+    return float(scaled.max(initial=0)) < 2**50 and np.allclose(scaled, np.rint(scaled), 0, 1e-6)
+
+
+def _whole(this: Problem, change: Floats, seed: int) -> Floats | None:
+    """Return the changes in units of the last decimal, or None where none were found."""
+    by_variable = np.zeros(this.system.variables)
+    by_variable[this.system.variable] = change.reshape(-1)
+    found = made_whole(this, by_variable[this.kept], seed)
+    return None if found is None else this.cells(found)

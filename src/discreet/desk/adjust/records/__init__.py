@@ -1,0 +1,18 @@
+"""Adjustment of magnitudes through their records, at the scale of millions of cells."""
+
+from discreet.desk.adjust.records.adjust import (
+    Protection,
+    RecordAdjustment,
+    adjust_records,
+    p_percent,
+)
+from discreet.desk.adjust.records.rows import CellRows, cell_rows
+
+__all__ = [
+    "CellRows",
+    "Protection",
+    "RecordAdjustment",
+    "adjust_records",
+    "cell_rows",
+    "p_percent",
+]

@@ -1,0 +1,182 @@
+"""The cells of tables over records as rows: cells with the same contributors are one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.desk.adjust.records import kernels
+from discreet.errors import ParameterError
+from discreet.solve.system import Hierarchy
+
+Tell = Callable[[str, int, int | None], None]
+Floats = NDArray[np.float64]
+
+# Random marks whose sums tell sets apart: 2^-64 for each pair of sets. Fixed, so that rows are the
+# same each time.
+_MARK_SEED = 20_101_115
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """Every non-zero cell of the published tables, cells with the same contributors as one row.
+
+    Row r has the records members[starts[r]:starts[r + 1]], two or more; `cells[r, o]` of its cells
+    keep o dimensions. `alone[i, o]` cells hold record i alone. `largest` and `second` are the
+    largest contributions of a row, those of one holding taken together. `along` lists the records
+    sorted by their codes, and the largest first among those of the same.
+    """
+
+    values: Floats
+    starts: NDArray[np.int64]
+    members: NDArray[np.int32]
+    cells: NDArray[np.int32]
+    alone: NDArray[np.int64]
+    total: Floats
+    largest: Floats
+    second: Floats
+    equations: int
+    along: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many rows of two and more contributors there are."""
+        return len(self.total)
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.values)
+
+    @property
+    def cell_count(self) -> int:
+        """How many non-zero cells are published."""
+        return int(self.cells.sum(dtype=np.int64) + self.alone.sum())
+
+    def sums(self, records: Floats) -> Floats:
+        """Return the sum of a number of each record over every row."""
+        given = np.asarray(records, np.float64)
+        return np.add.reduceat(given[self.members], self.starts[:-1]) if self.size else np.zeros(0)
+
+
+def cell_rows(
+    codes: ArrayLike,
+    dimensions: Sequence[Hierarchy],
+    values: ArrayLike,
+    order: int | None = None,
+    holdings: ArrayLike | None = None,
+    tell: Tell | None = None,
+) -> CellRows:
+    """Return the rows of the tables over records in which at most `order` dimensions are kept.
+
+    `codes` has a row a record and a column a dimension: inner codes of its hierarchy. All levels
+    of a kept dimension are published; without an order every dimension may be kept. `holdings`
+    gives the owner of each record: contributions of one owner count together.
+    """
+    given = np.asarray(codes)
+    amounts = np.asarray(values, np.float64).reshape(-1)
+    if given.ndim != 2 or given.dtype.kind not in "iu" or given.shape[1] != len(dimensions):
+        raise ParameterError(
+            "codes must be integers, a row a record and a column for each of "
+            f"{len(dimensions)} dimensions."
+        )
+    if not len(given) or len(amounts) != len(given):
+        raise ParameterError(f"values must be one a record. Got {len(amounts)} for {len(given)}.")
+    if not np.isfinite(amounts).all() or (amounts < 0).any():
+        raise ParameterError("values must be finite numbers of 0 or more.")
+    most = len(dimensions) if order is None else order
+    if not 0 <= most <= len(dimensions):
+        raise ParameterError(f"order must be from 0 to {len(dimensions)}. Got {order}.")
+    owners = np.arange(len(given)) if holdings is None else np.asarray(holdings).reshape(-1)
+    if len(owners) != len(given):
+        raise ParameterError(f"holdings must be one a record. Got {len(owners)}.")
+    paths, depths, levels, has_total = _paths(given, dimensions)
+    if most < int((~has_total).sum()):
+        raise ParameterError(
+            f"order must be at least {int((~has_total).sum())}: so many dimensions have no total."
+        )
+    rows, equations = _listed(paths, depths, levels, has_total, dimensions, most, tell)
+    starts, members, cells, alone = rows
+    size = len(starts) - 1
+    total, largest, second = np.empty(size), np.empty(size), np.empty(size)
+    _, holder = np.unique(owners, return_inverse=True)
+    kernels.largest_two(
+        starts, members, amounts, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
+        total, largest, second,
+    )  # fmt: skip
+    along = np.lexsort((-amounts, *given.T[::-1]))
+    return CellRows(
+        amounts, starts, members, cells, alone, total, largest, second, equations, along
+    )
+
+
+def _paths(
+    codes: NDArray[Any], dimensions: Sequence[Hierarchy]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the codes of each record from the root of each dimension down to its own."""
+    records = len(codes)
+    ways = []
+    for number, dimension in enumerate(dimensions):
+        column = codes[:, number]
+        if not np.isin(column, dimension.leaves).all():
+            raise ParameterError(f"codes of dimension {number} must be inner codes of its tree.")
+        way = {}
+        for leaf in dimension.leaves.tolist():
+            path = [leaf]
+            while dimension.parents[path[-1]] >= 0:
+                path.append(dimension.parents[path[-1]])
+            way[leaf] = path[::-1]
+        ways.append(way)
+    levels = np.array([max(map(len, way.values())) for way in ways], np.int32)
+    paths = np.full((len(dimensions), levels.max(), records), -1, np.int32)
+    depths = np.empty((len(dimensions), records), np.int32)
+    for number, way in enumerate(ways):
+        table = np.full((len(dimensions[number]), levels.max()), -1, np.int32)
+        depth = np.zeros(len(dimensions[number]), np.int32)
+        for leaf, path in way.items():
+            table[leaf, : len(path)] = path
+            depth[leaf] = len(path)
+        paths[number] = table[codes[:, number]].T
+        depths[number] = depth[codes[:, number]]
+    has_total = np.array([dimension.parents.count(-1) == 1 for dimension in dimensions])
+    return paths, depths, levels, has_total
+
+
+def _listed(
+    paths: NDArray[np.int32],
+    depths: NDArray[np.int32],
+    levels: NDArray[np.int32],
+    has_total: NDArray[np.bool_],
+    dimensions: Sequence[Hierarchy],
+    most: int,
+    tell: Tell | None,
+) -> tuple[tuple[Any, Any, Any, Any], int]:
+    """Return (starts, members, cells, alone) and the number of equations."""
+    records = depths.shape[1]
+    marks = np.random.default_rng(_MARK_SEED).integers(0, 2**64, records, np.uint64, endpoint=False)
+    # The dimension with the most codes first: cells are down to one record soonest.
+    first = np.argsort([-len(dimension) for dimension in dimensions], kind="stable")
+    codes = np.array([len(dimensions[d]) for d in first], np.int32)
+    paths, depths = np.ascontiguousarray(paths[first]), np.ascontiguousarray(depths[first])
+    levels, has_total = levels[first], has_total[first]
+    keys, slots = np.zeros(2**16, np.uint64), np.full(2**16, -1, np.int32)
+    starts, members = np.zeros(2**14 + 1, np.int64), np.empty(2**16, np.int32)
+    cells = np.zeros((2**14, most + 1), np.int32)
+    alone = np.zeros((records, most + 1), np.int64)
+    rows, equations = 0, 0
+    for level in range(int(levels[0])):
+        keys, slots, starts, members, cells, rows, found = kernels.list_rows(
+            paths, depths, levels, has_total, codes, most, marks, level,
+            keys, slots, starts, members, cells, rows, alone,
+        )  # fmt: skip
+        equations += int(found)
+        if tell is not None:
+            tell("cells", level + 1, int(levels[0]))
+    size = int(starts[rows])
+    return (
+        starts[: rows + 1].copy(), members[:size].copy(), cells[:rows].copy(), alone
+    ), equations  # fmt: skip

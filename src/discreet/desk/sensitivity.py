@@ -1,0 +1,201 @@
+"""How much protection sensitive cells need: the rules of `sensitivity` with their amounts.
+
+A rule says which cells of a table are sensitive, and how far from the true value a figure must be,
+below and above, for nobody to come too close to a contribution. All for the custodian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.desk.cells import RANKS, CellTable
+from discreet.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Sums of decimals: a cell is not sensitive by a rounding error.
+NEAR = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Required:
+    """Which cells are sensitive, and by how much a figure must be below or above the true one."""
+
+    sensitive: Flags
+    lower: Floats
+    upper: Floats
+
+
+class Rule(Protocol):
+    """What finds sensitive cells."""
+
+    def required(self, cells: CellTable) -> Required:
+        """Return the sensitive cells and their protection."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Cells of fewer than `minimum` contributors; of counts, the counts below it.
+
+    Notes
+    -----
+    The threshold rule [Domingo2002, §2]. A count x needs x below (down to 0) and minimum − x above
+    (up to the first safe count); a magnitude `percent` of its value to either side, since the rule
+    itself says nothing of amounts. Zeros: never sensitive.
+    """
+
+    minimum: int = 3
+    percent: float = 10.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.minimum, bool) or self.minimum != int(self.minimum) or self.minimum < 2:
+            raise ParameterError(f"minimum must be an integer of at least 2. Got {self.minimum}.")
+        if not 0 < self.percent <= 100:
+            raise ParameterError(f"percent must be above 0, at most 100. Got {self.percent}.")
+
+    def required(self, cells: CellTable) -> Required:
+        """Return the sensitive cells and their protection."""
+        values = cells.values
+        if cells.counts:
+            flags = (values > 0) & (values < self.minimum)
+            return _required(flags, values, self.minimum - values)
+        if cells.contributors is None:
+            raise ParameterError(
+                "the threshold rule on magnitudes needs the number of contributors: a column "
+                "'contributors', or records."
+            )
+        flags = (cells.contributors > 0) & (cells.contributors < self.minimum) & (values > 0)
+        amount = values * self.percent / 100
+        return _required(flags, amount, amount)
+
+
+@dataclass(frozen=True)
+class PriorPosterior:
+    """Cells that let a contributor come within p percent of another's contribution.
+
+    Notes
+    -----
+    The pq rule [Domingo2002, §2]; q = 100 is the p% rule. With x1 ≥ x2 the largest contributions
+    and R the rest, sensitive if q·R < p·x1; the figure must be at least p·x1/q − R off, for the
+    second largest contributor to be p percent of x1 off. Zeros: a cell of value 0 is not sensitive.
+    """
+
+    p: float
+    q: float = 100.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p < self.q <= 100:
+            raise ParameterError(
+                f"p and q must be percentages with 0 < p < q ≤ 100. Got {self.p:g} and {self.q:g}."
+            )
+
+    def required(self, cells: CellTable) -> Required:
+        """Return the sensitive cells and their protection."""
+        ranked = _ranked(cells, 2)
+        rest = np.maximum(cells.values - ranked[..., 0] - ranked[..., 1], 0)
+        amount = self.p * ranked[..., 0] / self.q - rest
+        return _required(amount > NEAR * cells.values, amount, amount)
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """Cells whose n largest contributions exceed k percent.
+
+    Notes
+    -----
+    The (n, k) rule [Domingo2002, §2]. The figure must be off by as much as would make the n largest
+    k percent of it: 100·(x1 + … + xn)/k − X. Zeros: a cell of value 0 is not sensitive.
+    """
+
+    n: int
+    k: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or self.n != int(self.n) or not 1 <= self.n <= RANKS:
+            raise ParameterError(f"n must be an integer from 1 to {RANKS}. Got {self.n}.")
+        if not 0 < self.k < 100:
+            raise ParameterError(f"k must be a percentage between 0 and 100. Got {self.k:g}.")
+
+    def required(self, cells: CellTable) -> Required:
+        """Return the sensitive cells and their protection."""
+        largest = _ranked(cells, self.n)[..., : self.n].sum(axis=-1)
+        amount = 100 * largest / self.k - cells.values
+        return _required(amount > NEAR * cells.values, amount, amount)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Cells that the file says are sensitive, with its amounts or `percent` of their value."""
+
+    percent: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.percent <= 100:
+            raise ParameterError(f"percent must be above 0, at most 100. Got {self.percent}.")
+
+    def required(self, cells: CellTable) -> Required:
+        """Return the sensitive cells and their protection.
+
+        Notes
+        -----
+        A column `sensitive` says which cells; without one those with an amount above 0 are. Zeros:
+        a cell of value 0 cannot be sensitive.
+        """
+        amounts = [side for side in (cells.lower, cells.upper) if side is not None]
+        if cells.sensitive is None and not amounts:
+            raise ParameterError(
+                "a rule is needed, or a column 'sensitive', 'lower' or 'upper' in the table."
+            )
+        flags = cells.sensitive
+        if flags is None:
+            flags = np.any([np.nan_to_num(side) > 0 for side in amounts], axis=0)
+        flags = flags & (cells.values > 0)
+        share = cells.values * self.percent / 100
+        sides = [
+            share if side is None else np.where(np.isnan(side), share, side)
+            for side in (cells.lower, cells.upper)
+        ]
+        return _required(flags, *sides)
+
+
+def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
+    """Return the cells that any rule finds sensitive, with the most that a rule asks of each.
+
+    Notes
+    -----
+    Rules as in [Domingo2002, §2], each with its own amounts. Zeros: never sensitive.
+    """
+    if not rules:
+        raise ParameterError("at least one rule must be given.")
+    found = [rule.required(cells) for rule in rules]
+    return Required(
+        np.any([one.sensitive for one in found], axis=0),
+        np.max([one.lower for one in found], axis=0),
+        np.max([one.upper for one in found], axis=0),
+    )
+
+
+def _required(flags: Flags, lower: Floats, upper: Floats) -> Required:
+    return Required(
+        np.asarray(flags, bool), np.where(flags, lower, 0.0), np.where(flags, upper, 0.0)
+    )
+
+
+def _ranked(cells: CellTable, most: int) -> Floats:
+    if cells.counts:
+        raise ParameterError(
+            "this rule is for magnitudes: a table of counts has no largest contribution. Use the "
+            "threshold rule."
+        )
+    if cells.ranked is None or cells.ranked.shape[-1] < most:
+        raise ParameterError(
+            f"this rule needs the {most} largest contributions to each cell: columns max1, max2 …, "
+            "or records."
+        )
+    return cells.ranked

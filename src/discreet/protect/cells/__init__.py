@@ -1,0 +1,1 @@
+"""Methods that change each cell by itself."""

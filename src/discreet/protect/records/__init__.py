@@ -1,0 +1,1 @@
+"""Methods on records, before any table is made."""

@@ -1,0 +1,202 @@
+"""Record swapping: pairs of similar households exchange where they live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect.keys import checked_words, purposes, unit_interval
+from discreet.protect.records.swapping import kernels
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Swapped:
+    """Who was swapped with whom, and by larger area how many were not and why.
+
+    For the custodian: whoever has this can undo the protection.
+    """
+
+    partner: Numbers  # of each household; the household itself where it was not swapped
+    profile: NDArray[np.int8]  # the profile that a pair agrees on, 0 the strictest; −1: none
+    larger: Numbers  # the larger areas, in increasing order
+    households: Numbers  # by larger area
+    left_out: Numbers
+    at_risk: Numbers
+    wanted: Numbers  # households that should move
+    moved: Numbers
+    at_risk_moved: Numbers
+    alone: Numbers  # whose turn came, and nobody like them lives elsewhere in the larger area
+    taken: Numbers  # whose turn came when all those like them had moved
+
+    def exchange(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Return the values of each household, those of swapped ones exchanged."""
+        return values[self.partner]
+
+    @property
+    def swapped(self) -> NDArray[np.bool_]:
+        """Which households were swapped."""
+        return np.asarray(self.partner != np.arange(len(self.partner)))
+
+    @property
+    def shortfall(self) -> int:
+        """How many households fewer moved than should have."""
+        return int((self.wanted - self.moved).sum())
+
+    @property
+    def rate(self) -> float:
+        """The share of all households that moved."""
+        return float(self.moved.sum() / max(1, len(self.partner)))
+
+
+@dataclass(frozen=True)
+class RecordSwapping:
+    """Exchanges the geography of pairs of households, within a larger area, out of a smaller.
+
+    `rate` is the share of households that move, of those not left out. A household at risk has
+    its turn `odds` times as likely as another: 1 is a random swap, infinity takes all those at
+    risk first. With `only_at_risk` nobody else has a turn, though anyone can be a partner. With
+    `match_risk` a household at risk first looks for a partner that is at risk too.
+
+    Notes
+    -----
+    [Longhurst2007, §3.1] [Shlomo2015, sec. 3.1]. Two partners have the same profile: the first
+    of the stated profiles under which a free partner exists. Whole households move, so every
+    table without geography, every table of the larger areas and the composition of every
+    household are as they were; so is, under the strictest profile, each table of the control
+    variables by the smaller areas. Counts of the smaller areas lean towards those of their
+    neighbourhood: swapping is biased, and has no transition of counts.
+    """
+
+    rate: float
+    odds: float = inf
+    only_at_risk: bool = False
+    match_risk: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ParameterError(f"rate must be above 0 and at most 1. Got {self.rate}.")
+        if not self.odds >= 1:
+            raise ParameterError(f"odds must be at least 1. Got {self.odds}.")
+
+    def apply(
+        self,
+        area: ArrayLike,
+        larger: ArrayLike,
+        profiles: Sequence[ArrayLike],
+        keys: ArrayLike,
+        at_risk: ArrayLike | None = None,
+        left_out: ArrayLike | None = None,
+    ) -> Swapped:
+        """Return the pairs; every argument has one value a household.
+
+        `area` is the area that a swapped household must leave, `larger` the one that it stays
+        in. `profiles` are numbers that partners must share, the strictest first. `keys` are
+        random 64-bit numbers, a household's own and secret: the same keys, the same swap.
+        """
+        small, large = _whole("area", area), _whole("larger", larger, area)
+        number = len(small)
+        controls = [_whole("a profile", profile, area) for profile in profiles]
+        if not controls:
+            raise ParameterError("profiles must have at least one. Give zeros to match anyone.")
+        secret = checked_words(keys, number)
+        risky, out = _mask("at_risk", at_risk, number), _mask("left_out", left_out, number)
+        if self.only_at_risk and at_risk is None:
+            raise ParameterError("only_at_risk needs at_risk: who is at risk is not known.")
+        if self.match_risk:
+            _, strict = np.unique(controls[0], return_inverse=True)
+            controls.insert(0, strict * 2 + risky)
+        return self._swap(small, large, np.stack(controls), secret, risky, out)
+
+    def _swap(
+        self,
+        area: Numbers,
+        larger: Numbers,
+        controls: Numbers,
+        keys: NDArray[np.uint64],
+        risky: NDArray[np.bool_],
+        out: NDArray[np.bool_],
+    ) -> Swapped:
+        number = len(area)
+        names, places = np.unique(larger, return_inverse=True)
+        order = np.argsort(places, kind="stable")
+        order = order[~out[order]]
+        ends = np.cumsum(np.bincount(places[order], minlength=len(names)))
+        eligible = np.diff(ends, prepend=0)
+        # Halves of pairs are carried on to the next area, so that the rate holds over all.
+        quota = np.diff(np.floor(np.cumsum(eligible * self.rate / 2) + 1e-9), prepend=0)
+        priority = -np.log1p(-unit_interval(purposes(keys, 1))) / np.where(
+            risky & (self.odds < inf), self.odds, 1.0
+        )
+        ring, aim = purposes(keys, 2), purposes(keys, 3)
+        partner = np.arange(number)
+        profile = np.full(number, -1, np.int8)
+        alone, taken = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+        moved, safe = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+        for place, (end, size) in enumerate(zip(ends, eligible, strict=True)):
+            here = order[end - size : end]
+            if not size:
+                continue
+            turns = np.argsort(priority[here], kind="stable")
+            if self.odds == inf:
+                turns = turns[np.argsort(~risky[here][turns], kind="stable")]
+            if self.only_at_risk:
+                turns = turns[risky[here][turns]]
+            found = np.full(size, -1, np.int64)
+            agreed, reason = np.full(size, -1, np.int8), np.zeros(size, np.int8)
+            pairs = kernels.pair(
+                area[here],
+                np.ascontiguousarray(controls[:, here]),
+                ring[here],
+                aim[here],
+                turns,
+                int(quota[place]),
+                found,
+                agreed,
+                reason,
+            )
+            both = found >= 0
+            partner[here[both]] = here[found[both]]
+            profile[here] = agreed
+            moved[place] = 2 * pairs
+            safe[place] = (both & risky[here]).sum()
+            alone[place] = (reason == kernels.ALONE).sum()
+            taken[place] = (reason == kernels.TAKEN).sum()
+        counts = [
+            np.bincount(places, weights, len(names)).astype(np.int64)
+            for weights in (None, out, risky)
+        ]
+        wanted = 2 * quota.astype(np.int64)
+        if self.only_at_risk:
+            # The rate is then the most that may move: all those at risk and their partners.
+            wanted = np.minimum(wanted, moved + alone + taken)
+        return Swapped(
+            partner, profile, names, counts[0], counts[1], counts[2], wanted, moved, safe,
+            alone, taken,
+        )  # fmt: skip
+
+
+def _whole(name: str, values: ArrayLike, like: ArrayLike | None = None) -> Numbers:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be a list of integers, one a household.")
+    if like is not None and len(array) != np.size(like):
+        raise ParameterError(
+            f"{name} must have one value a household, {np.size(like):,}. Got {len(array):,}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _mask(name: str, values: ArrayLike | None, number: int) -> NDArray[np.bool_]:
+    if values is None:
+        return np.zeros(number, bool)
+    array = np.asarray(values)
+    if array.dtype != np.bool_ or array.shape != (number,):
+        raise ParameterError(f"{name} must be {number:,} values, true or false.")
+    return array

@@ -1,0 +1,1 @@
+"""Methods that draw a whole table at once."""

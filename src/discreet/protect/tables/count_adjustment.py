@@ -1,0 +1,67 @@
+"""Controlled tabular adjustment of counts: small ones moved to safety, all totals sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import InternalError, ParameterError
+from discreet.protect.base import (
+    Counts,
+    Promise,
+    Transition,
+    check_room,
+    checked_counts,
+    narrowed,
+    whole,
+)
+from discreet.solve.adjust.cells import CountCells
+from discreet.solve.adjust.counts import adjust_counts
+from discreet.solve.solution import Status
+
+
+@dataclass(frozen=True)
+class CountAdjustment:
+    """Moves counts from 1 to below the smallest safe one to 0 or to it; the others move little.
+
+    Zeros stay, no other count becomes a small one, and all totals are sums: a table of released
+    counts that looks like one without small counts.
+
+    Notes
+    -----
+    Controlled tabular adjustment of counts [Dandekar].
+    """
+
+    cellwise: ClassVar[bool] = False
+    smallest_safe: int = 3
+
+    def __post_init__(self) -> None:
+        whole("smallest_safe", self.smallest_safe, 2, 100)
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return the released counts, in the shape and type of the counts; totals are sums."""
+        true = checked_counts(counts)
+        check_room(true, self.smallest_safe)
+        if not true.any():
+            return true.copy()
+        shape = true.shape or (1,)
+        cells = CountCells.margins(shape, most_axes=len(shape))
+        found = adjust_counts(cells, true.reshape(shape), rng, self.smallest_safe)
+        if found.status is Status.STOPPED:
+            raise KeyboardInterrupt
+        if found.status is not Status.FEASIBLE:
+            raise InternalError("no adjustment of this table was found; nothing is released.")
+        return narrowed(found.values.reshape(true.shape), true.dtype)
+
+    def cell_transition(self) -> Transition:
+        """Raise: a cell goes where the totals need it."""
+        raise ParameterError(
+            "count adjustment has no transition: a cell's chances depend on the other cells."
+        )
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: nothing exactly; totals change little, without a bound."""
+        del dimensions
+        return Promise(unbiased=False)

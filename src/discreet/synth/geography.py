@@ -1,0 +1,189 @@
+"""Where people live: output areas in wards, authorities, regions and two NUTS2 areas.
+
+Each level is a run of consecutive areas of the level below, so that the code of an area tells its
+place in the file. Areas differ because every level adds a random effect of its own: neighbours
+resemble each other, and there are still surprises next door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth import names, origins
+from discreet.synth.shares import Floats, Thresholds, thresholds
+
+Ints = NDArray[np.int64]
+
+# 437,744 people in 1,487 output areas [Longhurst2007, Table 4]: some 125 households each.
+PERSONS_PER_OA = 437_744 / 1_487
+OAS_PER_WARD = 15.4  # 317,064 people in 70 wards, the other table of that paper
+NUTS2_SHARES = (854_539, 645_461)  # [Shlomo2015, Table 2], of 1,500,000
+REGIONS_IN_NUTS2 = (6, 4)
+SMALLEST_AUTHORITY, LARGEST_AUTHORITY = 40_000, 150_000  # mean persons; 400 of them in between
+OA_SIZE_SPREAD = 0.12
+DIVISION_SPREAD = 0.35  # of the logarithm of the sizes of the parts of an area
+
+DEPRIVATION_CLASSES = 5
+# Standard deviations of the effects of region, authority, ward and output area; squares sum to 1.
+SPREAD = {
+    "urban": (0.2, 0.8, 0.5, 0.265),
+    "old": (0.15, 0.35, 0.5, 0.777),
+    "deprived": (0.2, 0.4, 0.6, 0.663),
+    "secular": (0.5, 0.6, 0.45, 0.433),
+}
+OLD_PER_URBAN = -0.45  # the young live in towns
+CUTS = {
+    "urban": (-0.4, 0.6),
+    "old": (-1.5, -0.9, -0.3, 0.3, 0.9, 1.5),
+    "deprived": (-0.84, -0.25, 0.25, 0.84),
+    "secular": (-0.84, -0.25, 0.25, 0.84),
+}
+
+
+@dataclass(frozen=True)
+class Geography:
+    """The areas of one synthetic country; index 0 stands for code 1 at every level."""
+
+    persons: Ints  # of each output area
+    ward_of_oa: Ints
+    la_of_ward: Ints
+    region_of_la: Ints
+    nuts2_of_region: Ints
+    urban: NDArray[np.uint8]  # classes of each output area
+    old: NDArray[np.uint8]
+    deprived: NDArray[np.uint8]
+    secular: NDArray[np.uint8]
+    clusters: NDArray[np.float32]  # log of the share of each ethnic cluster against the country's
+
+    @property
+    def size(self) -> int:
+        """The number of output areas."""
+        return len(self.persons)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The first person of each output area, and the number of persons at the end."""
+        return np.concatenate([[0], np.cumsum(self.persons)])
+
+    def ethnic(self, first: int, last: int) -> Thresholds:
+        """Return the mix of ethnic groups of output areas first to last, last excluded."""
+        logs = self.clusters[first:last, list(origins.ETHNIC_CLUSTER)].astype(float)
+        return thresholds(np.array(origins.ETHNIC_SHARES) * np.exp(logs))
+
+    def labels(self) -> dict[str, list[str]]:
+        """Return the label of every area by level, in order of code."""
+        authority = names.authorities()
+        las = [next(authority) for _ in self.region_of_la]
+        wards: list[str] = []
+        for la, count in enumerate(np.bincount(self.la_of_ward, minlength=len(las))):
+            name = names.wards(las[la])
+            wards += [next(name) for _ in range(count)]
+        oas = [
+            f"{wards[ward]} {number:02d}"
+            for ward, count in enumerate(np.bincount(self.ward_of_oa, minlength=len(wards)))
+            for number in range(1, count + 1)
+        ]
+        regions = _region_names(self.nuts2_of_region)
+        return {
+            "oa": oas,
+            "ward": wards,
+            "la": las,
+            "region": regions,
+            "nuts2": list(names.NUTS2),
+        }
+
+    def parents(self) -> dict[str, Ints]:
+        """Return the index of the area above, by level; the last level has none."""
+        return {
+            "oa": self.ward_of_oa,
+            "ward": self.la_of_ward,
+            "la": self.region_of_la,
+            "region": self.nuts2_of_region,
+        }
+
+
+def _region_names(nuts2_of_region: Ints) -> list[str]:
+    """The names of the regions that exist: a small country has fewer than ten."""
+    first, second = (int((nuts2_of_region == side).sum()) for side in (0, 1))
+    offset = REGIONS_IN_NUTS2[0]
+    return [*names.REGIONS[:first], *names.REGIONS[offset : offset + second]]
+
+
+def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> Ints:
+    """Return sizes of uneven parts of a total, each at least 1, that sum to it."""
+    weights = np.exp(spread * rng.standard_normal(parts))
+    ends = np.floor(np.cumsum(weights) / weights.sum() * (total - parts) + 0.5).astype(np.int64)
+    ends[-1] = total - parts
+    return np.asarray(np.diff(ends, prepend=0) + 1)
+
+
+def _divide_all(totals: Ints, parts: Ints, rng: np.random.Generator) -> Ints:
+    """Return the sizes of the parts of every area, one after the other."""
+    pieces = [
+        _divide(int(total), int(count), DIVISION_SPREAD, rng)
+        for total, count in zip(totals, parts, strict=True)
+    ]
+    return np.concatenate(pieces)
+
+
+def _index(counts: Ints) -> Ints:
+    """Return the parent of each child, given how many children each parent has."""
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def lay_out(persons: int, seed: int) -> Geography:
+    """Return the geography of a country with so many people; the same for the same seed."""
+    rng = np.random.Generator(np.random.PCG64([seed, 1]))
+    first = round(persons * NUTS2_SHARES[0] / sum(NUTS2_SHARES))
+    people = np.array([first, persons - first])
+    oas = np.maximum(1, np.rint(people / PERSONS_PER_OA).astype(np.int64))
+    sizes = [_divide(int(n), int(k), OA_SIZE_SPREAD, rng) for n, k in zip(people, oas, strict=True)]
+
+    regions = np.minimum(REGIONS_IN_NUTS2, oas)
+    oas_of_region = _divide_all(oas, regions, rng)
+    authority = min(LARGEST_AUTHORITY, max(SMALLEST_AUTHORITY, persons / 400)) / PERSONS_PER_OA
+    las = np.maximum(1, np.rint(oas_of_region / authority).astype(np.int64))
+    oas_of_la = _divide_all(oas_of_region, las, rng)
+    wards = np.maximum(1, np.rint(oas_of_la / OAS_PER_WARD).astype(np.int64))
+    oas_of_ward = _divide_all(oas_of_la, wards, rng)
+
+    ward_of_oa, la_of_ward, region_of_la = _index(oas_of_ward), _index(wards), _index(las)
+    chain = (region_of_la[la_of_ward[ward_of_oa]], la_of_ward[ward_of_oa], ward_of_oa)
+    counts = (len(oas_of_region), len(oas_of_la), len(oas_of_ward))
+
+    def effect(spread: tuple[float, ...]) -> Floats:
+        """One standard normal for each area of each level, summed down to the output area."""
+        total = spread[3] * rng.standard_normal(len(ward_of_oa))
+        for index, count, scale in zip(chain, counts, spread[:3], strict=True):
+            total += scale * rng.standard_normal(count)[index]
+        return np.asarray(total)
+
+    latent = {name: effect(spread) for name, spread in SPREAD.items()}
+    rest = (1 - OLD_PER_URBAN**2) ** 0.5
+    latent["old"] = rest * latent["old"] + OLD_PER_URBAN * latent["urban"]
+    classes = {name: np.searchsorted(CUTS[name], latent[name]).astype(np.uint8) for name in latent}
+    clusters = np.empty((len(ward_of_oa), origins.CLUSTERS), dtype=np.float32)
+    for cluster, spread in enumerate(origins.CLUSTER_SPREAD):
+        by_urban = origins.CLUSTER_PER_URBAN[cluster]
+        by_deprived = origins.CLUSTER_PER_DEPRIVATION[cluster]
+        # Half the variance off, so that the mean share over areas stays near the country's.
+        variance = sum(s * s for s in spread) + by_urban**2 + by_deprived**2
+        clusters[:, cluster] = (
+            effect(spread)
+            + by_urban * latent["urban"]
+            + by_deprived * latent["deprived"]
+            - variance / 2
+        )
+    return Geography(
+        persons=np.concatenate(sizes),
+        ward_of_oa=ward_of_oa,
+        la_of_ward=la_of_ward,
+        region_of_la=region_of_la,
+        nuts2_of_region=_index(regions),
+        clusters=clusters,
+        **classes,
+    )

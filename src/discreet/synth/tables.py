@@ -1,0 +1,103 @@
+"""All distributions of the synthetic census in one flat array that the kernel draws from.
+
+Few large arguments are cheaper for a kernel than many small ones, to call and to compile. A table
+has a number (the constants of the kernel), a start in the bank and a width: the length of a row.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth import households, origins, work
+from discreet.synth import kernels as k
+from discreet.synth.geography import DEPRIVATION_CLASSES
+from discreet.synth.shares import AGES, Floats, Thresholds, chances, thresholds
+
+
+class Bank(NamedTuple):
+    """Every table one after the other, and the start and width of each."""
+
+    values: Thresholds
+    layout: NDArray[np.int64]
+
+
+def _distributions() -> dict[int, Floats | tuple[float, ...]]:
+    classes = DEPRIVATION_CLASSES
+    return {
+        k.KIND: households.kind_shares(),
+        k.FIRST_AGE: households.first_adult_ages(),
+        k.AGE_GAP: households.AGE_GAP,
+        k.CHILDREN: households.CHILDREN,
+        k.MOTHER_AT_BIRTH: households.MOTHER_AT_BIRTH,
+        k.SIBLING_GAP: households.SIBLING_GAP,
+        k.SHARERS: households.SHARERS,
+        k.GRANDPARENT_OLDER: households.GRANDPARENT_OLDER,
+        k.COUPLE: households.couple_shares(),
+        k.UNPARTNERED: households.unpartnered_shares(),
+        k.TENURE: households.tenure_shares(classes),
+        k.BIRTH: origins.birth_shares(),
+        k.CITIZENSHIP: origins.citizenship_shares(),
+        k.RELIGION: origins.religion_shares(),
+        k.EDUCATION: work.education_shares(classes),
+        k.ACTIVITY: work.activity_shares(classes),
+        k.OCCUPATION: work.occupation_shares(),
+        k.TRAVEL: work.travel_shares(),
+        k.HEALTH: work.health_shares(classes),
+    }
+
+
+def _events() -> dict[int, Floats | tuple[float, ...]]:
+    chance = {
+        k.SAME_SEX: households.SAME_SEX_COUPLES,
+        k.MAN_LONE_PARENT: households.MEN_AMONG_LONE_PARENTS,
+        k.MAN_SHARER: households.MEN_AMONG_SHARERS,
+        k.BOY: households.BOYS,
+        k.SON: households.SONS_AT_HOME,
+        k.TWO_GRANDPARENTS: households.SECOND_GRANDPARENT,
+        k.MAN_FIRST: households.FIRST_ADULT_IS_A_MAN,
+        k.GROUP_COUPLE: origins.SAME_GROUP_COUPLE,
+        k.GROUP_SHARER: origins.SAME_GROUP_SHARER,
+        k.BIRTH_COUPLE: origins.SAME_BIRTH_COUPLE,
+        k.BORN_HERE_CHILD: origins.CHILD_BORN_HERE_OF_BORN_HERE,
+        k.CITIZEN_CHILD: origins.CHILD_SHARES_CITIZENSHIP,
+        k.RELIGION_COUPLE: origins.SAME_RELIGION_COUPLE,
+        k.RELIGION_CHILD: origins.SAME_RELIGION_CHILD,
+        k.RELIGION_SHARER: origins.SAME_RELIGION_SHARER,
+        k.EDUCATION_COUPLE: work.SAME_EDUCATION_COUPLE,
+    }
+    return {
+        k.MEN_ALONE: households.MEN_ALONE,
+        k.STILL_AT_HOME: households.STILL_AT_HOME,
+        k.CHILD_BORN_HERE: origins.CHILD_BORN_HERE,
+        k.HAS_OCCUPATION: work.last_occupation_chances(),
+        k.LIMITED: work.LIMITED,
+        k.CHANCE: np.array([chance[place] for place in range(len(chance))]),
+    }
+
+
+def _numbers() -> dict[int, NDArray[np.uint32]]:
+    return {
+        k.CHILD_GROUP: origins.group_of_child(),
+        k.ORIGIN_AGE: origins.age_groups(AGES),
+        k.OCCUPATION_AGE: work.occupation_age_groups(),
+        k.EDUCATION_FROM: work.youngest_by_education(),
+    }
+
+
+@cache
+def bank() -> Bank:
+    """Return all tables, made once."""
+    pieces: dict[int, Thresholds] = {key: thresholds(v) for key, v in _distributions().items()}
+    pieces |= {key: chances(v) for key, v in _events().items()}
+    pieces |= _numbers()
+    ordered = [pieces[key] for key in range(len(pieces))]
+    sizes = np.array([piece.size for piece in ordered])
+    widths = [piece.shape[-1] for piece in ordered]
+    return Bank(
+        np.concatenate([piece.reshape(-1) for piece in ordered]),
+        np.column_stack([np.cumsum(sizes) - sizes, widths]).astype(np.int64),
+    )

@@ -1,0 +1,166 @@
+"""The service: each question once, a new version without a wrong answer, cheap ones not starved."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import discreet as dc
+from applications import serving
+from discreet.build import build
+from discreet.errors import InternalError, ParameterError
+from discreet.release.pipeline import Releaser
+from discreet.server.settings import Settings
+from discreet.service import Limits, open_store
+from stores import build_town, write_town
+
+TABLE = "/api/v1/datasets/town/table"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("town")
+    return build_town(folder / "data", folder / "store", rows=5_000)
+
+
+def test_identical_questions_in_flight_run_once(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, seen = Releaser._judge, Counter[str]()
+
+    def slow(self: Any, question: Any, *rest: Any) -> Any:
+        seen[question.canonical] += 1
+        time.sleep(0.2)
+        return judge(self, question, *rest)
+
+    with serving([store]) as client:
+        monkeypatch.setattr(Releaser, "_judge", slow)
+        # One question in two spellings and one of its own.
+        urls = [f"{TABLE}?by=sex&where=health=1|2"] * 5 + [f"{TABLE}?by=sex&where=health=2|1"] * 5
+        answers = client.together([*urls, f"{TABLE}?by=sex&where=health=3"])
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.content for answer in answers[:10]}) == 1
+    assert seen == {"by=sex&where=health=1|2": 1, "by=sex&where=health=3": 1}
+
+
+def test_a_reader_who_goes_away_does_not_take_the_answer_with_them(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = Releaser._judge
+    begun = threading.Event()
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        time.sleep(0.3)
+        return judge(*arguments)
+
+    with serving([store]) as client:
+        monkeypatch.setattr(Releaser, "_judge", slow)
+        url = f"{TABLE}?by=health"
+        waiting = client.begin([url, url])
+        assert begun.wait(10)
+        waiting._asked.pop(0).cancel()
+        assert [answer.status_code for answer in waiting.rest()] == [200]
+
+
+def test_refusals_are_kept_too(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving([store]) as client:
+        first = client.get(f"{TABLE}?by=ward,rare")
+        monkeypatch.setattr(Releaser, "_judge", None)  # nothing is judged again
+        again = client.get(f"{TABLE}?by=ward,rare")
+        assert first.status_code == again.status_code == 403
+        told, told_again = first.json()["error"], again.json()["error"]
+        assert told.pop("id") != told_again.pop("id")
+        assert told == told_again
+
+
+def test_a_new_version_is_picked_up_without_a_wrong_answer(tmp_path: Path) -> None:
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=5_000)
+    url = f"{TABLE}?by=sex,health&format=csv"
+    with serving([store]) as client:
+        old = client.get(url)
+        seen = [old]
+        write_town(tmp_path / "data", rows=5_000, seed=2)
+        builder = threading.Thread(target=build, args=(tmp_path / "data/dataset.toml", store))
+        builder.start()
+        for _ in range(2_000):
+            seen.append(client.get(url))
+            if seen[-1].content != old.content:
+                break
+            time.sleep(0.01)
+        builder.join()
+        new = client.get(url)
+        kept = client.get(url, headers={"If-None-Match": old.headers["etag"]})
+    fresh = dc.open(store).release("sex,health").table.values.ravel().tolist()
+    assert pd.read_csv(io.StringIO(new.text))["value"].tolist() == fresh
+    assert {answer.status_code for answer in seen} == {200}
+    # Never anything but the one or the other, each under its own name.
+    assert {(a.headers["etag"], a.content) for a in seen} == {
+        (old.headers["etag"], old.content),
+        (new.headers["etag"], new.content),
+    }
+    assert kept.status_code == 200, "the name of an old answer is not the name of the new one"
+
+
+def test_a_version_that_cannot_be_opened_leaves_the_old_one(tmp_path: Path) -> None:
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000)
+    url = f"{TABLE}?by=sex&format=csv"
+    with serving([store]) as client:
+        old = client.get(url)
+        (store / "CURRENT.x").write_text("nothing-here\n")
+        os.replace(store / "CURRENT.x", store / "CURRENT")
+        client.run(client.service.refresh())
+        client.run(client.service.refresh())
+        assert client.get(url).content == old.content
+        assert client.log.count('"event":"store"') == 1, "told once"
+        assert client.get("/readyz").status_code == 200
+
+
+def test_a_secret_that_is_not_the_version_s_is_not_used(tmp_path: Path) -> None:
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000)
+    (store / "secret").write_text("00" * 32 + "\n")
+    with pytest.raises(InternalError, match="new secret"):
+        open_store(store)
+
+
+def test_a_store_without_a_public_tier_is_not_served(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "policy.toml").write_text("[tiers.licensed]\n")
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000, policy="policy.toml")
+    with pytest.raises(ParameterError, match="public tier"):
+        open_store(store)
+
+
+def test_slow_questions_do_not_keep_light_ones_waiting(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, release = Releaser._judge, threading.Event()
+
+    def slow(self: Any, question: Any, *rest: Any) -> Any:
+        if question.cells > 100:
+            release.wait(30)
+        return judge(self, question, *rest)
+
+    limits = Limits(light_workers=1, heavy_workers=2, light_cells=100)
+    with serving([store], Settings(rate=10**6, burst=10**6, limits=limits)) as client:
+        monkeypatch.setattr(Releaser, "_judge", slow)
+        heavy = client.begin([f"{TABLE}?by=age,health&where=sex={s}" for s in (1, 2)] * 5)
+        assert client.get(f"{TABLE}?by=sex").status_code == 200
+        release.set()
+        assert {answer.status_code for answer in heavy.rest()} <= {200, 403}
+
+
+def test_the_budget_of_the_cache_holds(store: Path) -> None:
+    limits = Limits(cache_bytes=20_000)
+    with serving([store], Settings(rate=10**6, burst=10**6, limits=limits)) as client:
+        for i in range(80):
+            client.get(f"{TABLE}?by=sex,health&where=age={i}")
+            assert client.service.cache.bytes <= 20_000
