@@ -75,7 +75,7 @@ class Population:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.
 
         A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
-        running tabulation with `TabulationStopped`.
+        running tabulation with `Stopped`.
         """
         return self._engine.tabulate(self.question(query), stop)
 

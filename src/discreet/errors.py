@@ -1,4 +1,13 @@
-"""The three kinds of error a caller meets.
+"""Every error that this package raises.
+
+DiscreetError
+  ParameterError       a value given by the caller breaks a rule
+    UnknownDataset     there is no data set of this id
+    NotOurs            a file that this program did not write
+  QueryRefused         a disclosure rule refuses the question
+  InternalError        a promise of this package did not hold
+  Stopped              work that its caller ended
+  Busy, Starting, TooLong   the server cannot answer now
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -39,6 +48,34 @@ class QueryRefused(DiscreetError):
 
 class InternalError(DiscreetError, RuntimeError):
     """Something this package promised did not hold; nothing is released."""
+
+
+class UnknownDataset(ParameterError):
+    """There is no data set of this id."""
+
+
+class NotOurs(ParameterError):
+    """The file is none that this program wrote, or what belongs to it is not there."""
+
+
+class Stopped(DiscreetError):
+    """The caller ended the work before it was done; there is no result."""
+
+
+class Busy(DiscreetError):
+    """Too many questions wait already; `retry_after` seconds later there may be room."""
+
+    def __init__(self, retry_after: int = 2) -> None:
+        super().__init__("The server is busy.")
+        self.retry_after = retry_after
+
+
+class Starting(DiscreetError):
+    """The stores are being opened."""
+
+
+class TooLong(DiscreetError):
+    """The question took longer than allowed and was stopped."""
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> ParameterError:

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,12 +27,13 @@ from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import Done, apply_steps
 from discreet.build.source import Reader
 from discreet.errors import ParameterError
+from discreet.files import sync_folder
 from discreet.population.keys import DEFAULT_MODULUS, Secret
-from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum, sync_folder
+from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum
+from discreet.progress import Tell
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
 
-Progress = Callable[[str, int, int | None], None]
 """Told the stage, how much of it is done, and how much there is (None: not known)."""
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -50,7 +51,7 @@ class Built:
 def build(
     description: Path,
     out: Path,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
     new_secret: bool = False,
     keep: int = 2,
     views: int = BUILT,
@@ -255,7 +256,7 @@ def _write_protection(done: tuple[Done, ...], version: Path) -> None:
 
 
 def _write_manifest(
-    dataset: Dataset, ingest: Ingest, secret: Secret, version: Path, tell: Progress
+    dataset: Dataset, ingest: Ingest, secret: Secret, version: Path, tell: Tell
 ) -> None:
     files = sorted(path for path in version.iterdir())
     facts = {}
@@ -292,7 +293,7 @@ def _write_manifest(
     sync_folder(version)
 
 
-def _build_views(path: Path, budget: int, tell: Progress) -> None:
+def _build_views(path: Path, budget: int, tell: Tell) -> None:
     """Compile the kernels, so that no reader waits for it, and build the chosen views."""
     tell("compiling", 0, None)
     version = Version.open(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 from discreet.build.ingest import Ingest
 from discreet.population.keys import DEFAULT_MODULUS, record_keys
 from discreet.population.store import is_narrow
+from discreet.progress import Tell
 
 
-def write_columns(
-    ingest: Ingest, version: Path, tell: Callable[[str, int, int | None], None]
-) -> None:
+def write_columns(ingest: Ingest, version: Path, tell: Tell) -> None:
     """Write every file of a version but its manifest."""
     schema, order = ingest.schema()
     (version / "schema.json").write_text(

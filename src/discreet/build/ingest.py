@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +20,7 @@ from discreet.build.steps import LeftOut, SwapStep
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret, digests
 from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
+from discreet.progress import Tell
 
 MAX_COUNT = 2**32 - 1
 """The largest total that a 32-bit count of a cell can take."""
@@ -143,7 +143,7 @@ class Ingest:
         dataset = self.dataset
         return Schema(dataset.id, dataset.title, dataset.unit, tuple(variables)), order
 
-    def read(self, tell: Callable[[str, int, int | None], None]) -> None:
+    def read(self, tell: Tell) -> None:
         """Read every batch into the raw columns."""
         expected = self._reader.rows()
         last: Path | None = None

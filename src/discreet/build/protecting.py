@@ -7,7 +7,7 @@ is the same swap, and a build of corrected data is nearly the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from discreet.build.steps import (
 from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret, record_keys
 from discreet.population.schema import Level
+from discreet.progress import Tell
 from discreet.protect import Edit, KeyMix, Pram, table_generator
 from discreet.protect.base import CellwiseMethod
 from discreet.protect.keys import purposes, unit_interval
@@ -41,7 +42,6 @@ from discreet.protect.records.swapping import (
 )
 
 Columns = list[tuple[NDArray[Any], int]]
-Tell = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)

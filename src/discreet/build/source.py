@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.build.dataset import Source
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Stopped
 
 BATCH = 2**18
 _LONGEST_INTEGER = 1000  # digits; Python refuses to read 4,300
@@ -235,7 +235,7 @@ def _what(kind: str, encoding: str) -> str:
 
 def _unreadable(path: Path, error: Exception) -> ParameterError:
     if isinstance(error, duckdb.InterruptException):
-        raise KeyboardInterrupt
+        raise Stopped("stopped before it was done")
     first = str(error).strip().splitlines()[0]
     if "state machine" in first:
         first = "its lines must all end alike, in LF or in CR LF."

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from discreet import __version__
-from discreet.errors import ParameterError, QueryRefused
+from discreet.errors import ParameterError, QueryRefused, Stopped
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
@@ -82,6 +82,6 @@ def main() -> None:
             where = f" --where '{hint.where}'" if hint.where else ""
             typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
         sys.exit(3)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped):
         typer.echo("discreet: stopped", err=True)
         sys.exit(130)

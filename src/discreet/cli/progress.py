@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from discreet.progress import Tell
+
 
 @contextmanager
-def shown() -> Iterator[Callable[[str, int, int | None], None]]:
+def shown() -> Iterator[Tell]:
     """Give a function to be told (stage, done, total), shown on the standard error stream."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -41,7 +43,7 @@ def shown() -> Iterator[Callable[[str, int, int | None], None]]:
             bar.update(task.id, total=task.total or 1, completed=task.total or 1)
 
 
-def _lines() -> Callable[[str, int, int | None], None]:
+def _lines() -> Tell:
     seen: set[str] = set()
 
     def tell(stage: str, done: int, total: int | None) -> None:
@@ -52,9 +54,7 @@ def _lines() -> Callable[[str, int, int | None], None]:
     return tell
 
 
-def after_a_while(
-    tell: Callable[[str, int, int | None], None], seconds: float = 2.0
-) -> Callable[[str, int, int | None], None]:
+def after_a_while(tell: Tell, seconds: float = 2.0) -> Tell:
     """Return a function that passes on what it is told once so much time has gone by."""
     began = monotonic()
 

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.desk.cells import RANKS, CellTable
 from discreet.errors import ParameterError
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from discreet.types import Flags, Floats
 
 # Sums of decimals: a cell is not sensitive by a rounding error.
 NEAR = 1e-9

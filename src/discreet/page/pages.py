@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from discreet.errors import Starting
 from discreet.page import areas, fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
@@ -16,7 +17,7 @@ from discreet.page.verdict import judge
 from discreet.page.view import View, render
 from discreet.policy import Place
 from discreet.population import Schema
-from discreet.service import FORMATS, Opened, Service, Starting
+from discreet.service import FORMATS, Opened, Service
 
 MOST_AREAS = 300
 """The longest list of areas in the sentence; beyond it, only larger areas are in it."""

@@ -10,12 +10,12 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import ParameterError, QueryRefused
+from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
 from discreet.page import actions, assets, pages, result
 from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.view import View, render
-from discreet.service import Busy, Service, Starting, TooLong, UnknownDataset
+from discreet.service import Service
 
 Page = Callable[[Request, View], Awaitable[Response]]
 

@@ -7,7 +7,6 @@ keys on the same data would be fresh noise, and fresh noise can be averaged away
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.files import written
 
 DEFAULT_MODULUS = 2**32
 _PERSON = b"discreet record\0"
@@ -59,13 +59,8 @@ class Secret:
 
     def write(self, path: Path) -> None:
         """Write the secret to a file of mode 600, at once or not at all."""
-        fresh = path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(self.value.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
+        with written(path, alone=True) as file:
+            file.write(f"{self.value.hex()}\n".encode("ascii"))
 
 
 def digests(

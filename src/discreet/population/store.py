@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.files import sync_folder, written
 from discreet.population.schema import Level, Schema, Variable
 
 FORMAT = 1
@@ -43,15 +43,6 @@ def checksum(path: Path) -> str:
     """Return the BLAKE2b checksum of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-def sync_folder(path: Path) -> None:
-    """Make renames in a folder durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)
@@ -91,12 +82,8 @@ class Store:
 
     def switch(self, name: str) -> None:
         """Make a version the current one, at once or not at all."""
-        fresh = self.path / "CURRENT.new"
-        with fresh.open("w", encoding="ascii") as file:
-            file.write(name + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, self.path / "CURRENT")
+        with written(self.path / "CURRENT", 0o644, alone=True) as file:
+            file.write(f"{name}\n".encode("ascii"))
         sync_folder(self.path)
 
     def list(self) -> list[str]:

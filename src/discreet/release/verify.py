@@ -9,9 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import NotOurs, ParameterError
 from discreet.release.readers import Found, format_of, read
-from discreet.release.readers.base import NotOurs
 from discreet.release.signature import (
     bounds_digest,
     cells_digest,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
 from discreet.solve.system import TableSystem
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 # Figures are exact multiples of the step but for the rounding of decimal fractions.
 NEAR = 1e-6
@@ -128,7 +127,7 @@ def audit(
     high: ArrayLike,
     step: float = 1.0,
     seconds: float | None = None,
-    tell: Callable[[str, int, int | None], None] | None = None,
+    tell: Tell | None = None,
 ) -> Audit:
     """Return the interval of every cell that follows from the intervals known and the sums.
 

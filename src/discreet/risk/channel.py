@@ -17,8 +17,8 @@ from discreet.errors import ParameterError
 from discreet.risk.after import zeros_after
 from discreet.risk.before import WEIGHTS, Risk, entropy_term
 from discreet.risk.terms import smallness, weighted, x_log_x
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 # A channel is a square matrix over cells: beyond this it is gigabytes.
 MAX_CELLS = 4000
 

@@ -19,8 +19,8 @@ from discreet.risk.before import WEIGHTS, Risk
 from discreet.risk.terms import smallness, weighted
 from discreet.risk.transition import checked_multiplier, flows, mean_diagonal
 from discreet.table.transition import Transition
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 # Steps of the trapezoidal rule in log t, which converges exponentially for these integrands.
 STEP = 0.02
 # Nodes taken at once, so that memory does not grow with the number of distinct counts.

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts
 from discreet.errors import ParameterError
 from discreet.table.transition import Transition, checked_transition
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from discreet.types import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

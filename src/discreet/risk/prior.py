@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.transition import Transition
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from discreet.types import Floats, Integers
 
 # Released values up to here are fitted one by one; larger ones are one class. Beyond it a change
 # of a few matters little to any measure, and a locally flat prior says all that is needed.

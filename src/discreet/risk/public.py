@@ -20,9 +20,7 @@ from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior,
 from discreet.risk.terms import smallness, weighted
 from discreet.risk.transition import checked_multiplier
 from discreet.table.transition import Transition, checked_transition
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from discreet.types import Floats, Integers
 
 DRAWS = 60
 SEED = 20150619  # any number; the same for everyone, so that equal tables get equal figures

@@ -7,13 +7,11 @@ in any order, along the last axis; shorter lists are filled up with zeros.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts
 from discreet.errors import ParameterError
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from discreet.types import Flags, Floats
 
 
 def threshold(F: ArrayLike, smallest_safe: int = 3) -> Flags:

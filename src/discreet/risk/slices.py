@@ -36,8 +36,7 @@ from discreet.risk.terms import (
 )
 from discreet.risk.transition import CONTENTS, Contents, checked_multiplier, mean_diagonal
 from discreet.table.transition import Transition
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

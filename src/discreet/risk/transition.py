@@ -24,11 +24,10 @@ from discreet.risk.before import (
 )
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x
 from discreet.table.transition import Transition, checked_transition
+from discreet.types import Floats, Integers
 
 Contents = Literal["expected", "observed"]
 CONTENTS = ("expected", "observed")
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

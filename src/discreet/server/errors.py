@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from discreet.errors import ParameterError, QueryRefused
+from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
 from discreet.rules import Code
-from discreet.service import Busy, Starting, TooLong, UnknownDataset
 
 
 @dataclass

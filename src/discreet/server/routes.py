@@ -11,12 +11,12 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Starting
 from discreet.server import openapi
 from discreet.server.errors import Failure
 from discreet.server.parse import ASKED, posted, typed
 from discreet.server.settings import Settings
-from discreet.service import DEFAULT_FORMAT, File, Service, Starting
+from discreet.service import DEFAULT_FORMAT, File, Service
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Handler = Callable[[Request], Awaitable[Response]]

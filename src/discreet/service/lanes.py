@@ -8,26 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TypeVar
 
-from discreet.errors import DiscreetError
-from discreet.tabulate import TabulationStopped
+from discreet.errors import Busy, Stopped, TooLong
 
 Answer = TypeVar("Answer")
-
-
-class Busy(DiscreetError):
-    """Too many questions wait already; `retry_after` seconds later there may be room."""
-
-    def __init__(self, retry_after: int = 2) -> None:
-        super().__init__("The server is busy.")
-        self.retry_after = retry_after
-
-
-class Starting(DiscreetError):
-    """The stores are being opened."""
-
-
-class TooLong(DiscreetError):
-    """The question took longer than allowed and was stopped."""
 
 
 class Lane:
@@ -63,7 +46,7 @@ class Lane:
         self.running += 1
         try:
             return await loop.run_in_executor(self._pool, work, stop)
-        except TabulationStopped:
+        except Stopped:
             raise TooLong("The question took too long and was stopped.") from None
         finally:
             stop.set()  # whoever asked is gone: nobody waits for what may still run

@@ -18,14 +18,22 @@ from threading import Event
 from typing import Any, TypeVar
 
 from discreet import __version__
-from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused, unknown
+from discreet.errors import (
+    DiscreetError,
+    InternalError,
+    ParameterError,
+    QueryRefused,
+    Starting,
+    UnknownDataset,
+    unknown,
+)
 from discreet.query import Query, Question
 from discreet.release.result import Release
 from discreet.release.writers import FORMATS, to_bytes
 from discreet.rules import Code
 from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, Opened, described, summary
-from discreet.service.lanes import Lane, Starting
+from discreet.service.lanes import Lane
 from discreet.service.limits import Limits
 
 Where = str | Mapping[str, str | Iterable[str]] | None
@@ -36,10 +44,6 @@ _POLL = 0.5  # seconds between looks at the stores
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
 _COMPRESSED = 1_000  # bytes from which compression is worth it
-
-
-class UnknownDataset(ParameterError):
-    """There is no data set of this id."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve import kernels
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
-
-Tell = Callable[[str, int, int | None], None]
 
 # Up to so many entries the linear programme takes seconds; beyond, only the search is run.
 MOST_ENTRIES = 400_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -13,11 +12,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve import kernels
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
-
-Tell = Callable[[str, int, int | None], None]
 
 # The solver keeps conditions to 1e-7; a value this close to an integer is that integer.
 NEAR = 1e-5

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.solve.random import uniform
+
 
 @njit(cache=True, nogil=True)
 def _drop(
@@ -293,17 +295,6 @@ def apart(
 
 
 @njit(cache=True, nogil=True)
-def _uniform(state: NDArray[np.uint64]) -> float:
-    """Return a uniform number and move the state on (xorshift64*): no state but the caller's."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
-
-
-@njit(cache=True, nogil=True)
 def _miss(
     y: int, least: int, most: int, weight: float, square: bool, limit: int, heavy: float
 ) -> float:
@@ -357,8 +348,8 @@ def anneal(
         if until_none and missed < 1e-9:
             break
         temperature *= cooling
-        i = free[int(_uniform(state) * free.size)]
-        step = steps[i] if _uniform(state) < 0.5 else -steps[i]
+        i = free[int(uniform(state) * free.size)]
+        step = steps[i] if uniform(state) < 0.5 else -steps[i]
         if not low[i] <= x[i] + step <= high[i]:
             step = -step
             if not low[i] <= x[i] + step <= high[i]:
@@ -370,7 +361,7 @@ def anneal(
                 y[c] + step, least[c], most[c], weights[c], square, limit, heavy
             ) - _miss(y[c], least[c], most[c], weights[c], square, limit, heavy)
         cost = change + own[i] * step
-        if cost <= 0 or (temperature > 0 and _uniform(state) < np.exp(-cost / temperature)):
+        if cost <= 0 or (temperature > 0 and uniform(state) < np.exp(-cost / temperature)):
             x[i] += step
             for k in range(starts[i], starts[i + 1]):
                 y[cells[k]] += step

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve import kernels
 from discreet.solve.linear import LinearProgram
 from discreet.solve.matrix import round_rests
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import Hierarchy, TableSystem
-
-Tell = Callable[[str, int, int | None], None]
 
 # Rounds of search for three and more dimensions: heat, cold, trials for each open cell.
 ROUNDS = (

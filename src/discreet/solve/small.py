@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
-
-Tell = Callable[[str, int, int | None], None]
 
 # Heat in units of base²: what one cell moved by the base costs. Trials for each small cell.
 HOT, COLD, TRIALS = 3.0, 0.2, 150

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth import names, origins
-from discreet.synth.shares import Floats, Thresholds, thresholds
-
-Ints = NDArray[np.int64]
+from discreet.synth.shares import Thresholds, thresholds
+from discreet.types import Floats, Integers
 
 # 437,744 people in 1,487 output areas [Longhurst2007, Table 4]: some 125 households each.
 PERSONS_PER_OA = 437_744 / 1_487
@@ -48,11 +47,11 @@ CUTS = {
 class Geography:
     """The areas of one synthetic country; index 0 stands for code 1 at every level."""
 
-    persons: Ints  # of each output area
-    ward_of_oa: Ints
-    la_of_ward: Ints
-    region_of_la: Ints
-    nuts2_of_region: Ints
+    persons: Integers  # of each output area
+    ward_of_oa: Integers
+    la_of_ward: Integers
+    region_of_la: Integers
+    nuts2_of_region: Integers
     urban: NDArray[np.uint8]  # classes of each output area
     old: NDArray[np.uint8]
     deprived: NDArray[np.uint8]
@@ -65,7 +64,7 @@ class Geography:
         return len(self.persons)
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> Integers:
         """The first person of each output area, and the number of persons at the end."""
         return np.concatenate([[0], np.cumsum(self.persons)])
 
@@ -96,7 +95,7 @@ class Geography:
             "nuts2": list(names.NUTS2),
         }
 
-    def parents(self) -> dict[str, Ints]:
+    def parents(self) -> dict[str, Integers]:
         """Return the index of the area above, by level; the last level has none."""
         return {
             "oa": self.ward_of_oa,
@@ -106,14 +105,14 @@ class Geography:
         }
 
 
-def _region_names(nuts2_of_region: Ints) -> list[str]:
+def _region_names(nuts2_of_region: Integers) -> list[str]:
     """The names of the regions that exist: a small country has fewer than ten."""
     first, second = (int((nuts2_of_region == side).sum()) for side in (0, 1))
     offset = REGIONS_IN_NUTS2[0]
     return [*names.REGIONS[:first], *names.REGIONS[offset : offset + second]]
 
 
-def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> Ints:
+def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> Integers:
     """Return sizes of uneven parts of a total, each at least 1, that sum to it."""
     weights = np.exp(spread * rng.standard_normal(parts))
     ends = np.floor(np.cumsum(weights) / weights.sum() * (total - parts) + 0.5).astype(np.int64)
@@ -121,7 +120,7 @@ def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> 
     return np.asarray(np.diff(ends, prepend=0) + 1)
 
 
-def _divide_all(totals: Ints, parts: Ints, rng: np.random.Generator) -> Ints:
+def _divide_all(totals: Integers, parts: Integers, rng: np.random.Generator) -> Integers:
     """Return the sizes of the parts of every area, one after the other."""
     pieces = [
         _divide(int(total), int(count), DIVISION_SPREAD, rng)
@@ -130,7 +129,7 @@ def _divide_all(totals: Ints, parts: Ints, rng: np.random.Generator) -> Ints:
     return np.concatenate(pieces)
 
 
-def _index(counts: Ints) -> Ints:
+def _index(counts: Integers) -> Integers:
     """Return the parent of each child, given how many children each parent has."""
     return np.repeat(np.arange(len(counts)), counts)
 

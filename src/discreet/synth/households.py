@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.synth.shares import AGES, Floats, by_age, rows_by_age
+from discreet.synth.shares import AGES, by_age, rows_by_age
 from discreet.synth.variables import ADULT
+from discreet.types import Floats
 
 # Kinds of household. The kernel knows them by position.
 KINDS = (

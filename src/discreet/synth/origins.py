@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synth.shares import Floats
+from discreet.types import Floats
 
 # Ethnic groups: share in the whole country, and the cluster whose members live near each other.
 ETHNIC_SHARES = (

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.synth.variables import OLDEST
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 Thresholds = NDArray[np.uint32]
 
 AGES = np.arange(OLDEST + 1)

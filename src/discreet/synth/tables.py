@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from discreet.synth import households, origins, work
 from discreet.synth import kernels as k
 from discreet.synth.geography import DEPRIVATION_CLASSES
-from discreet.synth.shares import AGES, Floats, Thresholds, chances, thresholds
+from discreet.synth.shares import AGES, Thresholds, chances, thresholds
+from discreet.types import Floats
 
 
 class Bank(NamedTuple):

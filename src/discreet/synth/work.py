@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.synth.shares import AGES, Floats, by_age, rows_by_age
+from discreet.synth.shares import AGES, by_age, rows_by_age
 from discreet.synth.variables import ADULT
+from discreet.types import Floats
 
 # Education without the category "Under 16": none, lower secondary, vocational, upper secondary,
 # post-secondary, bachelor, master, doctorate. Each cohort kept what it had learnt by about 30.

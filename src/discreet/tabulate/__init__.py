@@ -1,7 +1,7 @@
 """From a question to its true counts and key sums; one file an engine."""
 
-from discreet.tabulate.engine import Engine, TabulationStopped
+from discreet.tabulate.engine import Engine
 from discreet.tabulate.scan import ScanEngine
 from discreet.tabulate.views import ViewEngine
 
-__all__ = ["Engine", "ScanEngine", "TabulationStopped", "ViewEngine"]
+__all__ = ["Engine", "ScanEngine", "ViewEngine"]

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Stopped
 from discreet.population import Version
 from discreet.query import Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import TabulationStopped, table_of
+from discreet.tabulate.engine import table_of
 
 
 class DuckEngine:
@@ -44,7 +44,7 @@ class DuckEngine:
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the true counts and key sums of every cell."""
         if stop is not None and stop.is_set():
-            raise TabulationStopped("the tabulation was stopped")
+            raise Stopped("the tabulation was stopped")
         if question.cells >= 2**63:
             raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
         cursor = self._connection.cursor()

@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError
 from discreet.query import Question
 from discreet.table import CountTable
 
@@ -16,15 +15,11 @@ SPARSE_FROM = 2**20
 """Tables with fewer cells are always dense: what a small table is must not surprise."""
 
 
-class TabulationStopped(DiscreetError):
-    """The caller stopped the tabulation; there is no result."""
-
-
 class Engine(Protocol):
     """Counts the records of each cell of a question and sums their keys."""
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
-        """Return the table, or raise `TabulationStopped` soon after `stop` is set."""
+        """Return the table, or raise `Stopped` soon after `stop` is set."""
         ...
 
 

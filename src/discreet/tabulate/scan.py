@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import Stopped
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import TabulationStopped, smaller, table_of
+from discreet.tabulate.engine import smaller, table_of
 from discreet.tabulate.plan import PIECE, Plan, plan
 
 _TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
@@ -219,4 +220,4 @@ def warm_up() -> None:
 
 def _check(stop: Event | None) -> None:
     if stop is not None and stop.is_set():
-        raise TabulationStopped("the tabulation was stopped")
+        raise Stopped("the tabulation was stopped")

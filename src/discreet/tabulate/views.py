@@ -10,11 +10,8 @@ first, under a budget of bytes.
 from __future__ import annotations
 
 import heapq
-import os
-import secrets
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -24,6 +21,7 @@ from threading import Event, Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.files import written
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Axis, Question
 from discreet.table import CountTable
@@ -293,16 +291,10 @@ def _mapped(path: Path, key: Key, schema: Schema) -> View:
 def _saved(view: View, folder: Path, key: Key, schema: Schema) -> View:
     """Return the view mapped from a file of its own, or as it is where none can be written."""
     target = folder / _name(key)
-    fresh = folder / f".{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        with written(target) as file:  # a view that a crash cut short would give wrong answers
             file.write(np.ascontiguousarray(view.packed).data.cast("B"))
-            file.flush()
-            os.fsync(file.fileno())  # a view that a crash cut short would give wrong answers
-        os.replace(fresh, target)
     except OSError:
-        with suppress(OSError):
-            fresh.unlink()
         return view
     return _mapped(target, key, schema)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_total
 from discreet.table.transition import Transition
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 # Nodes of the quadrature: enumeration is met to 1e-10 with half as many.
 NODES = 256
 # Nodes taken at once, so that memory does not grow with the number of distinct counts.

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts, checked_pair
 from discreet.errors import ParameterError
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 
 def margin_differences(

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_axis, checked_pair
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

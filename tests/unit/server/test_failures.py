@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from applications import GENEROUS, Client
-from discreet.errors import InternalError, ParameterError
+from discreet.errors import InternalError, ParameterError, Stopped
 from discreet.release.pipeline import Releaser
 from discreet.server.settings import Key, Settings
 from discreet.service import Limits
 from discreet.service.catalogue import Catalogue
-from discreet.tabulate import TabulationStopped
 
 ROOT = "/api/v1/datasets"
 TABLE = f"{ROOT}/town/table"
@@ -220,7 +219,7 @@ def test_a_question_that_takes_too_long_is_stopped(
     def endless(self: Any, question: Any, tier: Any, totals: Any, stop: Event) -> Any:
         assert stop.wait(20)
         stopped.append(True)
-        raise TabulationStopped("stopped")
+        raise Stopped("stopped")
 
     client = start(Settings(rate=10_000, burst=1_000, limits=Limits(seconds=1)))
     monkeypatch.setattr(Releaser, "_judge", endless)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate import ScanEngine, TabulationStopped, plan, scan
+from discreet.tabulate import ScanEngine, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from populations import make_version, records
 
@@ -170,7 +171,7 @@ def test_a_tabulation_can_be_stopped(way: str) -> None:
     version = make_version(np.random.default_rng(10), 10_000, [255, 255, 255], [300_000, 10])
     stop = Event()
     stop.set()
-    with pytest.raises(TabulationStopped):
+    with pytest.raises(Stopped):
         ScanEngine(version).tabulate(Question.of(Query.parse(way), version.schema), stop)
 
 
@@ -187,7 +188,7 @@ def test_a_running_tabulation_stops_between_two_pieces(monkeypatch: pytest.Monke
 
     real = scan._check
     monkeypatch.setattr(scan, "_check", check)
-    with pytest.raises(TabulationStopped):
+    with pytest.raises(Stopped):
         ScanEngine(version, threads=1).tabulate(Question.of(Query.parse("a"), version.schema), stop)
     assert len(seen) == 5
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate import ScanEngine, TabulationStopped
+from discreet.tabulate import ScanEngine
 from discreet.tabulate.views import ViewEngine, choose, needed
 from populations import make_version
 
@@ -143,7 +144,7 @@ def test_a_stopped_view_can_be_built_later() -> None:
     views = ViewEngine(version, ScanEngine(version))
     stop = Event()
     stop.set()
-    with pytest.raises(TabulationStopped):
+    with pytest.raises(Stopped):
         views.tabulate(ask(version, "a,b"), stop)
     assert int(views.tabulate(ask(version, "a,b")).counts.sum()) == 100
 

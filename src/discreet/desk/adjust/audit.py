@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
 from discreet.solve.system import TableSystem
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Tell = Callable[[str, int, int | None], None]
+from discreet.types import Flags, Floats
 
 # Linear programmes are exact to 1e-7 of the figures.
 NEAR = 1e-6

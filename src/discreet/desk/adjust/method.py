@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -18,14 +18,12 @@ from discreet.desk.adjust.separate import whole as whole_table
 from discreet.desk.cells import CellTable
 from discreet.desk.sensitivity import Required, Rule, Threshold, required
 from discreet.errors import ParameterError, unknown
+from discreet.progress import Tell
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
 from discreet.solve.system import Hierarchy, TableSystem
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Tell = Callable[[str, int, int | None], None]
+from discreet.types import Flags, Floats
 
 # Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
 # so many.

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.solve.system import TableSystem
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

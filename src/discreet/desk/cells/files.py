@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.desk.cells.codes import checked_size, number_of, trees
-from discreet.desk.cells.model import MARKS, CellTable, Floats, Mark, families, summed
+from discreet.desk.cells.model import MARKS, CellTable, Mark, families, summed
 from discreet.errors import ParameterError, unknown
 from discreet.table.files import COUNT_NAMES, read_lines
 from discreet.table.published import Groups
+from discreet.types import Floats
 
 EXTRAS = ("contributors", "max1", "max2", "max3", "max4", "max5", "sensitive", "mark", "lower",
           "upper")  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 # How many of the largest contributions to a cell are kept, at most: rules look at the first few.
 RANKS = 5

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.desk.cells.codes import checked_size, number_of, trees
-from discreet.desk.cells.model import RANKS, CellTable, Floats, alphabetical, reordered
+from discreet.desk.cells.model import RANKS, CellTable, alphabetical, reordered
 from discreet.errors import ParameterError, unknown
 from discreet.table.files import read_lines
 from discreet.table.published import Groups
+from discreet.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.desk.redesign.explain import merges, rejected, runners, way
-from discreet.desk.redesign.lattice import UNIT, Axis, Lattice, Tell, checked_weights
+from discreet.desk.redesign.lattice import UNIT, Axis, Lattice, checked_weights
 from discreet.desk.redesign.model import (
     Cost,
     Design,
@@ -28,6 +28,7 @@ from discreet.desk.redesign.model import (
 from discreet.desk.redesign.search import Search
 from discreet.desk.redesign.spaces import Cuts, Groups, Levels, Neighbours, Space
 from discreet.errors import ParameterError, unknown
+from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.table.dimension import Dimension
 

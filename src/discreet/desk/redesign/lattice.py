@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import log, prod
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from discreet.desk.redesign.model import Cost, Design, Rule, Verdict
 from discreet.desk.redesign.spaces import Key, Space
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.table.dimension import Dimension
 
 Cut = tuple[Key, ...]
 """One key a dimension."""
 
-Tell = Callable[[str, int, int | None], None]
 
 # Costs are whole billionths of a nat: sums do not depend on their order, and ties are ties.
 UNIT = 1_000_000_000

@@ -26,12 +26,11 @@ from discreet.desk.suppress.solver import (
     suppress,
     suppress_linked,
 )
-from discreet.desk.suppress.solver.problem import Tell
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import Hierarchy, TableSystem
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 # A cell marked "prefer" costs this share of what it would.
 PREFERRED = 0.01

@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 TOLERANCE = 1e-12
 """Largest miss of a moment, in the scale of the bound: four digits beyond any table's print."""

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.protect.base import CellwiseMethod, Counts, TablewiseMethod
 from discreet.protect.records.swapping.households import Codes, combined
-
-Numbers = NDArray[np.int64]
+from discreet.types import Integers
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class InputPerturbation:
         return self.method.apply(counts, source)  # type: ignore[arg-type]
 
 
-def populated_cells(columns: Sequence[tuple[Codes, int]], rows: int) -> tuple[Numbers, Numbers]:
+def populated_cells(columns: Sequence[tuple[Codes, int]], rows: int) -> tuple[Integers, Integers]:
     """Return a row of each populated cell, and for every row the number of its cell.
 
     Columns come with the number of their categories; cells are in the order of the columns.
@@ -63,7 +62,7 @@ def populated_cells(columns: Sequence[tuple[Codes, int]], rows: int) -> tuple[Nu
     return first.astype(np.int64), cells.astype(np.int64)
 
 
-def cell_sums(cells: Numbers, number: int, values: NDArray[np.integer]) -> NDArray[np.uint64]:
+def cell_sums(cells: Integers, number: int, values: NDArray[np.integer]) -> NDArray[np.uint64]:
     """Return the sum of whole numbers over each cell, exactly, wrapping at 2^64."""
     sums = np.zeros(number, np.uint64)
     np.add.at(sums, cells, values.astype(np.uint64))

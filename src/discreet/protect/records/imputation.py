@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.protect import kernels
 from discreet.protect.keys import checked_words, purposes, unit_interval
+from discreet.types import Integers
 
-Numbers = NDArray[np.int64]
 _LARGEST = 2**27
 
 
@@ -24,8 +24,8 @@ class Edit:
     the part that a donor gives, `possible[kept, imputed]` whether both may be in one record.
     """
 
-    kept: Numbers
-    imputed: Numbers
+    kept: Integers
+    imputed: Integers
     possible: NDArray[np.bool_]
 
     @classmethod
@@ -49,10 +49,10 @@ class Edit:
 class Imputed:
     """Where each record's values come from now. For the custodian only."""
 
-    donor: Numbers  # the record itself where nothing was imputed
+    donor: Integers  # the record itself where nothing was imputed
     blanked: NDArray[np.bool_]
     unmatched: NDArray[np.bool_]  # blanked, but without a possible donor: left as they were
-    by_class: Numbers  # how many found a donor in each kind of class, the strictest first
+    by_class: Integers  # how many found a donor in each kind of class, the strictest first
 
     def take(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the codes of a variable after imputation."""

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.protect import kernels
 from discreet.protect.base import checked_uniforms, whole
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 _LARGEST = 2**26
 """The most chances, over all strata, that are held at once."""
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Stopped
 from discreet.protect.base import checked_counts
 from discreet.solve import Status, TableSystem, closest_additive, ipf, round_matrix
 
@@ -96,7 +96,7 @@ def restore_additivity(
     system = TableSystem.of([size - 1 for size in figures.shape])
     found = closest_additive(system, figures, rng, fixed, keep_zeros=True)
     if found.status is Status.STOPPED:
-        raise KeyboardInterrupt
+        raise Stopped("stopped before it was done")
     if found.status not in (Status.SOLVED, Status.FEASIBLE):
         raise ParameterError("the figures to keep must agree. No table of integers has them all.")
     values = system.values(found.values).astype(np.int64)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InternalError, ParameterError
+from discreet.errors import InternalError, ParameterError, Stopped
 from discreet.protect.base import (
     Counts,
     Promise,
@@ -110,7 +110,7 @@ class SmallCountRounding:
 def _released(found: Solution) -> NDArray[np.int64]:
     """Return the values of a solution that keeps the promise, or raise."""
     if found.status is Status.STOPPED:
-        raise KeyboardInterrupt
+        raise Stopped("stopped before it was done")
     if found.status not in (Status.SOLVED, Status.RELAXED, Status.FEASIBLE):
         raise InternalError("no rounding of this table was found; nothing is released.")
     return np.asarray(found.values, np.int64)

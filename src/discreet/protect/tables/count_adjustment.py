@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.errors import InternalError, ParameterError
+from discreet.errors import InternalError, ParameterError, Stopped
 from discreet.protect.base import (
     Counts,
     Promise,
@@ -50,7 +50,7 @@ class CountAdjustment:
         cells = CountCells.margins(shape, most_axes=len(shape))
         found = adjust_counts(cells, true.reshape(shape), rng, self.smallest_safe)
         if found.status is Status.STOPPED:
-            raise KeyboardInterrupt
+            raise Stopped("stopped before it was done")
         if found.status is not Status.FEASIBLE:
             raise InternalError("no adjustment of this table was found; nothing is released.")
         return narrowed(found.values.reshape(true.shape), true.dtype)

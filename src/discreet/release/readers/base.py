@@ -19,10 +19,6 @@ from discreet.table import Dimension, ProtectedTable
 _WHOLE = re.compile(r"\d{1,18}(\.0+)?")
 
 
-class NotOurs(ParameterError):
-    """The file is none that this program wrote, or what belongs to it is not there."""
-
-
 @dataclass(frozen=True, eq=False)
 class Found:
     """A file as it stands: its table, its words, its proof, and where it contradicts itself."""

@@ -8,16 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
-from discreet.release.readers.base import (
-    Found,
-    Named,
-    NotOurs,
-    assembled,
-    figure,
-    parsed,
-    proof_of,
-)
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.readers.base import Found, Named, assembled, figure, parsed, proof_of
 from discreet.release.readers.blocks import read_blocks
 from discreet.release.readers.xml import structure_labels
 from discreet.release.text import facts

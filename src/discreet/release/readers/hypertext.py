@@ -6,17 +6,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
-from discreet.release.readers.base import (
-    Found,
-    Named,
-    NotOurs,
-    assembled,
-    figure,
-    parsed,
-    proof_of,
-    unlike,
-)
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.readers.base import Found, Named, assembled, figure, parsed, proof_of, unlike
 from discreet.release.text import Facts, folded
 from discreet.release.writers.html import WITHHELD
 

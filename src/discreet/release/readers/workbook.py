@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-from discreet.errors import ParameterError
-from discreet.release.readers.base import Found, NotOurs, parsed
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.readers.base import Found, parsed
 from discreet.release.readers.blocks import blocks_found
 from discreet.release.text import Facts
 from discreet.release.writers.csv_layout import PROOF

@@ -5,17 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
-from discreet.release.readers.base import (
-    Found,
-    Named,
-    NotOurs,
-    assembled,
-    figure,
-    parsed,
-    proof_of,
-    unlike,
-)
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.readers.base import Found, Named, assembled, figure, parsed, proof_of, unlike
 from discreet.release.text import facts
 from discreet.release.writers.sdmx import NORMAL, STRUCTURE, original
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.errors import ParameterError, unknown
+from discreet.files import written
 from discreet.release.writers import (
     csv_layout,
     csv_tidy,
@@ -72,28 +73,16 @@ def write(release: Release, path: str | os.PathLike[str], format: str) -> list[P
         raise ParameterError(f"the file must be in a folder that exists. Got {target}.")
     if target.is_dir():
         raise ParameterError(f"the file must not be a folder. Got {target}.")
-    mark = f".{os.getpid()}.{os.urandom(4).hex()}.part"
-    written: list[tuple[Path, Path]] = []
+    beside = {target.with_name(target.name + s): c for s, c in chosen.companions(release).items()}
     try:
-        for added, content in [("", b""), *chosen.companions(release).items()]:
-            final = target.with_name(target.name + added)
-            part = final.with_name(f".{final.name[:100]}{mark}")
-            written.append((part, final))
-            with part.open("xb") as file:
-                if added:
-                    file.write(content)
-                else:
-                    chosen.write_to(release, file)
-                file.flush()
-                os.fsync(file.fileno())
-        for part, final in reversed(written):  # the table last: with it all the rest is there
-            os.replace(part, final)
+        with written(target, 0o666) as file:  # the last to be there: with it all the rest is
+            chosen.write_to(release, file)
+            for path, content in beside.items():
+                with written(path, 0o666) as companion:
+                    companion.write(content)
     except OSError as error:
         raise ParameterError(f"'{target}' could not be written. {error.strerror}.") from error
-    finally:
-        for part, _ in written:
-            part.unlink(missing_ok=True)
-    return [final for _, final in written]
+    return [target, *beside]
 
 
 __all__ = ["FORMATS", "Format", "named", "to_bytes", "write", "write_to"]

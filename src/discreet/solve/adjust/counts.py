@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.adjust import kernels
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
-
-Tell = Callable[[str, int, int | None], None]
-Integers = NDArray[np.int64]
+from discreet.types import Integers
 
 # Found by trial on the census hypercube: heat and cold in units of the weight of the finest
 # margin, trials for each inner cell, the share of them that move two cells.

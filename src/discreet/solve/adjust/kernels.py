@@ -6,19 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.solve.random import uniform
+
 # What a broken limit costs for each unit: more than any sum of weights a move can gain.
 BROKEN = 1e6
-
-
-@njit(cache=True, nogil=True)
-def uniform(state: NDArray[np.uint64]) -> float:
-    """Return a uniform number and move the state on (xorshift64*): no state but the caller's."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
 @njit(cache=True, nogil=True)

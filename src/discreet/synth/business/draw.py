@@ -16,8 +16,8 @@ from discreet.synth.business.codes import (
     SIZES,
     BusinessDimension,
 )
+from discreet.types import Floats
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 
 COLUMNS = 14

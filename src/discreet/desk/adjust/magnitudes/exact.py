@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from discreet.desk.adjust.magnitudes.problem import Adjusted, Floats, Norm, Problem
+from discreet.desk.adjust.magnitudes.problem import Adjusted, Norm, Problem
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Status
+from discreet.types import Floats
 
 # How far beyond its protection a sensitive cell may go, in units of it: tighter bounds make the
 # proof shorter; the least adjustment hardly ever needs more.

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.desk.adjust.magnitudes.exact import adjust_exactly
-from discreet.desk.adjust.magnitudes.problem import Adjusted, Floats, Norm, Problem
+from discreet.desk.adjust.magnitudes.problem import Adjusted, Norm, Problem
 from discreet.desk.adjust.magnitudes.quadratic import least_squares
 from discreet.desk.adjust.magnitudes.senses import alternated, improved
 from discreet.errors import InternalError
+from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Status
-
-Tell = Callable[[str, int, int | None], None]
+from discreet.types import Floats
 
 # What a unit short of the protection costs, in units of the largest weight: more than any way to
 # reach it, as far as there is one.

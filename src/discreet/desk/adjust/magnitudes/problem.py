@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.solve.solution import Solution
 from discreet.solve.system import TableSystem
-
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 # A cell that misses its protection by less has it: linear programmes are exact to 1e-7.
 NEAR = 1e-6

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.desk.adjust.magnitudes.problem import Floats, Problem
+from discreet.desk.adjust.magnitudes.problem import Problem
 from discreet.errors import InternalError
+from discreet.types import Floats
 
 
 def least_squares(problem: Problem, up: NDArray[np.bool_], near: Floats) -> Floats:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.desk.adjust.magnitudes.problem import NEAR, Floats, Problem
+from discreet.desk.adjust.magnitudes.problem import NEAR, Problem
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
+from discreet.types import Floats
 
 # Trials for each inner cell, and what a cell that must be met costs beside one that may be missed.
 TRIALS = 200

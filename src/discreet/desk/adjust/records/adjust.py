@@ -12,13 +12,13 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from discreet.desk.adjust.records.kernels import by_record
-from discreet.desk.adjust.records.rows import CellRows, Tell
+from discreet.desk.adjust.records.rows import CellRows
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.adjust import kernels
 from discreet.solve.solution import Status
+from discreet.types import Flags, Floats
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 # What a cell needs, given its total and its two largest contributions; 0: it is not sensitive.
 Protection = Callable[[Floats, Floats, Floats], Floats]
 

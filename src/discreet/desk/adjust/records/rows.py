@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.desk.adjust.records import kernels
 from discreet.errors import ParameterError
+from discreet.progress import Tell
 from discreet.solve.system import Hierarchy
-
-Tell = Callable[[str, int, int | None], None]
-Floats = NDArray[np.float64]
+from discreet.types import Floats
 
 # Random marks whose sums tell sets apart: 2^-64 for each pair of sets. Fixed, so that rows are the
 # same each time.

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.desk.suppress.solver.problem import Flags, Floats, Mark, Needs, Pattern, Problem, Tell
+from discreet.desk.suppress.solver.problem import Mark, Needs, Pattern, Problem
 from discreet.errors import InternalError
+from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
+from discreet.types import Flags, Floats
 
 NEAR = 1e-9
 

@@ -14,11 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from discreet.desk.suppress.solver.check import exposed
-from discreet.desk.suppress.solver.problem import Flags, Floats, Needs, Problem
+from discreet.desk.suppress.solver.problem import Needs, Problem
 from discreet.errors import InternalError
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution
 from discreet.solve.system import TableSystem
+from discreet.types import Flags, Floats
 
 # A cut must be missed by this share of what is asked to be worth adding.
 MISSED = 1e-4

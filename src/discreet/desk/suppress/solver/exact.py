@@ -11,10 +11,12 @@ import numpy as np
 
 from discreet.desk.suppress.solver.check import exposed, views
 from discreet.desk.suppress.solver.cuts import Cuts
-from discreet.desk.suppress.solver.problem import Flags, Pattern, Problem, Tell
+from discreet.desk.suppress.solver.problem import Pattern, Problem
 from discreet.errors import InternalError, ParameterError
+from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
+from discreet.types import Flags
 
 # More cells than this would take hours, if not for ever.
 MOST_CELLS = 5_000

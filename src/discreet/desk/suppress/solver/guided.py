@@ -10,8 +10,9 @@ import numpy as np
 
 from discreet.desk.suppress.solver.cuts import Cuts
 from discreet.desk.suppress.solver.linked import Rerouting
-from discreet.desk.suppress.solver.problem import Needs, Problem, Tell
+from discreet.desk.suppress.solver.problem import Needs, Problem
 from discreet.desk.suppress.solver.programmes import Change
+from discreet.progress import Tell
 from discreet.solve.system import TableSystem
 
 # Needs times cells up to which the relaxation takes seconds.

@@ -21,11 +21,13 @@ from discreet.desk.suppress.solver.guided import SMALL, guided
 from discreet.desk.suppress.solver.improve import kernels as improving
 from discreet.desk.suppress.solver.linked import VIEWS
 from discreet.desk.suppress.solver.moves import moves_of
-from discreet.desk.suppress.solver.problem import Flags, Needs, Pattern, Problem, Tell
+from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Change, Programmes
 from discreet.errors import InternalError, ParameterError
+from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import Hierarchy, TableSystem
+from discreet.types import Flags
 
 SEED = 20_020_131
 # Trials of the annealing for each need, within bounds that keep the smallest and largest sane.

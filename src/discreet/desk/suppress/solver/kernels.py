@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.desk.suppress.solver.moves import Moves
+from discreet.solve.random import uniform
 
 # A search that has looked at so many partial cubes goes with the best it has.
 MOST_NODES = 400_000
@@ -70,17 +71,6 @@ class Work(NamedTuple):
     touched: NDArray[np.int32]
     banned: NDArray[np.int64]
     state: NDArray[np.uint64]
-
-
-@njit(cache=True, nogil=True)
-def uniform(state: NDArray[np.uint64]) -> float:
-    """Return a uniform number and move the state on (xorshift64*)."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
 @njit(cache=True, nogil=True)

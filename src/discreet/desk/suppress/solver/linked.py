@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.desk.suppress.solver.check import prove
-from discreet.desk.suppress.solver.problem import Floats, Needs, Pattern, Problem, Tell
+from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Change, Programmes
 from discreet.errors import InternalError
+from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
+from discreet.types import Floats
 
 # Certificates a need has where contributors are alone in cells: nobody may know a cell of each.
 VIEWS = 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -13,10 +12,7 @@ from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.solve.solution import Solution
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Tell = Callable[[str, int, int | None], None]
+from discreet.types import Flags, Floats
 
 
 class Mark(IntEnum):

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.desk.suppress.solver.problem import Flags, Floats, Needs, Problem
+from discreet.desk.suppress.solver.problem import Needs, Problem
 from discreet.solve.linear import LinearProgram
 from discreet.solve.system import TableSystem
+from discreet.types import Flags, Floats
 
 # Corners of these programmes are mostly whole; a small multiple of the others is.
 MULTIPLES = (1, 2, 3, 4, 6, 12)

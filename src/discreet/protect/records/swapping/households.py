@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.types import Integers
 
 _ROOM = 2**62
 _DENSE = 2**27
 """The most cells of a table that are counted in an array; larger ones are sorted."""
 
 Codes = NDArray[Any]
-Numbers = NDArray[np.int64]
 
 
-def combined(columns: Iterable[tuple[Codes, int]], rows: int) -> tuple[Numbers, int]:
+def combined(columns: Iterable[tuple[Codes, int]], rows: int) -> tuple[Integers, int]:
     """Return a number for each combination of the columns' values, and a bound that none reaches.
 
-    Each column comes with the number of its categories. Numbers stay in the order of the columns
+    Each column comes with the number of its categories. Integers stay in the order of the columns
     (as long as the product of the sizes fits, they are mixed-radix).
     """
     numbers, size = np.zeros(rows, np.int64), 1
@@ -41,7 +41,7 @@ def combined(columns: Iterable[tuple[Codes, int]], rows: int) -> tuple[Numbers, 
     return numbers, size
 
 
-def dense(numbers: Numbers, size: int) -> tuple[Numbers, int]:
+def dense(numbers: Integers, size: int) -> tuple[Integers, int]:
     """Return numbers from 0 without large gaps, in the same order."""
     if size <= _DENSE:
         return numbers, size
@@ -67,7 +67,7 @@ def composition(
     household: NDArray[np.integer],
     households: int,
     columns: Sequence[tuple[Codes, int]] = (),
-) -> Numbers:
+) -> Integers:
     """Return a number for each household: equal if both have as many members in every cell.
 
     The cells are the combinations of the columns; without columns only the number of members
@@ -86,7 +86,7 @@ def composition(
     return dense(*combined(counts, households))[0]
 
 
-def _by_list(household: NDArray[np.integer], households: int, cells: Numbers) -> Numbers:
+def _by_list(household: NDArray[np.integer], households: int, cells: Integers) -> Integers:
     """The same for many cells: the sorted list of the members' cells, one member at a time."""
     order = np.lexsort((cells, household))
     home, cell = household[order], cells[order]

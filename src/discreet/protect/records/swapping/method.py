@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.protect.keys import checked_words, purposes, unit_interval
 from discreet.protect.records.swapping import kernels
-
-Numbers = NDArray[np.int64]
+from discreet.types import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,17 +22,17 @@ class Swapped:
     For the custodian: whoever has this can undo the protection.
     """
 
-    partner: Numbers  # of each household; the household itself where it was not swapped
+    partner: Integers  # of each household; the household itself where it was not swapped
     profile: NDArray[np.int8]  # the profile that a pair agrees on, 0 the strictest; −1: none
-    larger: Numbers  # the larger areas, in increasing order
-    households: Numbers  # by larger area
-    left_out: Numbers
-    at_risk: Numbers
-    wanted: Numbers  # households that should move
-    moved: Numbers
-    at_risk_moved: Numbers
-    alone: Numbers  # whose turn came, and nobody like them lives elsewhere in the larger area
-    taken: Numbers  # whose turn came when all those like them had moved
+    larger: Integers  # the larger areas, in increasing order
+    households: Integers  # by larger area
+    left_out: Integers
+    at_risk: Integers
+    wanted: Integers  # households that should move
+    moved: Integers
+    at_risk_moved: Integers
+    alone: Integers  # whose turn came, and nobody like them lives elsewhere in the larger area
+    taken: Integers  # whose turn came when all those like them had moved
 
     def exchange(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """Return the values of each household, those of swapped ones exchanged."""
@@ -116,9 +115,9 @@ class RecordSwapping:
 
     def _swap(
         self,
-        area: Numbers,
-        larger: Numbers,
-        controls: Numbers,
+        area: Integers,
+        larger: Integers,
+        controls: Integers,
         keys: NDArray[np.uint64],
         risky: NDArray[np.bool_],
         out: NDArray[np.bool_],
@@ -182,7 +181,7 @@ class RecordSwapping:
         )  # fmt: skip
 
 
-def _whole(name: str, values: ArrayLike, like: ArrayLike | None = None) -> Numbers:
+def _whole(name: str, values: ArrayLike, like: ArrayLike | None = None) -> Integers:
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ParameterError(f"{name} must be a list of integers, one a household.")

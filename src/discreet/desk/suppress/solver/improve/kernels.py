@@ -15,9 +15,9 @@ from discreet.desk.suppress.solver.kernels import (
     put,
     search,
     take,
-    uniform,
 )
 from discreet.desk.suppress.solver.moves import Moves
+from discreet.solve.random import uniform
 
 # Factors beyond this are not worth following: steps are divided by them.
 MOST_FACTOR = 1_000

@@ -1,0 +1,8 @@
+"""How long work tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# Called with the stage, the steps done, and all steps where their number is known.
+Tell = Callable[[str, int, int | None], None]
