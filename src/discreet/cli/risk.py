@@ -130,7 +130,7 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
             for dimension, values in zip(file.dimensions, every.axes, strict=True)
         },
         "attribute_disclosure": {
-            dimension.variable: _plain(risk.attribute_disclosure(counts, axis))
+            dimension.variable: _plain(risk.attribute_disclosure(counts, axis).lines)
             for axis, dimension in enumerate(file.dimensions)
         },
     }
@@ -218,7 +218,7 @@ def render(found: dict[str, Any]) -> str:
         lines.append(f"  {name}: {worst}")
         share = found["attribute_disclosure"][name]
         if share:
-            lines.append(f"    {share:.0%} of them have only one or two populated cells")
+            lines.append(f"    {share:.0%} of the lines along it have only one or two populated cells")
     if "after" in found:
         lines += ["", *_render_after(found["after"], risk["value"], limit)]
     return "\n".join(lines)
