@@ -86,7 +86,7 @@ class CountRules:
     # Lines (rows, columns, …: all variables but one or two fixed) with one populated cell: whoever
     # is in such a line has that attribute. Their share of all populated lines, and the share of
     # people in them, for the worst variable or pair. Half: the output tables of [Shlomo2015, §5]
-    # reach 0.27 of the lines (docs/benchmarks.md), a variable that the others determine has 1.
+    # reach 0.29 of the lines (docs/benchmarks.md), a variable that the others determine has 1.
     max_single_lines: float = 0.50
 
     def __post_init__(self) -> None:
