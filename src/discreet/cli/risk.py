@@ -173,8 +173,14 @@ def _identity(found: Identity) -> dict[str, Any]:
 
 
 def _attribute(found: Attribute) -> dict[str, Any]:
+    from dataclasses import asdict
+
     along = [
-        {"along": list(names), "lines": share.lines, "people": share.people}
+        {
+            "along": list(names),
+            **asdict(share),
+            "one_or_two": asdict(found.one_or_two[names]) if names in found.one_or_two else None,
+        }
         for names, share in found.lines.items()
     ]
     limits = {"single_lines": found.rules.max_single_lines}

@@ -50,10 +50,14 @@ class Identity(Finding):
 
 @dataclass(frozen=True)
 class Attribute(Finding):
-    """Lines with one populated cell, by variable and pair of variables; the worst of them."""
+    """Lines with one populated cell, by variable and pair of variables; the worst of them.
+
+    For information also the lines with one or two populated cells, where they have more.
+    """
 
     rules: CountRules
     lines: dict[tuple[str, ...], LineShares]
+    one_or_two: dict[tuple[str, ...], LineShares]
     worst: tuple[str, ...]
 
 
@@ -100,10 +104,7 @@ def attribute(
     counts: NDArray[np.int64], names: Sequence[str], rules: CountRules = LIMITS
 ) -> Attribute:
     """Return whether too many lines, or lines with too many people, have one populated cell."""
-    lines = {
-        tuple(names[axis] for axis in axes): LineShares(float(share[0]), float(people[0]))
-        for axes, (share, people) in near_empty_lines(counts[None]).items()
-    }
+    lines, one_or_two = (_lines(counts, names, populated) for populated in (1, 2))
     most = max(lines, key=lambda variables: lines[variables].larger, default=())
     found = lines.get(most, LineShares(0.0, 0.0))
     broken = bool(every_broken_rule(counts[None], rules)[Code.SINGLE_LINES][0])
@@ -114,7 +115,18 @@ def attribute(
             f"with {found.people:.1%} of the people (limit {rules.max_single_lines:.0%})"
         )
     over = found.larger - rules.max_single_lines
-    return Attribute("attribute disclosure", _verdict(broken), over, reason, rules, lines, most)
+    return Attribute(
+        "attribute disclosure", _verdict(broken), over, reason, rules, lines, one_or_two, most
+    )
+
+
+def _lines(
+    counts: NDArray[np.int64], names: Sequence[str], populated: int
+) -> dict[tuple[str, ...], LineShares]:
+    return {
+        tuple(names[axis] for axis in axes): LineShares(float(share[0]), float(people[0]))
+        for axes, (share, people) in near_empty_lines(counts[None], populated).items()
+    }
 
 
 def whole(value: float, limit: float = RISK_LIMIT) -> Finding:

@@ -122,6 +122,9 @@ def test_json_holds_everything_and_no_nan(run) -> None:  # type: ignore[no-untyp
     assert set(found["slices"]["age"]) == {"a", "b", "c"}
     assert found["risk"]["weights"] == [0.1, 0.8, 0.1]
     assert "NaN" not in out
+    # Along age: rows of 50, 0, 3 and 7, 2, 0. None has one populated cell, both have two.
+    age = next(e for e in found["attribute_disclosure"]["lines"] if e["along"] == ["age"])
+    assert (age["lines"], age["one_or_two"]) == (0, {"lines": 1, "people": 1})
 
 
 def test_totals_in_the_file_are_not_cells(run) -> None:  # type: ignore[no-untyped-def]
