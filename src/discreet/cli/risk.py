@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.table.files import TableFile
 
 WORST = 3
-WIDTH = 88
+WIDTH = 80
 
 
 def command(
@@ -271,7 +271,7 @@ def render(found: dict[str, Any]) -> str:
         entry = along.get((name,))
         if entry and entry["lines"]:
             lines.append(
-                f"    {entry['lines']:.1%} of the lines along it have one populated cell, with "
+                f"    lines along it with one populated cell: {entry['lines']:.1%}, with "
                 f"{entry['people']:.1%} of the people"
             )
     if "after" in found:
