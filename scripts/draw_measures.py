@@ -321,7 +321,7 @@ def main() -> None:
     three_panels(
         "attribute",
         [("columns with 1 or 2 populated cells", BLUE, "-"), ("cells of 1 and 2", ORANGE, "-")],
-        lambda true: exact(risk.attribute_disclosure(true, 1), risk.small_share(true)),
+        lambda true: exact(risk.attribute_disclosure(true, 0).lines, risk.small_share(true)),
         "share", **share,
     )  # fmt: skip
     by_method("small-unchanged", risk.unchanged_small_records, "share of people", **share)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,16 +14,11 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.rules.verdict import Attribute, Finding, Identity
     from discreet.table.files import TableFile
 
 WORST = 3
-
-
-class Verdict(StrEnum):
-    """Whether a table's risk is within the limit."""
-
-    LOW = "low risk"
-    HIGH = "high risk"
+WIDTH = 80
 
 
 def command(
@@ -43,11 +38,17 @@ def command(
     weights: Annotated[
         str, typer.Option(help="Weights of zeros, concentration and smallness.")
     ] = "0.1,0.8,0.1",
-    limit: Annotated[float, typer.Option(help="Risk up to here is low.")] = 0.15,
+    limit: Annotated[
+        float, typer.Option(help="Risk of the table as a whole up to here is low.")
+    ] = 0.15,
     absent_zero: AbsentZero = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say how much a table of counts discloses, and how much truth a release leaves.
+
+    The verdict is the worst of three, each with its limit: identity disclosure (small cells among
+    the populated ones), attribute disclosure (lines with one populated cell, and the people in
+    them) and the measure of the table as a whole.
 
     The report is for the custodian: it tells about the true counts.
     """
@@ -82,7 +83,7 @@ def measure(
     found = _before(file, w, limit)
     if after is not None:
         released = file.aligned(read_table(after, absent_zero))
-        found["after"] = _after(file.counts, released, w, limit, base)
+        found["after"] = _after(file, released, w, limit, base)
     return found
 
 
@@ -102,23 +103,30 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
     import numpy as np
 
     from discreet import risk
+    from discreet.rules import verdict
 
     counts = file.counts
-    whole = risk.before(counts, weights)
+    terms = risk.before(counts, weights)
     every = risk.all_slices(counts, weights)
+    small = verdict.identity(counts)
+    lines = verdict.attribute(counts, _names(file))
+    whole = verdict.whole(terms.value, limit)
     return {
-        "verdict": _verdict(whole.value, limit),
+        **_worst([small, lines, whole]),
         "limit": limit,
         "cells": int(counts.size),
         "people": int(counts.sum()),
         "zero_share": float((counts == 0).mean()),
-        "small_share": risk.small_share(counts),
+        "small_share": small.cells.small,
+        "identity_disclosure": _identity(small),
+        "attribute_disclosure": _attribute(lines),
         "risk": {
-            "value": whole.value,
-            "zeros": whole.zeros,
-            "entropy": whole.entropy,
-            "size": whole.size,
-            "norm": whole.norm,
+            **_finding(whole),
+            "value": terms.value,
+            "zeros": terms.zeros,
+            "entropy": terms.entropy,
+            "size": terms.size,
+            "norm": terms.norm,
             "weights": list(weights),
         },
         "split": float(risk.before_split(counts)),
@@ -129,15 +137,58 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
             }
             for dimension, values in zip(file.dimensions, every.axes, strict=True)
         },
-        "attribute_disclosure": {
-            dimension.variable: _plain(risk.attribute_disclosure(counts, axis))
-            for axis, dimension in enumerate(file.dimensions)
-        },
     }
 
 
+def _names(file: TableFile) -> list[str]:
+    return [dimension.variable for dimension in file.dimensions]
+
+
+def _worst(findings: list[Finding]) -> dict[str, Any]:
+    """Return the headline: the worst verdict, its kind and reason, and what else is high."""
+    from discreet.rules.verdict import Verdict, worst
+
+    chosen = worst(findings)
+    high = [f.kind for f in findings if f.verdict is Verdict.HIGH]
+    return {
+        "verdict": chosen.verdict.value,
+        "kind": chosen.kind,
+        "reason": chosen.reason,
+        "high": high,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {"verdict": finding.verdict.value, "reason": finding.reason}
+
+
+def _identity(found: Identity) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    limits = {
+        "ones_of_populated": found.rules.max_ones_of_populated,
+        "small_of_populated": found.rules.max_small_of_populated,
+    }
+    return {**_finding(found), "limits": limits, **asdict(found.cells)}
+
+
+def _attribute(found: Attribute) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    along = [
+        {
+            "along": list(names),
+            **asdict(share),
+            "one_or_two": asdict(found.one_or_two[names]) if names in found.one_or_two else None,
+        }
+        for names, share in found.lines.items()
+    ]
+    limits = {"single_lines": found.rules.max_single_lines}
+    return {**_finding(found), "limits": limits, "worst": list(found.worst), "lines": along}
+
+
 def _after(
-    true: NDArray[Any],
+    file: TableFile,
     released: NDArray[Any],
     weights: tuple[float, ...],
     limit: float,
@@ -146,8 +197,14 @@ def _after(
     import numpy as np
 
     from discreet import risk, utility
+    from discreet.rules import verdict
 
+    true = file.counts
+    small = verdict.identity(released, verdict.LIMITS if base is None else verdict.smallest(base))
+    lines = verdict.attribute(released, _names(file))
     found: dict[str, Any] = {
+        "identity_disclosure": _identity(small),
+        "attribute_disclosure": _attribute(lines),
         "conditional_entropy": _plain(float(risk.after(true, released, weights))),
         "cells_unchanged": float((true == released).mean()),
         "small_records_unchanged": _plain(risk.unchanged_small_records(true, released)),
@@ -168,8 +225,10 @@ def _after(
         transition = RandomRounding(base).transition()
         by_method = risk.after_transition(true, released, transition, weights)
         who = risk.posterior(transition, true)
+        whole = verdict.whole(by_method.value, limit)
+        found = _worst([small, lines, whole]) | found
         found["by_method"] = {
-            "verdict": _verdict(by_method.value, limit),
+            **_finding(whole),
             "value": by_method.value,
             "zeros": by_method.zeros,
             "entropy": by_method.entropy,
@@ -181,34 +240,27 @@ def _after(
     return found
 
 
-def _verdict(value: float, limit: float) -> str:
-    return (Verdict.LOW if value <= limit else Verdict.HIGH).value
-
-
 def _plain(value: float) -> float | None:
     return value if value == value else None
 
 
 def render(found: dict[str, Any]) -> str:
-    """Return the report as a person reads it: the verdict first."""
-    risk, limit = found["risk"], found["limit"]
-    high = found["verdict"] == Verdict.HIGH
+    """Return the report as a person reads it: the verdict first, with its reason."""
+    risk = found["risk"]
     lines = [
-        f"{found['verdict'].upper()}: {risk['value']:.3f}, "
-        + (
-            f"above the limit of {limit:g}. Do not publish this table as it is."
-            if high
-            else f"within the limit of {limit:g}."
-        ),
+        *_headline(found, "Do not publish this table as it is."),
         f"{found['cells']:,} cells, {found['people']:,} people; "
         f"{found['zero_share']:.0%} of the cells are zero, {found['small_share']:.0%} are 1 or 2.",
         "",
-        "Why",
+        *_findings(found),
+        "",
+        "The table as a whole",
     ]
     names = (("zeros", "zeros"), ("entropy", "concentration"), ("size", "smallness"))
     for (key, name), weight in zip(names, risk["weights"], strict=True):
         lines.append(f"  {name:<14} {risk[key]:.3f} × {weight:g} = {risk[key] * weight:.3f}")
     lines += ["", "Worst"]
+    along = {tuple(entry["along"]): entry for entry in found["attribute_disclosure"]["lines"]}
     for name, slices in found["slices"].items():
         scored = sorted(
             ((value, code) for code, value in slices.items() if value is not None),
@@ -216,29 +268,59 @@ def render(found: dict[str, Any]) -> str:
         )
         worst = ", ".join(f"{code} ({value:.3f})" for value, code in scored[:WORST])
         lines.append(f"  {name}: {worst}")
-        share = found["attribute_disclosure"][name]
-        if share:
-            lines.append(f"    {share:.0%} of them have only one or two populated cells")
+        entry = along.get((name,))
+        if entry and entry["lines"]:
+            lines.append(
+                f"    lines along it with one populated cell: {entry['lines']:.1%}, with "
+                f"{entry['people']:.1%} of the people"
+            )
     if "after" in found:
-        lines += ["", *_render_after(found["after"], risk["value"], limit)]
+        lines += ["", *_render_after(found["after"], risk["value"])]
     return "\n".join(lines)
 
 
-def _render_after(after: dict[str, Any], before: float, limit: float) -> list[str]:
+def _headline(found: dict[str, Any], advice: str, what: str = "") -> list[str]:
+    """Return the verdict, the worst finding in words, and what else is high."""
+    head = what + str(found["verdict"]).upper()
+    if not found["high"]:
+        return [f"{head}: small cells, lines and the table as a whole are within their limits."]
+    also = [kind for kind in found["high"] if kind != found["kind"]]
+    more = f" Also high: {', '.join(also)}." if also else ""
+    return wrap(f"{head}, {found['kind']}: {found['reason']}.{more} {advice}", WIDTH)
+
+
+def _findings(found: dict[str, Any]) -> list[str]:
+    """Return the three findings, each with its verdict and reason."""
+    small = found["identity_disclosure"]
+    people = f"; {small['people']:,} people are in them ({small['people_share']:.1%})"
+    whole = found["risk"] if "risk" in found else found.get("by_method")
+    kinds = [
+        ("identity disclosure", small, people if small["people"] else ""),
+        ("attribute disclosure", found["attribute_disclosure"], ""),
+        *([("the table as a whole", whole, "")] if whole else []),
+    ]
     lines = []
+    for kind, finding, more in kinds:
+        text = f"{kind}, {finding['verdict']}: {finding['reason']}{more}"
+        lines += wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return lines
+
+
+def _render_after(after: dict[str, Any], before: float) -> list[str]:
     method = after.get("by_method")
     if method:
-        word = "within" if method["verdict"] == Verdict.LOW else "above"
-        lines += [
-            f"RELEASED, {method['verdict'].upper()}: {method['value']:.3f} after {before:.3f}, "
-            f"{word} the limit of {limit:g}; closeness {after['score']:.3f}.",
+        lines = [
+            *_headline(after, "Do not release it.", "RELEASED, "),
+            *_findings(after),
+            f"  risk {method['value']:.3f} after {before:.3f}; closeness {after['score']:.3f}",
             f"  an intruder's best guesses are right for {method['correct_claims']:.0%} of cells",
         ]
     else:
-        lines.append(
+        lines = [
             f"RELEASED: closeness {after['score']:.3f} (1 = unchanged). "
-            "Name the method for a verdict on its risk."
-        )
+            "Name the method for a verdict on its risk.",
+            *_findings(after),
+        ]
     small = after["small_records_unchanged"]
     entropy = after["conditional_entropy"]
     lines += [

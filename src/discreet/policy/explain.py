@@ -81,6 +81,7 @@ def _counts(rules: CountRules) -> list[str]:
         f"Of its cells at most {rules.max_small:.0%} are 1 to {rules.small}; of those not zero at "
         f"most {rules.max_ones_of_populated:.0%} are 1 to {rules.one} and at most "
         f"{rules.max_small_of_populated:.0%} are 1 to {rules.small}.",
-        f"At most {rules.max_single_slices:.0%} of its rows, columns or other slices have only one "
-        "cell that is not zero.",
+        f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "
+        "but one or two fixed) have only one cell that is not zero, and at most "
+        f"{rules.max_single_lines:.0%} of its people are in such lines.",
     ]

@@ -6,7 +6,10 @@ which take the released table and the description of the method alone.
 
 from discreet.risk.after import after, conditional_entropy
 from discreet.risk.attribute import (
+    LineShares,
+    SmallCells,
     attribute_disclosure,
+    identity_disclosure,
     median_entropy,
     small_share,
     subgroup_entropy,
@@ -70,6 +73,7 @@ __all__ = [
     "Audit",
     "CellRisk",
     "Estimate",
+    "LineShares",
     "Posterior",
     "PublicQuality",
     "Risk",
@@ -77,6 +81,7 @@ __all__ = [
     "Simulated",
     "SliceTerms",
     "SliceValues",
+    "SmallCells",
     "SplitRisk",
     "SplitRiskAfter",
     "after",
@@ -102,6 +107,7 @@ __all__ = [
     "expected_after_transition",
     "expected_unchanged_small",
     "expected_zeros_after",
+    "identity_disclosure",
     "insider_range",
     "mean_diagonal",
     "median_entropy",

@@ -1,9 +1,14 @@
-"""Counts of what a table discloses by its pattern: near-empty rows, small cells, what stayed.
+"""Counts of what a table discloses by its pattern: near-empty lines, small cells, what stayed.
 
-All for the custodian.
+All for the custodian, except that a rule may ask `near_empty_lines` about released figures.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,33 +16,114 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.checks import checked_axis, checked_counts, checked_pair
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
+from discreet.types import Floats
 
 SMALL = (1, 2)
 """The small counts of the census literature [Shlomo2015, §4; Longhurst2007, §5.2]."""
 
 
-def attribute_disclosure(F: ArrayLike, axis: int, populated: int = 2) -> float:
-    """Return the share of slices along an axis in which only one or two cells are populated.
+@dataclass(frozen=True)
+class LineShares:
+    """Near-empty lines among the lines that hold anybody, and their people among all people."""
+
+    lines: float
+    people: float
+
+    @property
+    def larger(self) -> float:
+        """The larger of the two, which a rule compares with its limit."""
+        return max(self.lines, self.people)
+
+
+@dataclass(frozen=True)
+class SmallCells:
+    """Ones, and ones and twos, among all cells and among populated ones; the people in them."""
+
+    ones: float
+    small: float
+    ones_of_populated: float
+    small_of_populated: float
+    people: int
+    people_share: float
+
+
+def attribute_disclosure(
+    F: ArrayLike, axes: int | tuple[int, ...], populated: int = 2
+) -> LineShares:
+    """Return the shares of lines along an axis, and of people in lines, with one or two cells.
+
+    A line runs along one axis, or two: every other variable is fixed. `populated` is how many
+    cells of it may hold anybody.
 
     Notes
     -----
-    [Shlomo2015, §4]: knowing that someone is in such a row tells the rest about them. Zeros: a
-    row of zeros holds nobody and is left out of the numerator and of the denominator; NaN if
-    every row is empty. A slice must have more cells than `populated`, or it could not be told
-    from a full one: then the share is 0.
+    [Shlomo2015, §1 and §4]: who knows that someone is in such a row or column, because they know
+    the other variables, learns the variable along the line. Few people may be in many lines and
+    many in few, so both shares are given. Zeros: a line of zeros holds nobody and is left out of
+    the numerator and of the denominator; NaN if every line is empty. A line must have more cells
+    than `populated`, or it could not be told from a full one: then the shares are 0.
     """
     counts = checked_counts(F)
-    place = checked_axis(counts, axis)
+    free = sorted({checked_axis(counts, a) for a in (axes if isinstance(axes, tuple) else (axes,))})
+    if not 1 <= len(free) <= 2:
+        raise ParameterError(f"axes must be one axis or two. Got {axes!r}.")
     if populated < 1:
         raise ParameterError(f"populated must be at least 1. Got {populated}.")
-    rows = np.moveaxis(counts, place, 0).reshape(counts.shape[place], -1)
-    held = np.count_nonzero(rows, axis=1)
-    inhabited = held > 0
-    if not inhabited.any():
-        return float("nan")
-    if rows.shape[1] <= populated:
-        return 0.0
-    return float((held[inhabited] <= populated).mean())
+    if not counts.any():
+        return LineShares(float("nan"), float("nan"))
+    key = tuple(axis for axis in free if counts.shape[axis] > 1)
+    lines, people = near_empty_lines(counts[None], populated).get(key, ([0.0], [0.0]))
+    return LineShares(float(lines[0]), float(people[0]))
+
+
+def near_empty_lines(
+    tables: NDArray[np.integer], populated: int = 1
+) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
+    """Return by axis and by pair of axes the shares of lines and of people of each table.
+
+    The tables lie along the first axis, which is not counted among theirs. Shares are those of
+    `attribute_disclosure`, 0 for a table of nobody. An axis of one category tells nothing: it is
+    left out, and a pair with it is a line.
+    """
+    # The tables last: sums over short lines then run over all tables at once.
+    cells = np.ascontiguousarray(np.moveaxis(tables, 0, -1))
+    everybody = np.maximum(cells.sum(axis=tuple(range(cells.ndim - 1))), 1)
+    axes = [axis for axis in range(cells.ndim - 1) if cells.shape[axis] > 1]
+    sums: dict[tuple[int, ...], tuple[NDArray[Any], NDArray[Any]]] = {(): (cells > 0, cells)}
+    found = {}
+    for free in (*combinations(axes, 1), *combinations(axes, 2)):
+        held, people = sums[free[:-1]]
+        held = held.sum(axis=free[-1], keepdims=True, dtype=np.int32)
+        people = people.sum(axis=free[-1], keepdims=True)
+        sums[free] = held, people
+        if prod(cells.shape[axis] for axis in free) > populated:
+            near = ((held > 0) & (held <= populated)).reshape(-1, len(everybody))
+            lines = np.count_nonzero(held.reshape(near.shape), axis=0)
+            inside = np.where(near, people.reshape(near.shape), 0).sum(axis=0)
+            found[free] = near.sum(axis=0) / np.maximum(lines, 1), inside / everybody
+    return found
+
+
+def identity_disclosure(F: ArrayLike, one: int = 1, small: int = 2) -> SmallCells:
+    """Return the shares of cells up to `one` and up to `small`, and the people in the latter.
+
+    Notes
+    -----
+    [Shlomo2015, §1]: a person in a small cell may be recognised. Zeros: cells of the first two
+    shares, not of those among populated cells, and never small; a table of nobody has shares 0.
+    """
+    counts = checked_counts(F)
+    ones, few = (int(((counts > 0) & (counts <= most)).sum()) for most in (one, small))
+    populated = max(int(np.count_nonzero(counts)), 1)
+    people = int(counts[counts <= small].sum())
+    return SmallCells(
+        ones / counts.size,
+        few / counts.size,
+        ones / populated,
+        few / populated,
+        people,
+        people / max(int(counts.sum()), 1),
+    )
 
 
 def small_share(F: ArrayLike, small: tuple[int, ...] = SMALL) -> float:

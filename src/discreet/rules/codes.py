@@ -19,7 +19,7 @@ class Code(StrEnum):
     MEAN_CELL = "MEAN_CELL"
     SMALL_CELLS = "SMALL_CELLS"
     SPARSE = "SPARSE"
-    SINGLE_SLICES = "SINGLE_SLICES"
+    SINGLE_LINES = "SINGLE_LINES"
     RISK = "RISK"
     NOT_PROTECTED = "NOT_PROTECTED"
 
@@ -41,7 +41,7 @@ _SENTENCES = {
     Code.MEAN_CELL: "There are too few people for this much detail.",
     Code.SMALL_CELLS: "Too many of the figures would be very small.",
     Code.SPARSE: "Too many of the figures would be very small.",
-    Code.SINGLE_SLICES: "Too many rows or columns would show only one group.",
+    Code.SINGLE_LINES: "Too many rows or columns would show only one group.",
     Code.RISK: "The table as a whole would tell too much about single people.",
     Code.NOT_PROTECTED: "The data were not prepared as the policy asks.",
 }

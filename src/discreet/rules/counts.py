@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy import CountRules
+from discreet.risk.attribute import near_empty_lines
 from discreet.rules.codes import Code
 
 # In the order in which they are judged; the first that is broken is the one that is told.
@@ -18,50 +19,47 @@ ORDER = (
     Code.MEAN_CELL,
     Code.SMALL_CELLS,
     Code.SPARSE,
-    Code.SINGLE_SLICES,
+    Code.SINGLE_LINES,
 )
 
 
 def broken_rules(values: NDArray[np.int64], rules: CountRules, areas: bool) -> list[Code | None]:
     """Return for each area (the first axis), or for the whole table, the first rule it breaks."""
-    tables = values if areas else values[None]
+    broken = every_broken_rule(values if areas else values[None], rules)
+    # A last row that is always true stands for "none".
+    rows = [*(broken[code] for code in ORDER), np.ones_like(broken[Code.EMPTY])]
+    codes = (*ORDER, None)
+    return [codes[first] for first in np.argmax(rows, axis=0).tolist()]
+
+
+def every_broken_rule(
+    tables: NDArray[np.int64], rules: CountRules
+) -> dict[Code, NDArray[np.bool_]]:
+    """Return by rule whether each table (along the first axis) breaks it."""
     flat = tables.reshape(len(tables), -1)
     cells = flat.shape[1]
     people = flat.sum(axis=1)
     populated = (flat > 0).sum(axis=1)
     ones = ((flat > 0) & (flat <= rules.one)).sum(axis=1)
     small = ((flat > 0) & (flat <= rules.small)).sum(axis=1)
-    broken = {
+    return {
         Code.EMPTY: people == 0,
         Code.MIN_POPULATION: people < rules.minimum_population,
         Code.MEAN_CELL: people < rules.minimum_mean * cells,
         Code.SMALL_CELLS: small > rules.max_small * cells,
         Code.SPARSE: (ones > rules.max_ones_of_populated * populated)
         | (small > rules.max_small_of_populated * populated),
-        Code.SINGLE_SLICES: _single_slices(tables) > rules.max_single_slices,
+        Code.SINGLE_LINES: _single_lines(tables) > rules.max_single_lines,
     }
-    found: list[Code | None] = []
-    for i in range(len(tables)):
-        found.append(next((code for code in ORDER if broken[code][i]), None))
-    return found
 
 
-def _single_slices(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of populated slices with one populated cell, the worst axis of each table.
+def _single_lines(tables: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of lines, or of people in lines, with one populated cell: the largest.
 
-    A table of one dimension has no slices with more than one cell, and none to judge.
+    The largest over the variables of each table and their pairs. Of the lines, because a small
+    group counts as much as a large one; of the people, because a few lines may hold nearly all.
     """
     worst = np.zeros(len(tables))
-    dimensions = tables.ndim - 1
-    if dimensions < 2:
-        return worst
-    populated = tables > 0
-    for axis in range(1, tables.ndim):
-        if tables[0].size == tables.shape[axis]:
-            continue  # slices of one cell
-        others = tuple(a for a in range(1, tables.ndim) if a != axis)
-        cells = populated.sum(axis=others)
-        slices = (cells > 0).sum(axis=1)
-        single = (cells == 1).sum(axis=1)
-        worst = np.maximum(worst, single / np.maximum(slices, 1))
+    for lines, people in near_empty_lines(tables).values():
+        worst = np.maximum(worst, np.maximum(lines, people))
     return worst

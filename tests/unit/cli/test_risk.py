@@ -36,23 +36,82 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_the_verdict_comes_first_and_the_worst_slices_are_named(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run(LONG)
     assert code == 0
-    first, second = out.splitlines()[:2]
-    assert first.startswith("HIGH RISK: 0.")
-    assert "above the limit of 0.15" in first
-    assert second.startswith("6 cells, 62 people; 33% of the cells are zero, 17% are 1 or 2.")
+    # The columns b and c have one populated cell, with 2 + 3 of 62 people: 0.167 above its limit.
+    # The table as a whole is further: 0.1 x 0.333 + 0.8 x 0.622 + 0.1 x 0.389 = 0.570.
+    words = "HIGH RISK, the table as a whole: the risk of the whole table is 0.570 (limit 0.15)."
+    assert " ".join(out.split()).startswith(words)
+    assert "Also high: attribute disclosure. Do not publish" in " ".join(out.split())
+    assert "6 cells, 62 people; 33% of the cells are zero, 17% are 1 or 2." in out
+    assert "    lines along it with one populated cell: 66.7%, with 8.1% of the people" in out
     assert "concentration" in out
     # Sex 1 has 50 of 53 in one cell; age b is 0 and 2.
     assert "  sex: 1 (" in out
     assert "  age: b (" in out
-    assert max(len(line) for line in out.splitlines()) <= 90
+    assert max(len(line) for line in out.splitlines()) <= 80
 
 
 def test_a_low_risk_and_the_limit_itself(run) -> None:  # type: ignore[no-untyped-def]
-    _, out, _ = run("area,x,y\nn,500,600\ns,700,800\n")
-    assert out.startswith("LOW RISK: 0.0")
-    value = json.loads(run(LONG, "--json")[1])["risk"]["value"]
-    assert run(LONG, "--limit", repr(value))[1].startswith("LOW RISK")
-    assert run(LONG, "--limit", repr(value - 1e-9))[1].startswith("HIGH RISK")
+    table = "area,x,y\nn,500,600\ns,700,800\n"
+    _, out, _ = run(table)
+    assert out.startswith("LOW RISK: small cells, lines and the table as a whole are within")
+    assert "  identity disclosure, low risk: no cell is 1 or 2\n" in out
+    assert "  attribute disclosure, low risk: no line has one populated cell\n" in out
+    value = json.loads(run(table, "--json")[1])["risk"]["value"]
+    assert run(table, "--limit", repr(value))[1].startswith("LOW RISK")
+    found = run(table, "--limit", repr(value - 1e-9))[1]
+    assert found.startswith("HIGH RISK, the table as a whole:")
+
+
+def test_a_table_of_ones_and_twos_is_never_low(run) -> None:  # type: ignore[no-untyped-def]
+    # 20 x 20 cells, half of them 1 and half 2: nearly uniform, so the whole table measures low.
+    rows = [f"r{i}," + ",".join(str(1 + (i + j) % 2) for j in range(20)) for i in range(20)]
+    table = "\n".join(["row," + ",".join(f"c{j}" for j in range(20)), *rows]) + "\n"
+    _, out, _ = run(table)
+    assert " ".join(out.split()).startswith(
+        "HIGH RISK, identity disclosure: of the populated cells 50.0% are 1, 100.0% are 1 or 2 "
+        "(limits 25% and 50%). Do not publish this table as it is."
+    )
+    assert "600 people are in them (100.0%)" in " ".join(out.split())
+    found = json.loads(run(table, "--json")[1])
+    assert (found["verdict"], found["risk"]["verdict"]) == ("high risk", "low risk")
+    assert found["high"] == ["identity disclosure"]
+    assert found["identity_disclosure"]["people"] == 600
+    assert found["attribute_disclosure"]["verdict"] == "low risk"
+
+
+def test_a_variable_that_two_others_determine_is_high(run) -> None:  # type: ignore[no-untyped-def]
+    # c = a x b mod 10 for every a and b, 300 people each; rounding leaves 300 as it is.
+    lines = [
+        f"{a},{b},{c},{300 if a * b % 10 == c else 0}"
+        for a in range(10) for b in range(10) for c in range(10)
+    ]  # fmt: skip
+    table = "\n".join(["a,b,c,count", *lines]) + "\n"
+    options = ("--limit", "0.5", "--after", "released.csv", "--base", "3")
+    _, out, _ = run(table, *options, released=table)
+    words = (
+        "HIGH RISK, attribute disclosure: of the lines along c 100.0% have one populated cell, "
+        "with 100.0% of the people (limit 50%)."
+    )
+    flat = " ".join(out.split())
+    assert flat.startswith(words)
+    assert f"RELEASED, {words}" in flat
+    assert max(len(line) for line in out.splitlines()) <= 80
+    found = json.loads(run(table, *options, "--json", released=table)[1])
+    # Of the pairs with c none is worse: 10 cells are populated for every a.
+    along = {",".join(entry["along"]): entry for entry in found["attribute_disclosure"]["lines"]}
+    assert list(along) == ["a", "b", "c", "a,b", "a,c", "b,c"]
+    assert (along["c"]["lines"], along["c"]["people"]) == (1, 1)
+    assert along["b,c"]["lines"] == 0
+    assert found["after"]["verdict"] == "high risk"
+    assert found["after"]["by_method"]["verdict"] == "low risk"
+
+
+def test_a_release_of_the_smallest_figure_alone_is_high(run) -> None:  # type: ignore[no-untyped-def]
+    # All four cells are released as 3, which stands for 1 to 5.
+    true, released = "area,x,y\nn,2,4\ns,3,3\n", "area,x,y\nn,3,3\ns,3,3\n"
+    _, out, _ = run(true, "--after", "released.csv", "--base", "3", released=released)
+    words = "RELEASED, HIGH RISK, identity disclosure: of the populated cells 100.0% are 1 to 3"
+    assert words in " ".join(out.split())
 
 
 def test_json_holds_everything_and_no_nan(run) -> None:  # type: ignore[no-untyped-def]
@@ -64,6 +123,9 @@ def test_json_holds_everything_and_no_nan(run) -> None:  # type: ignore[no-untyp
     assert set(found["slices"]["age"]) == {"a", "b", "c"}
     assert found["risk"]["weights"] == [0.1, 0.8, 0.1]
     assert "NaN" not in out
+    # Along age: rows of 50, 0, 3 and 7, 2, 0. None has one populated cell, both have two.
+    age = next(e for e in found["attribute_disclosure"]["lines"] if e["along"] == ["age"])
+    assert (age["lines"], age["one_or_two"]) == (0, {"lines": 1, "people": 1})
 
 
 def test_totals_in_the_file_are_not_cells(run) -> None:  # type: ignore[no-untyped-def]

@@ -122,7 +122,7 @@ def versions() -> tuple[Version, Version]:
 def policy(**rules: Any) -> Policy:
     counts = {
         "minimum_population": 30, "minimum_mean": 1, "one": 3, "small": 3, "max_small": 0.9,
-        "max_ones_of_populated": 0.9, "max_small_of_populated": 0.9, "max_single_slices": 1,
+        "max_ones_of_populated": 0.9, "max_small_of_populated": 0.9, "max_single_lines": 1,
     }  # fmt: skip
     tier = {
         "counts": counts | rules,

@@ -24,7 +24,7 @@ from populations import make_version
 SECRET = Secret(bytes(32))
 LENIENT = {
     "minimum_population": 1, "minimum_mean": 0, "max_small": 1, "max_ones_of_populated": 1,
-    "max_small_of_populated": 1, "max_single_slices": 1,
+    "max_small_of_populated": 1, "max_single_lines": 1,
 }  # fmt: skip
 KEYS = {"method": "cell-key-perturbation", "options": {"bound": 2, "variance": 1}}
 

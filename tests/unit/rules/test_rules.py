@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.errors import QueryRefused
-from discreet.policy import CountRules, parse_policy
+from discreet.policy import CountRules, parse_policy, read_preset
+from discreet.population.keys import Secret
 from discreet.query import Query, Question
+from discreet.release import Releaser
 from discreet.rules import Code, broken_rules, check_question
+from discreet.tabulate import ScanEngine
 from populations import make_version
 
 VERSION = make_version(np.random.default_rng(1), 10, [2, 3, 5], [6, 2])
 LENIENT = CountRules(1, 0.0, 1, 2, 1.0, 1.0, 1.0, 1.0)
+NONE, FULL = [0, 0, 0], [3, 3, 3]
+PLANES = [[[3, 0, 0], NONE, NONE], [NONE, [0, 3, 0], NONE], [FULL] * 3, [FULL] * 3]
 
 
 def asked(rules: dict[str, Any], by: str, where: str | None = None) -> str | None:
@@ -76,13 +82,30 @@ def broken(values: Any, **rules: Any) -> Code | None:
         ([2, 0, 9, 9], {"max_ones_of_populated": 0.0}, None),
         ([1, 2, 9, 9], {"max_small_of_populated": 0.5}, None),
         ([1, 2, 9, 9], {"max_small_of_populated": 0.49}, Code.SPARSE),
-        # Rows with one populated cell: 1 of 2; columns: 1 of 2.
-        ([[5, 0], [5, 5]], {"max_single_slices": 0.5}, None),
-        ([[5, 0], [5, 5]], {"max_single_slices": 0.49}, Code.SINGLE_SLICES),
-        # A table of one dimension has no slices to judge.
-        ([5, 0, 0], {"max_single_slices": 0.0}, None),
-        # An empty row is no slice: nobody is in it.
-        ([[5, 5], [0, 0]], {"max_single_slices": 1.0}, None),
+        # Of the lines, 1 of 2 either way; of the people 5 of 15.
+        ([[5, 0], [5, 5]], {"max_single_lines": 0.5}, None),
+        ([[5, 0], [5, 5]], {"max_single_lines": 0.49}, Code.SINGLE_LINES),
+        # Small groups: 2 of 3 rows, with 2 of 182 people; both columns hold two groups.
+        ([[90, 90], [1, 0], [0, 1]], {"max_single_lines": 2 / 3}, None),
+        ([[90, 90], [1, 0], [0, 1]], {"max_single_lines": 0.66}, Code.SINGLE_LINES),
+        # A large group: 1 of 3 rows, with 90 of 94 people.
+        ([[90, 0], [1, 1], [1, 1]], {"max_single_lines": 90 / 94}, None),
+        ([[90, 0], [1, 1], [1, 1]], {"max_single_lines": 0.95}, Code.SINGLE_LINES),
+        # The only variable is the line: all five have its first category.
+        ([5, 0, 0], {"max_single_lines": 0.99}, Code.SINGLE_LINES),
+        ([5, 1, 0], {"max_single_lines": 0.0}, None),
+        ([5, 0, 0], {"max_single_lines": 1.0}, None),
+        # Nobody is in an empty row: 1 of 1 column each way, and no single row.
+        ([[5, 5], [0, 0]], {"max_single_lines": 0.99}, Code.SINGLE_LINES),
+        ([[5, 5, 5], [5, 5, 5], [0, 0, 0]], {"max_single_lines": 0.0}, None),
+        # A variable with one category tells nothing.
+        ([[5], [5]], {"max_single_lines": 0.0}, None),
+        ([[5, 5]], {"max_single_lines": 0.0}, None),
+        ([5], {"max_single_lines": 0.0}, None),
+        # 4 x 3 x 3: two of four planes hold one cell. Along the second and third variable 2 of
+        # 2 + 6 lines are single; along the first none; people 6 of 60.
+        (PLANES, {"max_single_lines": 0.5}, None),
+        (PLANES, {"max_single_lines": 0.49}, Code.SINGLE_LINES),
     ],
 )
 def test_rules_on_counts(values: Any, rules: dict[str, Any], code: Code | None) -> None:
@@ -93,6 +116,54 @@ def test_areas_are_judged_one_by_one() -> None:
     values = np.array([[9, 9], [0, 0], [1, 1]])
     rules = CountRules(**{**vars(LENIENT), "minimum_population": 5})
     assert broken_rules(values, rules, areas=True) == [None, Code.EMPTY, Code.MIN_POPULATION]
+
+
+def test_within_an_area_the_area_is_fixed() -> None:
+    # Area 0 is full. In area 1 every row and column is single. In area 2 half of them are, with 5
+    # of 15 people. Lines across areas do not count.
+    values = np.array([[[5, 5], [5, 5]], [[5, 0], [0, 5]], [[5, 0], [5, 5]]])
+    rules = CountRules(**{**vars(LENIENT), "max_single_lines": 0.5})
+    assert broken_rules(values, rules, areas=True) == [None, Code.SINGLE_LINES, None]
+    # With one variable beside it each area is one line.
+    rows = np.array([[5, 0, 0], [5, 1, 0]])
+    assert broken_rules(rows, rules, areas=True) == [Code.SINGLE_LINES, None]
+    # Both columns are populated in one area alone, which matters only where it is not an area.
+    rows = np.array([[9, 9], [0, 0]])
+    assert broken_rules(rows, rules, areas=True) == [None, Code.EMPTY]
+    assert broken_rules(rows, rules, areas=False) == [Code.SINGLE_LINES]
+
+
+def determined() -> np.ndarray:  # type: ignore[type-arg]
+    """10 x 10 x 10: a and b determine c; 300 people in each of the 100 populated cells."""
+    table = np.zeros((10, 10, 10), np.int64)
+    a, b = np.indices((10, 10))
+    table[a, b, a * b % 10] = 300
+    return table
+
+
+@pytest.mark.parametrize("preset", ["rounding-3", "cell-keys", "swapping-and-light-keys"])
+def test_a_public_preset_refuses_a_variable_that_the_others_determine(preset: str) -> None:
+    tier = read_preset(preset).default_tier
+    assert broken_rules(determined(), tier.counts, areas=False) == [Code.SINGLE_LINES]
+    # The same in each of three areas.
+    areas = np.stack([determined()] * 3)
+    assert broken_rules(areas, tier.counts, areas=True) == [Code.SINGLE_LINES] * 3
+    # Spread over a second category of c nobody's is known.
+    spread = determined() + np.roll(determined(), 1, axis=2)
+    assert broken_rules(spread, tier.counts, areas=False) == [None]
+
+
+@pytest.mark.parametrize("preset", ["rounding-3", "cell-keys"])
+def test_its_release_is_refused_and_that_of_its_margins_is_not(preset: str) -> None:
+    version = make_version(np.random.default_rng(1), 100_000, [10, 10, 10])
+    a, b = version.codes8[:2]
+    version = replace(version, codes8=np.stack([a, b, a * b % 10]))
+    version.manifest["created"] = "2026-01-05T10:15:00+00:00"
+    answers = Releaser(version, ScanEngine(version), read_preset(preset), Secret(bytes(32)), None)
+    with pytest.raises(QueryRefused) as refusal:
+        answers.release(Query.parse("a,b,c"))
+    assert refusal.value.code == Code.SINGLE_LINES
+    assert answers.release(Query.parse("a,b")).table.values.shape == (10, 10)
 
 
 def test_every_code_has_a_sentence_without_a_number() -> None:

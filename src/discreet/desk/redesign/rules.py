@@ -30,7 +30,7 @@ _OPEN = {
     "max_small": 1.0,
     "max_ones_of_populated": 1.0,
     "max_small_of_populated": 1.0,
-    "max_single_slices": 1.0,
+    "max_single_lines": 1.0,
 }
 
 
