@@ -42,7 +42,8 @@ def run(
     import json
 
     from discreet.cli.progress import shown
-    from discreet.solve.adjust.records import adjust_records, cell_rows, p_percent
+    from discreet.risk.protection import PriorPosterior
+    from discreet.solve.adjust.records import adjust_records, cell_rows
     from discreet.solve.system import Hierarchy
 
     with shown() as tell:
@@ -54,7 +55,7 @@ def run(
             records.units,
             tell,
         )
-        found = adjust_records(rows, p_percent(p), rng, tell=tell)
+        found = adjust_records(rows, PriorPosterior(p).amount, rng, tell=tell)
     short = _short_sets(found)
     facts = _facts(out, found)
     cells = (", ".join(cell) for members in short for cell in _cells_of(records, members, order))

@@ -1,4 +1,4 @@
-"""How much protection sensitive cells need: the rules of `sensitivity` with their amounts.
+"""How much protection sensitive cells need: the rules of `sensitivity` on tables of cells.
 
 A rule says which cells of a table are sensitive, and how far from the true value a figure must be,
 below and above, for nobody to come too close to a contribution. All for the custodian.
@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
 from discreet.table.cells import RANKS, CellTable
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-# Sums of decimals: a cell is not sensitive by a rounding error.
-NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +61,13 @@ class Threshold:
         """Return the sensitive cells and their protection."""
         values = cells.values
         if cells.counts:
-            flags = (values > 0) & (values < self.minimum)
-            return _required(flags, values, self.minimum - values)
+            return _required(threshold(values, self.minimum), values, self.minimum - values)
         if cells.contributors is None:
             raise ParameterError(
                 "the threshold rule on magnitudes needs the number of contributors: a column "
                 "'contributors', or records."
             )
-        flags = (cells.contributors > 0) & (cells.contributors < self.minimum) & (values > 0)
+        flags = threshold(cells.contributors, self.minimum) & (values > 0)
         amount = values * self.percent / 100
         return _required(flags, amount, amount)
 
@@ -98,9 +95,12 @@ class PriorPosterior:
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
         ranked = _ranked(cells, 2)
-        rest = np.maximum(cells.values - ranked[..., 0] - ranked[..., 1], 0)
-        amount = self.p * ranked[..., 0] / self.q - rest
-        return _required(amount > NEAR * cells.values, amount, amount)
+        amount = self.amount(cells.values, ranked[..., 0], ranked[..., 1])
+        return _required(amount > 0, amount, amount)
+
+    def amount(self, value: Floats, largest: Floats, second: Floats) -> Floats:
+        """Return the protection of cells of a value and two largest contributions; 0 if safe."""
+        return prior_posterior_amount(value, largest, second, self.p, self.q)
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,8 @@ class Dominance:
 
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
-        largest = _ranked(cells, self.n)[..., : self.n].sum(axis=-1)
-        amount = 100 * largest / self.k - cells.values
-        return _required(amount > NEAR * cells.values, amount, amount)
+        amount = dominance_amount(cells.values, _ranked(cells, self.n), self.n, self.k)
+        return _required(amount > 0, amount, amount)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.table.decimals import in_units
+
 Floats = NDArray[np.float64]
 
 # How many of the largest contributions to a cell are kept, at most: rules look at the first few.
@@ -173,9 +175,9 @@ def families(parents: tuple[int, ...]) -> list[tuple[int, list[int]]]:
 
 def summed(figures: Floats, parents: tuple[tuple[int, ...], ...]) -> Floats:
     """Return the inner figures, what is missing being 0, with all their sums."""
-    values = np.where(np.isnan(figures), 0.0, figures)
+    values, unit = in_units(np.where(np.isnan(figures), 0.0, figures))
     for axis, above in enumerate(parents):
         lines = np.moveaxis(values, axis, 0)
         for parent, parts in families(above):
             lines[parent] = lines[parts].sum(axis=0)
-    return values
+    return values / unit

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.solve.adjust.records import kernels
 from discreet.solve.system import Hierarchy
+from discreet.table.decimals import in_units
 
 Tell = Callable[[str, int, int | None], None]
 Floats = NDArray[np.float64]
@@ -104,14 +105,16 @@ def cell_rows(
     size = len(starts) - 1
     total, largest, second = np.empty(size), np.empty(size), np.empty(size)
     _, holder = np.unique(owners, return_inverse=True)
+    whole, unit = in_units(amounts)
     kernels.largest_two(
-        starts, members, amounts, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
+        starts, members, whole, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
         total, largest, second,
     )  # fmt: skip
     along = np.lexsort((-amounts, *given.T[::-1]))
     return CellRows(
-        amounts, starts, members, cells, alone, total, largest, second, equations, along
-    )
+        amounts, starts, members, cells, alone, total / unit, largest / unit, second / unit,
+        equations, along,
+    )  # fmt: skip
 
 
 def _paths(
