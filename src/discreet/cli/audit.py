@@ -31,11 +31,14 @@ def command(
         ),
     ],
     rounded: Annotated[
-        int | None, typer.Option(help="Figures are rounded to the nearest multiple of this base.")
+        float | None,
+        typer.Option(
+            metavar="BASE", help="Figures are rounded to the nearest multiple of BASE, halves up."
+        ),
     ] = None,
     random_rounded: Annotated[
-        int | None,
-        typer.Option(help="Figures are rounded at random, or controlled, to this base."),
+        float | None,
+        typer.Option(metavar="BASE", help="Figures are rounded at random, or controlled, to BASE."),
     ] = None,
     within: Annotated[
         float | None, typer.Option(help="Figures are perturbed by at most this much.")
@@ -86,6 +89,7 @@ def command(
     if result.proof.status == "infeasible":
         raise ParameterError(_contradiction(table, system, result))
     found = _found(table, result, cells, known[2], precision)
+    found["method"] = _method(rounded, random_rounded, within, precision)
     if out is not None:
         _write(out, table, result, cells)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
@@ -93,8 +97,8 @@ def command(
 
 def _known(
     path: Path,
-    rounded: int | None,
-    random_rounded: int | None,
+    rounded: float | None,
+    random_rounded: float | None,
     within: float | None,
     group: list[str],
     insider: list[str],
@@ -104,7 +108,7 @@ def _known(
     import numpy as np
 
     from discreet.cli.cells import groups_of
-    from discreet.risk.cell import perturbed_range, rounded_range
+    from discreet.table.decimals import in_steps, of_steps
     from discreet.table.published import read_published
 
     given = [option for option in (rounded, random_rounded, within) if option is not None]
@@ -114,25 +118,17 @@ def _known(
         raise ParameterError(f"--precision must be above 0. Got {precision:g}.")
     table = read_published(path, groups_of([], group))
     figures = table.values
-    units = figures / precision
-    off = np.abs(units - np.rint(units)) > 1e-6
+    shown = ~np.isnan(figures)
+    off = shown & (of_steps(in_steps(figures, precision), precision) != figures)
     if off.any():
         raise ParameterError(
             f"figures must be multiples of --precision, {precision:g}. Got "
-            f"{figures[off].flat[0]:g} for {table.name(int(np.flatnonzero(off)[0]))}."
+            f"{figures[off].flat[0]:.15g} for {table.name(int(np.flatnonzero(off)[0]))}."
         )
-    shown = ~np.isnan(figures)
     low, high = np.zeros(figures.shape), np.full(figures.shape, np.inf)
-    if rounded is not None or random_rounded is not None:
-        base = rounded if rounded is not None else random_rounded
-        assert base is not None
-        low[shown], high[shown] = rounded_range(
-            figures[shown], base, random_rounded is not None, precision
-        )
-    elif within is not None:
-        low[shown], high[shown] = perturbed_range(figures[shown], within)
-    else:
-        low[shown] = high[shown] = figures[shown]
+    low[shown], high[shown] = _before_sums(
+        figures[shown], rounded, random_rounded, within, precision
+    )
     contributions = {}
     for text in insider:
         cell, amount = _insider(table, text)
@@ -149,6 +145,44 @@ def _known(
             "Say how its figures were changed: --rounded, --random-rounded or --within."
         )
     return table, (low, high, contributions), cells
+
+
+def _before_sums(
+    figures: Any,
+    rounded: float | None,
+    random_rounded: float | None,
+    within: float | None,
+    precision: float,
+) -> tuple[Any, Any]:
+    """Return the least and the greatest value that each figure can have had, by itself."""
+    from discreet.risk.cell import perturbed_range, rounded_range
+
+    if rounded is not None:
+        return rounded_range(figures, rounded, False, precision)
+    if random_rounded is not None:
+        return rounded_range(figures, random_rounded, True, precision)
+    if within is not None:
+        return perturbed_range(figures, within)
+    return figures, figures
+
+
+def _method(
+    rounded: float | None, random_rounded: float | None, within: float | None, precision: float
+) -> dict[str, Any] | None:
+    """Return how figures were changed, and how many values that leaves of one and of a 0."""
+    from discreet.risk.cell import cell_risk
+    from discreet.table.decimals import in_steps, of_steps
+
+    names = ("conventional rounding", "random rounding", "perturbation")
+    bounds = (rounded, random_rounded, within)
+    for name, bound in zip(names, bounds, strict=True):
+        if bound is not None:
+            # A figure that is large enough, and a multiple of everything.
+            large = of_steps(2 * in_steps(bound, precision, up=True), precision)
+            ends = _before_sums([0.0, float(large)], *bounds, precision)
+            at_zero, values = cell_risk(*ends, precision).possible.tolist()
+            return {"name": name, "bound": bound, "values": values, "values_at_zero": at_zero}
+    return None
 
 
 def _insider(table: PublishedTable, text: str) -> tuple[int, float]:
@@ -182,7 +216,9 @@ def _refuse_sums(
     """Raise where parts and total are all known and differ: say where, and by how much."""
     import numpy as np
 
-    least, most = system.merge(low / precision, high / precision)
+    from discreet.table.decimals import in_steps, of_steps
+
+    least, most = system.merge(in_steps(low, precision, up=True), in_steps(high, precision))
     exact = least == most
     rows = system.equations
     open_cells = np.abs(rows) @ (~exact).astype(float)
@@ -192,10 +228,11 @@ def _refuse_sums(
         faults = []
         for row in wrong[:FAULTS].tolist():
             total, text = _equation(table, system, row)
-            value = least[system.variable[total]] * precision
+            steps = least[system.variable[total]]
+            parts, value, off = of_steps([steps + sums[row], steps, sums[row]], precision)
             faults.append(
-                f"{text} sum to {value + sums[row] * precision:,g}, but {table.name(total)} is "
-                f"{value:,g}: off by {sums[row] * precision:,g}"
+                f"{text} sum to {parts:,.15g}, but {table.name(total)} is {value:,.15g}: off by "
+                f"{off:,.15g}"
             )
         more = f"; and {len(wrong) - FAULTS:,} more" if len(wrong) > FAULTS else ""
         raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.")
@@ -241,6 +278,7 @@ def _found(
     import numpy as np
 
     from discreet.risk.cell import insider_range
+    from discreet.table.decimals import of_steps
 
     low, high = result.low.flat[cells], result.high.flat[cells]
     possible = result.risk.possible.flat[cells]
@@ -275,7 +313,7 @@ def _found(
         "exact": int((possible == 1).sum()),
         "exact_share": float((possible == 1).mean()),
         "bounds_attained": float(settled.mean()),
-        "gap": float(result.proof.gap * precision),
+        "gap": float(of_steps(result.proof.gap, precision)),
         "precision": precision,
         "widths": [
             {"from": int(a), "to": None if b is None else int(b), "cells": count}
@@ -324,7 +362,10 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
             f"NOT DISCLOSED EXACTLY: none of {cells:,} cells can be proved; the narrowest has "
             + ("no upper bound." if narrow is None else f"{narrow:,.0f} possible values.")
         ]
-    lines += [_certainty(found), "", "Worst cells"]
+    lines.append(_certainty(found))
+    if found["method"] is not None:
+        lines.append(_left(found["method"]))
+    lines += ["", "Worst cells"]
     rows = [
         (
             row["cell"],
@@ -356,10 +397,19 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
         lines += ["", "Insiders"]
         for row in found["insiders"]:
             lines.append(
-                f"  who gave {row['contribution']:,g} to {row['cell']} knows the others' sum: "
+                f"  who gave {row['contribution']:,.15g} to {row['cell']} knows the others' sum: "
                 f"{_interval(row['others_low'], row['others_high'])}"
             )
     return "\n".join(lines)
+
+
+def _left(method: dict[str, Any]) -> str:
+    kind = "within" if method["name"] == "perturbation" else "to base"
+    return (
+        f"{method['name'].capitalize()} {kind} {method['bound']:,.15g} leaves "
+        f"{method['values']:,.0f} values of a figure, {method['values_at_zero']:,.0f} of a 0, "
+        "before any sum."
+    )
 
 
 def _certainty(found: dict[str, Any]) -> str:
@@ -376,8 +426,8 @@ def _certainty(found: dict[str, Any]) -> str:
 
 def _interval(low: float, high: float | None) -> str:
     if high is None:
-        return f"{low:,g} or more"
-    return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
+        return f"{low:,.15g} or more"
+    return f"{low:,.15g}" if low == high else f"{low:,.15g} to {high:,.15g}"
 
 
 def _write(out: Path, table: PublishedTable, result: Audit, cells: NDArray[np.int64]) -> None:
