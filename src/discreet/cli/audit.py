@@ -58,6 +58,27 @@ def command(
         ),
     ] = None,
     precision: Annotated[float, typer.Option(help="Figures are multiples of this.")] = 1.0,
+    true: Annotated[
+        Path | None,
+        typer.Option(
+            "--true",
+            metavar="TABLE.csv",
+            help="The true table: say which sensitive cells are known too closely. The report is "
+            "then for the custodian.",
+        ),
+    ] = None,
+    minimum: Annotated[
+        int | None, typer.Option(help="With --true: sensitive, fewer contributors. Counts: 3.")
+    ] = None,
+    p: Annotated[
+        float | None, typer.Option("--p", metavar="P", help="With --true: the p% rule.")
+    ] = None,
+    pq: Annotated[
+        str | None, typer.Option("--pq", metavar="P,Q", help="With --true: the pq rule.")
+    ] = None,
+    dominance: Annotated[
+        str | None, typer.Option(metavar="N,K", help="With --true: the (n, k) rule.")
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option(help="Stop after so long; what is proved by then is valid.")
     ] = None,
@@ -77,10 +98,19 @@ def command(
     from discreet.cli.progress import after_a_while, shown
     from discreet.risk.cell import audit
 
+    if true is None and any(rule is not None for rule in (minimum, p, pq, dominance)):
+        raise ParameterError("--minimum, --p, --pq and --dominance need --true, the true table.")
     if out is not None and not out.parent.is_dir():
         raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
     table, known, cells = _known(
-        published, rounded, random_rounded, within, group or [], insider or [], precision
+        published,
+        rounded,
+        random_rounded,
+        within,
+        group or [],
+        insider or [],
+        precision,
+        true is not None,
     )
     system = _system(table)
     _refuse_sums(table, system, known[0], known[1], precision)
@@ -90,6 +120,7 @@ def command(
         raise ParameterError(_contradiction(table, system, result))
     found = _found(table, result, cells, known[2], precision)
     found["method"] = _method(rounded, random_rounded, within, precision)
+    found["sensitive"] = _sensitive(table, result, true, group or [], minimum, p, pq, dominance)
     if out is not None:
         _write(out, table, result, cells)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
@@ -103,8 +134,12 @@ def _known(
     group: list[str],
     insider: list[str],
     precision: float,
+    against: bool,
 ) -> tuple[PublishedTable, tuple[Any, Any, dict[int, float]], NDArray[np.int64]]:
-    """Return the table, what is known of each cell before any sum, and the cells to audit."""
+    """Return the table, what is known of each cell before any sum, and the cells to audit.
+
+    Where figures are held `against` the true table, exact ones are audited too.
+    """
     import numpy as np
 
     from discreet.cli.cells import groups_of
@@ -139,6 +174,8 @@ def _known(
                 f"a contribution must not be above the figure of its cell. Got {text}."
             )
     cells = np.flatnonzero(table.unpublished | (low < high) & shown)
+    if not len(cells) and against:
+        cells = np.flatnonzero(shown)  # each is known exactly, sensitive ones among them
     if not len(cells):
         raise ParameterError(
             f"'{path.name}' publishes every cell exactly: there is nothing to prove. "
@@ -324,6 +361,45 @@ def _found(
     }
 
 
+def _sensitive(
+    table: PublishedTable,
+    result: Audit,
+    true: Path | None,
+    group: list[str],
+    minimum: int | None,
+    p: float | None,
+    pq: str | None,
+    dominance: str | None,
+) -> dict[str, Any] | None:
+    """Return which sensitive cells of the true table are known too closely."""
+    import numpy as np
+
+    from discreet.cli.cells import groups_of, rules_of
+    from discreet.risk.protection import known_too_closely
+    from discreet.table.cells import read_cells
+
+    if true is None:
+        return None
+    cells = read_cells(true, groups_of([], group))
+    rules = rules_of(cells, minimum, p, pq, dominance)
+    places = cells.places(table.variables, table.codes)
+    low, high = np.zeros(cells.shape), np.full(cells.shape, np.inf)
+    low.flat[places], high.flat[places] = result.low, result.high
+    outside = (cells.values < low) | (cells.values > high)
+    if outside.any():
+        raise ParameterError(
+            f"what is published must fit the true table. {cells.name(int(np.argmax(outside)))} "
+            "does not: check the figures and how they are said to be changed."
+        )
+    sensitive, close = known_too_closely(cells, rules, low, high)
+    published = np.zeros(cells.shape, bool)
+    published.flat[places] = True
+    return {
+        "cells": int((sensitive & published).sum()),
+        "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
+    }
+
+
 def _plain(value: float) -> float | None:
     return float(value) if value < float("inf") else None
 
@@ -362,6 +438,8 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
             f"NOT DISCLOSED EXACTLY: none of {cells:,} cells can be proved; the narrowest has "
             + ("no upper bound." if narrow is None else f"{narrow:,.0f} possible values.")
         ]
+    if found["sensitive"] is not None:
+        lines.insert(0, _protection(found["sensitive"]))
     lines.append(_certainty(found))
     if found["method"] is not None:
         lines.append(_left(found["method"]))
@@ -401,6 +479,19 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
                 f"{_interval(row['others_low'], row['others_high'])}"
             )
     return "\n".join(lines)
+
+
+def _protection(sensitive: dict[str, Any]) -> str:
+    cells, close = sensitive["cells"], sensitive["too_close"]
+    if not close:
+        return f"PROTECTED: all {cells:,} sensitive cells are as uncertain as the rule asks."
+    named = "; ".join(close[:FAULTS]) + (
+        f"; and {len(close) - FAULTS:,} more" if len(close) > FAULTS else ""
+    )
+    return (
+        f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "
+        f"{named}."
+    )
 
 
 def _left(method: dict[str, Any]) -> str:

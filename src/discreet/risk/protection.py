@@ -7,7 +7,7 @@ below and above, for nobody to come too close to a contribution. All for the cus
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
 from discreet.table.cells import RANKS, CellTable
+from discreet.table.decimals import added
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -35,6 +36,9 @@ class Rule(Protocol):
 
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that may lie less far below or above than they need."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ class Threshold:
         amount = values * self.percent / 100
         return _required(flags, amount, amount)
 
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells with too little room; a count must not be known exactly."""
+        found = self.required(cells)
+        if cells.counts:
+            return found.sensitive & (below + above < 1)
+        return _lacks(found, cells, below, above)
+
 
 @dataclass(frozen=True)
 class PriorPosterior:
@@ -102,6 +113,10 @@ class PriorPosterior:
         """Return the protection of cells of a value and two largest contributions; 0 if safe."""
         return prior_posterior_amount(value, largest, second, self.p, self.q)
 
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that would be sensitive still with the room in their rest."""
+        return _lacks_within(self, cells, below, above)
+
 
 @dataclass(frozen=True)
 class Dominance:
@@ -126,6 +141,10 @@ class Dominance:
         """Return the sensitive cells and their protection."""
         amount = dominance_amount(cells.values, _ranked(cells, self.n), self.n, self.k)
         return _required(amount > 0, amount, amount)
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that would be sensitive still with the room in their rest."""
+        return _lacks_within(self, cells, below, above)
 
 
 @dataclass(frozen=True)
@@ -162,6 +181,26 @@ class Given:
         ]
         return _required(flags, *sides)
 
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells with less room than the file asks for."""
+        return _lacks(self.required(cells), cells, below, above)
+
+
+def known_too_closely(
+    cells: CellTable, rules: Sequence[Rule], low: Floats, high: Floats
+) -> tuple[Flags, Flags]:
+    """Return the sensitive cells, and those of them whose interval is narrower than a rule asks.
+
+    Notes
+    -----
+    `low` and `high` are what an intruder can prove of each cell, as `risk.audit` does. A magnitude
+    must be able to lie as far below the true value, down to 0, and as far above it as its rule says
+    [Domingo2002, §2]; a count must not be known exactly. Zeros: never sensitive.
+    """
+    found = required(cells, rules)
+    below, above = added(cells.values, -low), added(high, -cells.values)
+    return found.sensitive, np.any([rule.lacks(cells, below, above) for rule in rules], axis=0)
+
 
 def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
     """Return the cells that any rule finds sensitive, with the most that a rule asks of each.
@@ -178,6 +217,29 @@ def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
         np.max([one.lower for one in found], axis=0),
         np.max([one.upper for one in found], axis=0),
     )
+
+
+def _lacks(found: Required, cells: CellTable, below: Floats, above: Floats) -> Flags:
+    down = np.minimum(found.lower, cells.values)
+    return np.asarray(found.sensitive & ((below < down) | (above < found.upper)))
+
+
+def _lacks_within(
+    rule: PriorPosterior | Dominance, cells: CellTable, below: Floats, above: Floats
+) -> Flags:
+    """Return the sensitive cells with too little room.
+
+    Their amounts are what the rest of a cell must grow by to make it safe. So there is room enough
+    where the cell would be safe with the room added: the same comparison, as exact.
+    """
+    # Room without end is enough, and so is room down to 0.
+    rooms = [np.where(below < cells.values, below, np.inf), above]
+    lacking = np.zeros(cells.shape, bool)
+    for room in rooms:
+        some = np.isfinite(room)
+        grown = replace(cells, values=added(cells.values, np.where(some, room, 0.0)))
+        lacking |= some & rule.required(grown).sensitive
+    return lacking & rule.required(cells).sensitive
 
 
 def _required(flags: Flags, lower: Floats, upper: Floats) -> Required:

@@ -150,6 +150,44 @@ def test_an_insider_knows_the_others_sum(tmp_path: Path) -> None:
     ]
 
 
+def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
+    # 2 and 1 are sensitive. p, y is worked out from its column, 1; q, x from its row, 2.
+    (tmp_path / "true.csv").write_text("column,row,count\nx,p,5\ny,p,1\nx,q,2\ny,q,6\n")
+    text = ",x,y,Total\np,5,,\nq,,6,8\nTotal,7,7,14\n"
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    assert found["sensitive"] == {"cells": 2, "too_close": ["column x, row q", "column y, row p"]}
+    # With all four withheld x, p is 0 to 6, and the others accordingly.
+    text = ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n"
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    assert found["sensitive"] == {"cells": 2, "too_close": []}
+    done = CliRunner().invoke(
+        app,
+        ["audit", str(tmp_path / "t.csv"), "--true", str(tmp_path / "true.csv")],
+        catch_exceptions=False,
+    )
+    said = "PROTECTED: all 2 sensitive cells are as uncertain as the rule asks."
+    assert done.stdout.splitlines()[0] == said
+
+
+@pytest.mark.parametrize(
+    ("true", "options", "message"),
+    [
+        (None, ["--p", "10"], "need --true"),
+        ("row,kind,count\np,x,1\n", [], "the same dimensions"),
+        ("row,column,count\np,x,1\np,y,3\n", [], "the same codes of row. One alone has 'q'"),
+        ("row,column,count\np,x,9\np,y,3\nq,x,4\nq,y,4\n", [], "must fit the true table"),
+    ],
+)
+def test_a_true_table_must_be_that_of_what_is_published(
+    tmp_path: Path, true: str | None, options: list[str], message: str
+) -> None:
+    if true is not None:
+        (tmp_path / "true.csv").write_text(true)
+        options = ["--true", str(tmp_path / "true.csv")]
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n", *options)
+
+
 def test_groups_are_sums_of_codes(tmp_path: Path) -> None:
     found = _run(tmp_path, "area,count\nab,4\nc,2\n_T,6\n", "--group", "area:ab=a|b")
     ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}

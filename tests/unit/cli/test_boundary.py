@@ -97,6 +97,49 @@ def test_adjusted_records(
         assert _said(tmp_path, "adjust", _records(parts), *options)["sensitive"] == number
 
 
+def _audited(
+    folder: Path, parts: tuple[str, ...], rule: tuple[str, str], *options: str
+) -> tuple[int, list[str]]:
+    """The table published as it is, held against its contributions: sensitive, too close."""
+    (folder / "true.csv").write_text(_cells(parts))
+    published = "\n".join(",".join(line.split(",")[:3]) for line in _cells(parts).splitlines())
+    (folder / "t.csv").write_text(published + "\n")
+    arguments = ["audit", str(folder / "t.csv"), "--true", str(folder / "true.csv"), "--json"]
+    done = CliRunner().invoke(
+        app, [*arguments, *rule, "--precision", "0.01", *options], catch_exceptions=False
+    )
+    found = json.loads(done.stdout)["sensitive"]
+    return found["cells"], found["too_close"]
+
+
+@TABLES
+def test_audit(
+    tmp_path: Path, rule: tuple[str, str], safe: tuple[str, ...], beyond: tuple[str, ...]
+) -> None:
+    assert _audited(tmp_path, safe, rule) == (0, [])
+    assert _audited(tmp_path, beyond, rule) == (1, ["area a, kind x"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts", "enough", "too_little"),
+    [
+        # 10% of 2.9 less a rest of 0.19 is 0.1. As floats it is 0.10000000000000003.
+        (("--p", "10"), ("2.9", "0.7", "0.19"), "0.1", "0.09"),
+        # 10 · 2.9/50 − 0.19 = 0.39.
+        (("--pq", "10,50"), ("2.9", "0.7", "0.19"), "0.39", "0.38"),
+        # 0.66 is 60% of 1.1, which is 0.04 more than 1.06.
+        (("--dominance", "1,60"), ("0.66", "0.3", "0.1"), "0.04", "0.03"),
+        # 10% of 3.6.
+        (("--minimum", "3"), ("2.9", "0.7"), "0.36", "0.35"),
+    ],
+)
+def test_the_room_that_a_rule_asks_for(
+    tmp_path: Path, rule: tuple[str, str], parts: tuple[str, ...], enough: str, too_little: str
+) -> None:
+    assert _audited(tmp_path, parts, rule, "--within", enough) == (1, [])
+    assert _audited(tmp_path, parts, rule, "--within", too_little) == (1, ["area a, kind x"])
+
+
 def test_counts(tmp_path: Path) -> None:
     # 3 is the smallest safe count, 2 is not; with --minimum 4, 4 and 3.
     for count, options, number in ((3, (), 0), (2, (), 1), (4, ("4",), 0), (3, ("4",), 1)):

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.table.decimals import in_units
+from discreet.table.files import is_total_code
 
 Floats = NDArray[np.float64]
 
@@ -132,6 +134,33 @@ class CellTable:
             picked(self.upper),
             self.marks[there],
         )
+
+    def places(self, variables: Sequence[str], codes: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+        """Return the number of the cell for every combination of these codes.
+
+        Dimensions may come in another order, and a total may be called otherwise; the codes must
+        be the same but for totals.
+        """
+        if sorted(variables) != sorted(self.variables):
+            raise ParameterError(
+                f"the tables must have the same dimensions. Got {', '.join(variables)} and "
+                f"{', '.join(self.variables)}."
+            )
+        axes = []
+        for variable, wanted in zip(variables, codes, strict=True):
+            d = self.variables.index(variable)
+            known = {code: i for i, code in enumerate(self.codes[d]) if not is_total_code(code)}
+            top = self.parents[d].index(-1)
+            missing = {code for code in wanted if not is_total_code(code)} ^ set(known)
+            if missing:
+                raise ParameterError(
+                    f"the tables must have the same codes of {variable}. One alone has "
+                    f"'{min(missing)}'."
+                )
+            axes.append(np.array([known.get(code, top) for code in wanted], np.int64))
+        order = [list(variables).index(variable) for variable in self.variables]
+        grid = np.meshgrid(*axes, indexing="ij")
+        return np.ravel_multi_index(tuple(grid[place] for place in order), self.shape)
 
     def marked(self, mark: Mark) -> NDArray[np.bool_]:
         """Return the cells with this mark."""
