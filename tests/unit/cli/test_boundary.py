@@ -140,6 +140,18 @@ def test_the_room_that_a_rule_asks_for(
     assert _audited(tmp_path, parts, rule, "--within", too_little) == (1, ["area a, kind x"])
 
 
+@TABLES
+def test_redesign(
+    tmp_path: Path, rule: tuple[str, str], safe: tuple[str, ...], beyond: tuple[str, ...]
+) -> None:
+    said = ("--rule", f"{rule[0][2:]}={rule[1]}")
+    assert _said(tmp_path, "redesign", _cells(safe), *said)["before"]["passed"]  # type: ignore[index]
+    found = _said(tmp_path, "redesign", _cells(beyond), *said)
+    assert found["before"]["cells"] == ["area a, kind x"]  # type: ignore[index]
+    # Either dimension must go: with four others from another row or column the cell is safe.
+    assert len(found["dropped"]) == 1  # type: ignore[arg-type]
+
+
 def test_counts(tmp_path: Path) -> None:
     # 3 is the smallest safe count, 2 is not; with --minimum 4, 4 and 3.
     for count, options, number in ((3, (), 0), (2, (), 1), (4, ("4",), 0), (3, ("4",), 1)):

@@ -162,9 +162,40 @@ class CellTable:
         grid = np.meshgrid(*axes, indexing="ij")
         return np.ravel_multi_index(tuple(grid[place] for place in order), self.shape)
 
+    def merged(self, labels: Sequence[NDArray[np.int64]]) -> CellTable:
+        """Return the inner cells alone, merged: `labels[d][i]` is what inner code i becomes.
+
+        Contributors to different cells are taken for different ones. Codes are numbers.
+        """
+        inner = np.ix_(*self.inner)
+        values, unit = in_units(self.values[inner])
+        ranked = None if self.ranked is None else self.ranked[inner]
+        numbers = None if self.contributors is None else self.contributors[inner]
+        for axis, label in enumerate(labels):
+            parts = [label == i for i in range(int(label.max()) + 1)]
+            values = _joined(values, parts, axis)
+            numbers = None if numbers is None else _joined(numbers, parts, axis)
+            if ranked is not None:
+                lines = np.moveaxis(ranked, axis, 0)
+                most = ranked.shape[-1]
+                top = [np.concatenate(list(lines[part]), axis=-1) for part in parts]
+                top = [-np.sort(-part, axis=-1)[..., :most] for part in top]
+                ranked = np.moveaxis(np.stack(top), 0, axis)
+        codes = tuple(tuple(str(i) for i in range(size)) for size in values.shape)
+        parents = tuple((-1,) * size for size in values.shape)
+        return CellTable(
+            self.variables, codes, parents, values / unit, self.counts, ranked, numbers
+        )
+
     def marked(self, mark: Mark) -> NDArray[np.bool_]:
         """Return the cells with this mark."""
         return np.asarray(self.marks == MARKS.index(mark))
+
+
+def _joined(values: Any, parts: list[NDArray[np.bool_]], axis: int) -> Any:
+    """Return the sums over parts of an axis."""
+    lines = np.moveaxis(values, axis, 0)
+    return np.moveaxis(np.stack([lines[part].sum(axis=0) for part in parts]), 0, axis)
 
 
 def alphabetical(codes: tuple[tuple[str, ...], ...]) -> tuple[NDArray[np.int64], ...]:
