@@ -261,6 +261,7 @@ def _allowed(result: AdjustedTable, withhold: bool) -> bool:
 def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: Any) -> Exposure:
     import numpy as np
 
+    from discreet.protect.adjustment import whole_steps
     from discreet.risk.adjusted import count_exposure, exposure
     from discreet.solve.system import Hierarchy, TableSystem
 
@@ -277,9 +278,8 @@ def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: A
     capacity = min(
         method.capacity, float(np.abs(change[others] / true[others]).max(initial=0)) + 1e-9
     )
-    unit = 10.0 ** (result.decimals or 0)
     lower, upper = (
-        side if result.decimals is None else np.ceil(side * unit - 1e-6) / unit
+        side if result.decimals is None else whole_steps(side, result.decimals)
         for side in (result.required.lower, result.required.upper)
     )
     moved = result.sensitive & shown

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
 from discreet.table.cells import RANKS, CellTable
-from discreet.table.decimals import added
+from discreet.table.decimals import added, exact, share_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -72,7 +72,7 @@ class Threshold:
                 "'contributors', or records."
             )
         flags = threshold(cells.contributors, self.minimum) & (values > 0)
-        amount = values * self.percent / 100
+        amount = share_of(values, exact(self.percent) / 100)
         return _required(flags, amount, amount)
 
     def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
@@ -174,7 +174,7 @@ class Given:
         if flags is None:
             flags = np.any([np.nan_to_num(side) > 0 for side in amounts], axis=0)
         flags = flags & (cells.values > 0)
-        share = cells.values * self.percent / 100
+        share = share_of(cells.values, exact(self.percent) / 100)
         sides = [
             share if side is None else np.where(np.isnan(side), share, side)
             for side in (cells.lower, cells.upper)

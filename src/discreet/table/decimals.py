@@ -55,6 +55,12 @@ def added(figures: ArrayLike, change: ArrayLike) -> Floats:
     return np.asarray(np.round(found, max(place or 0 for place in places)))
 
 
+def share_of(figures: ArrayLike, share: Fraction) -> Floats:
+    """Return a share of the figures as the decimals that it is: a tenth of 1.1 is 0.11."""
+    whole, unit = in_units(figures)
+    return np.asarray(whole * share.numerator / (share.denominator * unit))
+
+
 def of_steps(numbers: ArrayLike, step: float | Fraction) -> Floats:
     """Return so many steps as figures: 3 steps of 0.1 are 0.3."""
     size = exact(step)

@@ -88,6 +88,21 @@ def test_adjust(
         assert found["sensitive"] == number
 
 
+@pytest.mark.parametrize(
+    ("p", "least"),
+    [
+        ("10", 1),  # 10% of 10
+        ("10.000001", 2),  # of whole figures the first beyond 1.0000001
+    ],
+)
+def test_adjusted_figures_go_as_far_as_the_rule_says(tmp_path: Path, p: str, least: int) -> None:
+    found = _said(tmp_path, "adjust", _cells(("10", "5")), "--p", p, "--seed", "1")
+    assert (found["sensitive"], found["short"]) == (1, [])
+    first = (tmp_path / "o.csv").read_text().splitlines()[1]
+    assert first.startswith("a,x,")
+    assert abs(float(first[4:]) - 15) == least
+
+
 @pytest.mark.parametrize(("rule", "safe", "beyond"), BOUNDARIES[:2])
 def test_adjusted_records(
     tmp_path: Path, rule: tuple[str, str], safe: tuple[str, ...], beyond: tuple[str, ...]
