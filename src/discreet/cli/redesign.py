@@ -195,7 +195,8 @@ def _values(table: Path, hierarchy: list[str]) -> CellTable | None:
 
     header = {column.lower() for column in read_lines(table)[2]}
     # The tidy file of a release has a column value too, and labels: it holds counts.
-    if "value" not in header or header & set(COUNT_NAMES) or {"low", "high"} <= header:
+    labels = {f"{column}_label" for column in header} & header
+    if "value" not in header or header & set(COUNT_NAMES) or labels:
         return None
     return read_cells(table, groups_of(hierarchy, []))
 

@@ -229,6 +229,11 @@ def test_values_are_merged_until_none_is_sensitive(tmp_path: Path) -> None:
     )
 
 
+def test_the_tidy_file_of_a_release_has_counts(tmp_path: Path) -> None:
+    said = _run(tmp_path, "sex,sex_label,value\nf,Female,5\nm,Male,4\n", "--rule", "smallest=3")
+    assert said.startswith("PASSES as it is")
+
+
 @pytest.mark.parametrize(
     ("text", "rule", "message"),
     [
