@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
-from discreet.desk.adjust.records import adjust_records, cell_rows, p_percent
+from discreet.desk.adjust.records import adjust_records, cell_rows
+from discreet.desk.sensitivity import PriorPosterior
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.system import Hierarchy
@@ -128,10 +129,10 @@ def adjusted(task: tuple[int, int | None]) -> Run:
     businesses = draw_businesses(number)
     # Compile before the clock runs.
     few = cell_rows(businesses.codes[:20], trees, businesses.turnover[:20], order=2)
-    adjust_records(few, p_percent(P), np.random.default_rng(1), effort=0.01)
+    adjust_records(few, PriorPosterior(P).amount, np.random.default_rng(1), effort=0.01)
     before, began = process_time(), perf_counter()
     rows = cell_rows(businesses.codes, trees, businesses.turnover, order=order)
-    found = adjust_records(rows, p_percent(P), np.random.default_rng(1))
+    found = adjust_records(rows, PriorPosterior(P).amount, np.random.default_rng(1))
     cpu, wall = process_time() - before, perf_counter() - began
     memory = peak_memory()
     listing = change_listing(found.true, found.released, found.sensitive, found.cells.sum(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -261,6 +262,7 @@ def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: A
     import numpy as np
 
     from discreet.desk.adjust.audit import count_exposure, exposure
+    from discreet.desk.adjust.method import whole_steps
     from discreet.solve.system import Hierarchy, TableSystem
 
     system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])
@@ -276,9 +278,8 @@ def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: A
     capacity = min(
         method.capacity, float(np.abs(change[others] / true[others]).max(initial=0)) + 1e-9
     )
-    unit = 10.0 ** (result.decimals or 0)
     lower, upper = (
-        side if result.decimals is None else np.ceil(side * unit - 1e-6) / unit
+        side if result.decimals is None else whole_steps(side, result.decimals)
         for side in (result.required.lower, result.required.upper)
     )
     moved = result.sensitive & shown
@@ -296,9 +297,11 @@ def _facts(
     """Return everything the report says, as plain values."""
     import numpy as np
 
+    from discreet.desk.adjust.audit import digits
     from discreet.utility.change import change_listing, plain_rows
 
     shown, true = result.published, result.cells.values
+    odd = digits(true[shown & ~result.short], result.values[shown & ~result.short])
     listing = change_listing(true[shown], result.values[shown], result.sensitive[shown])
     short = np.flatnonzero(result.short)
     whole, part = result.parts
@@ -308,6 +311,7 @@ def _facts(
         "sensitive": int((result.sensitive & (true > 0)).sum()),
         "short": [result.cells.name(int(cell)) for cell in short],
         "decimals": result.decimals,
+        "digits": None if odd is None else {**asdict(odd), "share": odd.share, "said": str(odd)},
         "cost": result.cost,
         "above_bound": result.gap if np.isfinite(result.gap) else None,
         "cells": int((shown & (true > 0)).sum()),
@@ -386,6 +390,12 @@ def _text(facts: dict[str, Any], result: AdjustedTable, withhold: bool) -> str:
         )
     if facts["decimals"] is None:
         lines.append("Figures have six decimals: none as those given, with fewer, were found.")
+    if facts["digits"] is not None:
+        lines.append(
+            f"{facts['digits']['said']} Take true figures with all their digits, ask for a "
+            f"protection of at least {2 * facts['digits']['step']:,.15g}, or move more figures "
+            "with --norm l2."
+        )
     if "intruder" in facts:
         known = facts["intruder"]
         width = known["narrowest"]

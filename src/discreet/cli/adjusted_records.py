@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,8 @@ def run(
     import json
 
     from discreet.cli.progress import shown
-    from discreet.desk.adjust.records import adjust_records, cell_rows, p_percent
+    from discreet.desk.adjust.records import adjust_records, cell_rows
+    from discreet.desk.sensitivity import PriorPosterior
     from discreet.solve.system import Hierarchy
 
     with shown() as tell:
@@ -54,7 +56,7 @@ def run(
             records.units,
             tell,
         )
-        found = adjust_records(rows, p_percent(p), rng, tell=tell)
+        found = adjust_records(rows, PriorPosterior(p).amount, rng, tell=tell)
     short = _short_sets(found)
     facts = _facts(out, found)
     cells = (", ".join(cell) for members in short for cell in _cells_of(records, members, order))
@@ -139,9 +141,13 @@ def _line(code: int, parents: tuple[int, ...]) -> list[int]:
 
 
 def _facts(out: Path, found: RecordAdjustment) -> dict[str, Any]:
+    import numpy as np
+
+    from discreet.desk.adjust.audit import digits
     from discreet.utility.change import change_listing, plain_rows
 
     many = found.cells.sum(axis=1)
+    odd = digits(found.true, np.round(found.released, 6), many)  # as they are written
     listing = change_listing(found.true, found.released, found.sensitive, many)
     return {
         "file": out.name,
@@ -152,6 +158,7 @@ def _facts(out: Path, found: RecordAdjustment) -> dict[str, Any]:
         "rows": found.rows.size,
         "sensitive": int(many[found.sensitive].sum()),
         "short": found.short_cells,
+        "digits": None if odd is None else {**asdict(odd), "share": odd.share, "said": str(odd)},
         "percent_change": plain_rows(listing.changes),
         "value_distribution": plain_rows(listing.values),
     }
@@ -183,6 +190,11 @@ def _text(
         f"{facts['records']:,} records, {facts['cells']:,} cells that are not 0, "
         f"{facts['equations']:,} equations; {facts['rows']:,} sets of contributors."
     )
+    if facts["digits"] is not None:
+        lines.append(
+            f"{facts['digits']['said']} Round the tables made of these records, every figure "
+            "alike, before they are published."
+        )
     many = found.cells.sum(axis=1)
     listing = change_listing(found.true, found.released, found.sensitive, many)
     return "\n".join([*lines, "", listing_text(listing).rstrip()])

@@ -31,11 +31,14 @@ def command(
         ),
     ],
     rounded: Annotated[
-        int | None, typer.Option(help="Figures are rounded to the nearest multiple of this base.")
+        float | None,
+        typer.Option(
+            metavar="BASE", help="Figures are rounded to the nearest multiple of BASE, halves up."
+        ),
     ] = None,
     random_rounded: Annotated[
-        int | None,
-        typer.Option(help="Figures are rounded at random, or controlled, to this base."),
+        float | None,
+        typer.Option(metavar="BASE", help="Figures are rounded at random, or controlled, to BASE."),
     ] = None,
     within: Annotated[
         float | None, typer.Option(help="Figures are perturbed by at most this much.")
@@ -55,6 +58,27 @@ def command(
         ),
     ] = None,
     precision: Annotated[float, typer.Option(help="Figures are multiples of this.")] = 1.0,
+    true: Annotated[
+        Path | None,
+        typer.Option(
+            "--true",
+            metavar="TABLE.csv",
+            help="The true table: say which sensitive cells are known too closely. The report is "
+            "then for the custodian.",
+        ),
+    ] = None,
+    minimum: Annotated[
+        int | None, typer.Option(help="With --true: sensitive, fewer contributors. Counts: 3.")
+    ] = None,
+    p: Annotated[
+        float | None, typer.Option("--p", metavar="P", help="With --true: the p% rule.")
+    ] = None,
+    pq: Annotated[
+        str | None, typer.Option("--pq", metavar="P,Q", help="With --true: the pq rule.")
+    ] = None,
+    dominance: Annotated[
+        str | None, typer.Option(metavar="N,K", help="With --true: the (n, k) rule.")
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option(help="Stop after so long; what is proved by then is valid.")
     ] = None,
@@ -74,10 +98,19 @@ def command(
     from discreet.cli.progress import after_a_while, shown
     from discreet.risk.cell import audit
 
+    if true is None and any(rule is not None for rule in (minimum, p, pq, dominance)):
+        raise ParameterError("--minimum, --p, --pq and --dominance need --true, the true table.")
     if out is not None and not out.parent.is_dir():
         raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
     table, known, cells = _known(
-        published, rounded, random_rounded, within, group or [], insider or [], precision
+        published,
+        rounded,
+        random_rounded,
+        within,
+        group or [],
+        insider or [],
+        precision,
+        true is not None,
     )
     system = _system(table)
     _refuse_sums(table, system, known[0], known[1], precision)
@@ -86,6 +119,8 @@ def command(
     if result.proof.status == "infeasible":
         raise ParameterError(_contradiction(table, system, result))
     found = _found(table, result, cells, known[2], precision)
+    found["method"] = _method(rounded, random_rounded, within, precision)
+    found["sensitive"] = _sensitive(table, result, true, group or [], minimum, p, pq, dominance)
     if out is not None:
         _write(out, table, result, cells)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
@@ -93,18 +128,22 @@ def command(
 
 def _known(
     path: Path,
-    rounded: int | None,
-    random_rounded: int | None,
+    rounded: float | None,
+    random_rounded: float | None,
     within: float | None,
     group: list[str],
     insider: list[str],
     precision: float,
+    against: bool,
 ) -> tuple[PublishedTable, tuple[Any, Any, dict[int, float]], NDArray[np.int64]]:
-    """Return the table, what is known of each cell before any sum, and the cells to audit."""
+    """Return the table, what is known of each cell before any sum, and the cells to audit.
+
+    Where figures are held `against` the true table, exact ones are audited too.
+    """
     import numpy as np
 
     from discreet.cli.cells import groups_of
-    from discreet.risk.cell import perturbed_range, rounded_range
+    from discreet.table.decimals import in_steps, of_steps
     from discreet.table.published import read_published
 
     given = [option for option in (rounded, random_rounded, within) if option is not None]
@@ -114,25 +153,17 @@ def _known(
         raise ParameterError(f"--precision must be above 0. Got {precision:g}.")
     table = read_published(path, groups_of([], group))
     figures = table.values
-    units = figures / precision
-    off = np.abs(units - np.rint(units)) > 1e-6
+    shown = ~np.isnan(figures)
+    off = shown & (of_steps(in_steps(figures, precision), precision) != figures)
     if off.any():
         raise ParameterError(
             f"figures must be multiples of --precision, {precision:g}. Got "
-            f"{figures[off].flat[0]:g} for {table.name(int(np.flatnonzero(off)[0]))}."
+            f"{figures[off].flat[0]:.15g} for {table.name(int(np.flatnonzero(off)[0]))}."
         )
-    shown = ~np.isnan(figures)
     low, high = np.zeros(figures.shape), np.full(figures.shape, np.inf)
-    if rounded is not None or random_rounded is not None:
-        base = rounded if rounded is not None else random_rounded
-        assert base is not None
-        low[shown], high[shown] = rounded_range(
-            figures[shown], base, random_rounded is not None, precision
-        )
-    elif within is not None:
-        low[shown], high[shown] = perturbed_range(figures[shown], within)
-    else:
-        low[shown] = high[shown] = figures[shown]
+    low[shown], high[shown] = _before_sums(
+        figures[shown], rounded, random_rounded, within, precision
+    )
     contributions = {}
     for text in insider:
         cell, amount = _insider(table, text)
@@ -143,12 +174,52 @@ def _known(
                 f"a contribution must not be above the figure of its cell. Got {text}."
             )
     cells = np.flatnonzero(table.unpublished | (low < high) & shown)
+    if not len(cells) and against:
+        cells = np.flatnonzero(shown)  # each is known exactly, sensitive ones among them
     if not len(cells):
         raise ParameterError(
             f"'{path.name}' publishes every cell exactly: there is nothing to prove. "
             "Say how its figures were changed: --rounded, --random-rounded or --within."
         )
     return table, (low, high, contributions), cells
+
+
+def _before_sums(
+    figures: Any,
+    rounded: float | None,
+    random_rounded: float | None,
+    within: float | None,
+    precision: float,
+) -> tuple[Any, Any]:
+    """Return the least and the greatest value that each figure can have had, by itself."""
+    from discreet.risk.cell import perturbed_range, rounded_range
+
+    if rounded is not None:
+        return rounded_range(figures, rounded, False, precision)
+    if random_rounded is not None:
+        return rounded_range(figures, random_rounded, True, precision)
+    if within is not None:
+        return perturbed_range(figures, within)
+    return figures, figures
+
+
+def _method(
+    rounded: float | None, random_rounded: float | None, within: float | None, precision: float
+) -> dict[str, Any] | None:
+    """Return how figures were changed, and how many values that leaves of one and of a 0."""
+    from discreet.risk.cell import cell_risk
+    from discreet.table.decimals import in_steps, of_steps
+
+    names = ("conventional rounding", "random rounding", "perturbation")
+    bounds = (rounded, random_rounded, within)
+    for name, bound in zip(names, bounds, strict=True):
+        if bound is not None:
+            # A figure that is large enough, and a multiple of everything.
+            large = of_steps(2 * in_steps(bound, precision, up=True), precision)
+            ends = _before_sums([0.0, float(large)], *bounds, precision)
+            at_zero, values = cell_risk(*ends, precision).possible.tolist()
+            return {"name": name, "bound": bound, "values": values, "values_at_zero": at_zero}
+    return None
 
 
 def _insider(table: PublishedTable, text: str) -> tuple[int, float]:
@@ -182,7 +253,9 @@ def _refuse_sums(
     """Raise where parts and total are all known and differ: say where, and by how much."""
     import numpy as np
 
-    least, most = system.merge(low / precision, high / precision)
+    from discreet.table.decimals import in_steps, of_steps
+
+    least, most = system.merge(in_steps(low, precision, up=True), in_steps(high, precision))
     exact = least == most
     rows = system.equations
     open_cells = np.abs(rows) @ (~exact).astype(float)
@@ -192,10 +265,11 @@ def _refuse_sums(
         faults = []
         for row in wrong[:FAULTS].tolist():
             total, text = _equation(table, system, row)
-            value = least[system.variable[total]] * precision
+            steps = least[system.variable[total]]
+            parts, value, off = of_steps([steps + sums[row], steps, sums[row]], precision)
             faults.append(
-                f"{text} sum to {value + sums[row] * precision:,g}, but {table.name(total)} is "
-                f"{value:,g}: off by {sums[row] * precision:,g}"
+                f"{text} sum to {parts:,.15g}, but {table.name(total)} is {value:,.15g}: off by "
+                f"{off:,.15g}"
             )
         more = f"; and {len(wrong) - FAULTS:,} more" if len(wrong) > FAULTS else ""
         raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.")
@@ -241,6 +315,7 @@ def _found(
     import numpy as np
 
     from discreet.risk.cell import insider_range
+    from discreet.table.decimals import of_steps
 
     low, high = result.low.flat[cells], result.high.flat[cells]
     possible = result.risk.possible.flat[cells]
@@ -275,7 +350,7 @@ def _found(
         "exact": int((possible == 1).sum()),
         "exact_share": float((possible == 1).mean()),
         "bounds_attained": float(settled.mean()),
-        "gap": float(result.proof.gap * precision),
+        "gap": float(of_steps(result.proof.gap, precision)),
         "precision": precision,
         "widths": [
             {"from": int(a), "to": None if b is None else int(b), "cells": count}
@@ -283,6 +358,45 @@ def _found(
         ],
         "worst": worst,
         "insiders": insiders,
+    }
+
+
+def _sensitive(
+    table: PublishedTable,
+    result: Audit,
+    true: Path | None,
+    group: list[str],
+    minimum: int | None,
+    p: float | None,
+    pq: str | None,
+    dominance: str | None,
+) -> dict[str, Any] | None:
+    """Return which sensitive cells of the true table are known too closely."""
+    import numpy as np
+
+    from discreet.cli.cells import groups_of, rules_of
+    from discreet.desk.cells import read_cells
+    from discreet.desk.sensitivity import known_too_closely
+
+    if true is None:
+        return None
+    cells = read_cells(true, groups_of([], group))
+    rules = rules_of(cells, minimum, p, pq, dominance)
+    places = cells.places(table.variables, table.codes)
+    low, high = np.zeros(cells.shape), np.full(cells.shape, np.inf)
+    low.flat[places], high.flat[places] = result.low, result.high
+    outside = (cells.values < low) | (cells.values > high)
+    if outside.any():
+        raise ParameterError(
+            f"what is published must fit the true table. {cells.name(int(np.argmax(outside)))} "
+            "does not: check the figures and how they are said to be changed."
+        )
+    sensitive, close = known_too_closely(cells, rules, low, high)
+    published = np.zeros(cells.shape, bool)
+    published.flat[places] = True
+    return {
+        "cells": int((sensitive & published).sum()),
+        "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
     }
 
 
@@ -324,7 +438,12 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
             f"NOT DISCLOSED EXACTLY: none of {cells:,} cells can be proved; the narrowest has "
             + ("no upper bound." if narrow is None else f"{narrow:,.0f} possible values.")
         ]
-    lines += [_certainty(found), "", "Worst cells"]
+    if found["sensitive"] is not None:
+        lines.insert(0, _protection(found["sensitive"]))
+    lines.append(_certainty(found))
+    if found["method"] is not None:
+        lines.append(_left(found["method"]))
+    lines += ["", "Worst cells"]
     rows = [
         (
             row["cell"],
@@ -356,10 +475,32 @@ def render(found: dict[str, Any], worst: int = WORST) -> str:
         lines += ["", "Insiders"]
         for row in found["insiders"]:
             lines.append(
-                f"  who gave {row['contribution']:,g} to {row['cell']} knows the others' sum: "
+                f"  who gave {row['contribution']:,.15g} to {row['cell']} knows the others' sum: "
                 f"{_interval(row['others_low'], row['others_high'])}"
             )
     return "\n".join(lines)
+
+
+def _protection(sensitive: dict[str, Any]) -> str:
+    cells, close = sensitive["cells"], sensitive["too_close"]
+    if not close:
+        return f"PROTECTED: all {cells:,} sensitive cells are as uncertain as the rule asks."
+    named = "; ".join(close[:FAULTS]) + (
+        f"; and {len(close) - FAULTS:,} more" if len(close) > FAULTS else ""
+    )
+    return (
+        f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "
+        f"{named}."
+    )
+
+
+def _left(method: dict[str, Any]) -> str:
+    kind = "within" if method["name"] == "perturbation" else "to base"
+    return (
+        f"{method['name'].capitalize()} {kind} {method['bound']:,.15g} leaves "
+        f"{method['values']:,.0f} values of a figure, {method['values_at_zero']:,.0f} of a 0, "
+        "before any sum."
+    )
 
 
 def _certainty(found: dict[str, Any]) -> str:
@@ -376,8 +517,8 @@ def _certainty(found: dict[str, Any]) -> str:
 
 def _interval(low: float, high: float | None) -> str:
     if high is None:
-        return f"{low:,g} or more"
-    return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
+        return f"{low:,.15g} or more"
+    return f"{low:,.15g}" if low == high else f"{low:,.15g} to {high:,.15g}"
 
 
 def _write(out: Path, table: PublishedTable, result: Audit, cells: NDArray[np.int64]) -> None:

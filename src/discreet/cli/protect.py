@@ -43,11 +43,13 @@ def command(
         typer.Option(help="name=value of the method, such as base=5. May be repeated."),
     ] = None,
     totals: Annotated[
-        Totals,
+        Totals | None,
         typer.Option(
-            help="Totals of the file: sums of the protected cells, or protected themselves."
+            help="Totals: sums of the protected cells, or protected themselves. A file without "
+            "totals gets them.  [default: summed, where the file has totals]",
+            show_default=False,
         ),
-    ] = Totals.SUMMED,
+    ] = None,
     secret: SecretFile = None,
     seed: Seed = None,
     absent_zero: AbsentZero = False,
@@ -63,6 +65,8 @@ def command(
     check_out(out, table)
     check_chance(secret, seed)
     file = read_table(table, absent_zero)
+    if totals is not None and not file.has_totals:
+        file = file.with_totals()
     options = _options(option or [], file)
     protection: Any = build(method, options)
     if totals is Totals.PROTECTED and not protection.cellwise:
@@ -111,7 +115,7 @@ def _sentence(
     protection: Any,
     method: str,
     options: dict[str, str],
-    totals: Totals,
+    totals: Totals | None,
 ) -> str:
     """Return one line: what changed, what was kept, what stands for totals."""
     import numpy as np
@@ -123,7 +127,7 @@ def _sentence(
         parts[0] += f", by {change[change > 0].mean():.1f} on average and {change.max():,} at most"
     parts.append(f"kept: {_kept(protection, file)}")
     if file.has_totals:
-        how = "summed from the protected cells" if totals is Totals.SUMMED else "protected alone"
+        how = "protected alone" if totals is Totals.PROTECTED else "summed from the protected cells"
         parts.append(f"totals {how}")
         if file.additivity_gap():
             parts.append("the totals of the file did not add up and were not used")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,9 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.desk.cells import CellTable
     from discreet.desk.redesign import Design, Redesign, Verdict
+    from discreet.table.dimension import Dimension
     from discreet.table.files import TableFile
 
 WIDTH = 80
@@ -40,7 +43,11 @@ class Cost(StrEnum):
 
 def command(
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE.csv", help="Table of true counts, long or wide.")
+        Path,
+        typer.Argument(
+            metavar="TABLE.csv",
+            help="Table of true counts, long or wide; or of values with their contributors.",
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File for the coarser table, in the same layout.")
@@ -52,7 +59,8 @@ def command(
             "-r",
             help="smallest=3 (no count of 1 or 2), small=0.1 (share of ones and twos), zeros=0.5 "
             "(share of zeros), mean=5 (people a cell), risk=0.15 (before protection), "
-            "tablebuilder. May be repeated: all must pass.",
+            "tablebuilder; for values p=10, pq=10,50, dominance=2,80, minimum=3 (no cell is "
+            "sensitive). May be repeated: all must pass.",
         ),
     ],
     hierarchy: Annotated[
@@ -106,19 +114,26 @@ def command(
     """
     import json
 
+    from discreet.cli.cells import groups_of
     from discreet.cli.progress import after_a_while, shown
     from discreet.desk.redesign import redesign
     from discreet.desk.redesign.recode import recoded, without_groups
-    from discreet.desk.redesign.rules import AllOf, read_rule
+    from discreet.desk.redesign.rules import AllOf, read_rule, read_rule_on
     from discreet.solve.solution import Status
     from discreet.table.files import read_table
 
     check_out(out, table)
-    rules = AllOf(tuple(read_rule(text) for text in rule))
-    file = read_table(table, absent_zero)
-    trees = _hierarchies(hierarchy or [], file)
-    file.refuse_gap("Leave the totals out, or put them right.")
-    inner = without_groups(file, trees)
+    cells = _values(table, hierarchy or [])
+    if cells is None:
+        rules = AllOf(tuple(read_rule(text) for text in rule))
+        file = read_table(table, absent_zero)
+        trees = _hierarchies(hierarchy or [], file)
+        file.refuse_gap("Leave the totals out, or put them right.")
+        inner: Any = without_groups(file, trees)
+    else:
+        rules = AllOf(tuple(read_rule_on(text, cells) for text in rule))
+        trees = groups_of(hierarchy or [], [])
+        inner = _Values.of(cells)
     with shown() as tell:
         found = redesign(
             inner,
@@ -135,18 +150,78 @@ def command(
         )
     if found.design is None:
         raise ParameterError(_none(found))
-    notes = _notes(file, inner, trees)
+    notes = [] if cells is not None else _notes(file, inner, trees)
     recode = {
         dimension.variable: found.design.recode(dimension.variable, dimension.codes)
         for dimension in inner.dimensions
     }
-    recoded(inner, recode).write(out, _counts(found.design, inner))
+    if cells is not None:
+        _write_values(out, found.design, cells)
+    else:
+        recoded(inner, recode).write(out, _counts(found.design, inner))
     if recodes is not None:
         notes += _write_recodes(recodes, found.design, recode, trees)
     said = _found(found, inner, str(rules), cost, notes)
     typer.echo(json.dumps(said, indent=2, ensure_ascii=False) if as_json else render(said))
     if found.status is Status.STOPPED:
         raise typer.Exit(130)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """The inner cells of a table of values, as a redesign wants them."""
+
+    counts: Any
+    dimensions: tuple[Dimension, ...]
+
+    @staticmethod
+    def of(cells: CellTable) -> _Values:
+        import numpy as np
+
+        from discreet.table.dimension import Dimension
+
+        dimensions = []
+        for variable, codes, inner in zip(cells.variables, cells.codes, cells.inner, strict=True):
+            named = tuple(codes[i] for i in inner.tolist())
+            dimensions.append(Dimension(variable, variable, variable, named, named))
+        return _Values(cells.values[np.ix_(*cells.inner)], tuple(dimensions))
+
+
+def _values(table: Path, hierarchy: list[str]) -> CellTable | None:
+    """Return a table of values with its contributors; None where the file has counts."""
+    from discreet.cli.cells import groups_of
+    from discreet.desk.cells import read_cells
+    from discreet.table.files import COUNT_NAMES, read_lines
+
+    header = {column.lower() for column in read_lines(table)[2]}
+    # The tidy file of a release has a column value too, and labels: it holds counts.
+    labels = {f"{column}_label" for column in header} & header
+    if "value" not in header or header & set(COUNT_NAMES) or labels:
+        return None
+    return read_cells(table, groups_of(hierarchy, []))
+
+
+def _write_values(out: Path, design: Design, cells: CellTable) -> None:
+    """Write the coarser cells, without what was dropped; contributors are not written."""
+    import numpy as np
+
+    from discreet.desk.cells import CellTable
+    from discreet.table.decimals import decimals_of
+
+    kept = [d for d, dimension in enumerate(design.dimensions) if len(dimension) > 1] or [0]
+    gone = tuple(d for d in range(design.counts.ndim) if d not in kept)
+    places = decimals_of(cells.values)
+    values = design.counts.sum(axis=gone)
+    values = values if places is None else np.round(values, places)
+    left = [design.dimensions[d] for d in kept]
+    table = CellTable(
+        tuple(dimension.variable for dimension in left),
+        tuple(dimension.codes for dimension in left),
+        tuple((-1,) * len(dimension) for dimension in left),
+        values,
+        counts=False,
+    )
+    table.write(out, {"value": [f"{v:.15g}" for v in values.flat]}, np.arange(values.size))
 
 
 def _counts(design: Design, file: TableFile) -> Any:

@@ -1,4 +1,4 @@
-"""How much protection sensitive cells need: the rules of `sensitivity` with their amounts.
+"""How much protection sensitive cells need: the rules of `sensitivity` on tables of cells.
 
 A rule says which cells of a table are sensitive, and how far from the true value a figure must be,
 below and above, for nobody to come too close to a contribution. All for the custodian.
@@ -7,17 +7,16 @@ below and above, for nobody to come too close to a contribution. All for the cus
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from discreet.desk.cells import RANKS, CellTable
 from discreet.errors import ParameterError
+from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
+from discreet.table.decimals import added, exact, share_of
 from discreet.types import Flags, Floats
-
-# Sums of decimals: a cell is not sensitive by a rounding error.
-NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +33,9 @@ class Rule(Protocol):
 
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that may lie less far below or above than they need."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,22 @@ class Threshold:
         """Return the sensitive cells and their protection."""
         values = cells.values
         if cells.counts:
-            flags = (values > 0) & (values < self.minimum)
-            return _required(flags, values, self.minimum - values)
+            return _required(threshold(values, self.minimum), values, self.minimum - values)
         if cells.contributors is None:
             raise ParameterError(
                 "the threshold rule on magnitudes needs the number of contributors: a column "
                 "'contributors', or records."
             )
-        flags = (cells.contributors > 0) & (cells.contributors < self.minimum) & (values > 0)
-        amount = values * self.percent / 100
+        flags = threshold(cells.contributors, self.minimum) & (values > 0)
+        amount = share_of(values, exact(self.percent) / 100)
         return _required(flags, amount, amount)
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells with too little room; a count must not be known exactly."""
+        found = self.required(cells)
+        if cells.counts:
+            return found.sensitive & (below + above < 1)
+        return _lacks(found, cells, below, above)
 
 
 @dataclass(frozen=True)
@@ -95,9 +103,16 @@ class PriorPosterior:
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
         ranked = _ranked(cells, 2)
-        rest = np.maximum(cells.values - ranked[..., 0] - ranked[..., 1], 0)
-        amount = self.p * ranked[..., 0] / self.q - rest
-        return _required(amount > NEAR * cells.values, amount, amount)
+        amount = self.amount(cells.values, ranked[..., 0], ranked[..., 1])
+        return _required(amount > 0, amount, amount)
+
+    def amount(self, value: Floats, largest: Floats, second: Floats) -> Floats:
+        """Return the protection of cells of a value and two largest contributions; 0 if safe."""
+        return prior_posterior_amount(value, largest, second, self.p, self.q)
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that would be sensitive still with the room in their rest."""
+        return _lacks_within(self, cells, below, above)
 
 
 @dataclass(frozen=True)
@@ -121,9 +136,12 @@ class Dominance:
 
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
-        largest = _ranked(cells, self.n)[..., : self.n].sum(axis=-1)
-        amount = 100 * largest / self.k - cells.values
-        return _required(amount > NEAR * cells.values, amount, amount)
+        amount = dominance_amount(cells.values, _ranked(cells, self.n), self.n, self.k)
+        return _required(amount > 0, amount, amount)
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells that would be sensitive still with the room in their rest."""
+        return _lacks_within(self, cells, below, above)
 
 
 @dataclass(frozen=True)
@@ -153,12 +171,32 @@ class Given:
         if flags is None:
             flags = np.any([np.nan_to_num(side) > 0 for side in amounts], axis=0)
         flags = flags & (cells.values > 0)
-        share = cells.values * self.percent / 100
+        share = share_of(cells.values, exact(self.percent) / 100)
         sides = [
             share if side is None else np.where(np.isnan(side), share, side)
             for side in (cells.lower, cells.upper)
         ]
         return _required(flags, *sides)
+
+    def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
+        """Return the sensitive cells with less room than the file asks for."""
+        return _lacks(self.required(cells), cells, below, above)
+
+
+def known_too_closely(
+    cells: CellTable, rules: Sequence[Rule], low: Floats, high: Floats
+) -> tuple[Flags, Flags]:
+    """Return the sensitive cells, and those of them whose interval is narrower than a rule asks.
+
+    Notes
+    -----
+    `low` and `high` are what an intruder can prove of each cell, as `risk.audit` does. A magnitude
+    must be able to lie as far below the true value, down to 0, and as far above it as its rule says
+    [Domingo2002, §2]; a count must not be known exactly. Zeros: never sensitive.
+    """
+    found = required(cells, rules)
+    below, above = added(cells.values, -low), added(high, -cells.values)
+    return found.sensitive, np.any([rule.lacks(cells, below, above) for rule in rules], axis=0)
 
 
 def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
@@ -176,6 +214,29 @@ def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
         np.max([one.lower for one in found], axis=0),
         np.max([one.upper for one in found], axis=0),
     )
+
+
+def _lacks(found: Required, cells: CellTable, below: Floats, above: Floats) -> Flags:
+    down = np.minimum(found.lower, cells.values)
+    return np.asarray(found.sensitive & ((below < down) | (above < found.upper)))
+
+
+def _lacks_within(
+    rule: PriorPosterior | Dominance, cells: CellTable, below: Floats, above: Floats
+) -> Flags:
+    """Return the sensitive cells with too little room.
+
+    Their amounts are what the rest of a cell must grow by to make it safe. So there is room enough
+    where the cell would be safe with the room added: the same comparison, as exact.
+    """
+    # Room without end is enough, and so is room down to 0.
+    rooms = [np.where(below < cells.values, below, np.inf), above]
+    lacking = np.zeros(cells.shape, bool)
+    for room in rooms:
+        some = np.isfinite(room)
+        grown = replace(cells, values=added(cells.values, np.where(some, room, 0.0)))
+        lacking |= some & rule.required(grown).sensitive
+    return lacking & rule.required(cells).sensitive
 
 
 def _required(flags: Flags, lower: Floats, upper: Floats) -> Required:

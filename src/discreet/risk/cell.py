@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,18 +12,18 @@ from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
 from discreet.solve.system import TableSystem
+from discreet.table.decimals import added, exact, in_steps, of_steps
 from discreet.types import Floats
 
-# Figures are exact multiples of the step but for the rounding of decimal fractions.
-NEAR = 1e-6
+Number = float | Fraction
 
 
 @dataclass(frozen=True, eq=False)
 class CellRisk:
-    """Risk of each cell: `values` = 1/log2 m, m = `possible` values.
+    """Risk of each cell: `values` = 1/H, H the entropy in bits over its `possible` values.
 
-    Where m = 1 the cell is disclosed with certainty: `certain` says so, and the value is infinite.
-    A cell without an upper bound has infinitely many values and the risk 0.
+    Where one value is possible the cell is disclosed with certainty: `certain` says so, and the
+    risk is infinite. A cell without an upper bound has infinitely many values and the risk 0.
     """
 
     values: Floats
@@ -30,7 +31,7 @@ class CellRisk:
     certain: NDArray[np.bool_]
 
 
-def cell_risk(low: ArrayLike, high: ArrayLike, step: float = 1.0) -> CellRisk:
+def cell_risk(low: ArrayLike, high: ArrayLike, step: Number = 1) -> CellRisk:
     """Return the risk of cells that may have any multiple of the step from low to high.
 
     Notes
@@ -43,40 +44,73 @@ def cell_risk(low: ArrayLike, high: ArrayLike, step: float = 1.0) -> CellRisk:
         raise ParameterError(f"step must be above 0. Got {step}.")
     if (least > most).any() or np.isnan(least).any() or np.isnan(most).any():
         raise ParameterError("low must not be above high.")
-    possible = np.floor((most - least) / step + NEAR) + 1
-    certain = possible == 1
-    with np.errstate(divide="ignore"):
-        values = np.where(certain, np.inf, 1 / np.log2(np.where(certain, 2, possible)))
-    return CellRisk(values, possible, certain)
+    possible = in_steps(most, step) - in_steps(least, step, up=True) + 1
+    if (possible < 1).any():
+        raise ParameterError(f"there must be a multiple of the step, {step}, from low to high.")
+    return _of_entropy(np.log2(possible), possible)
 
 
-def rounded_range(
-    released: ArrayLike, base: int, random: bool, step: float = 1.0
-) -> tuple[Floats, Floats]:
-    """Return what a figure rounded to a multiple of the base can have been, before any margin.
+def entropy_risk(chances: ArrayLike) -> CellRisk:
+    """Return the risk of cells whose possible values are not equally likely.
 
-    Conventional rounding, a half going up, leaves `base` values (in steps); random and controlled
-    rounding 2·base − 1; nothing is below 0.
+    `chances` has along its last axis the chance of every value, given what is published: of those
+    that an intruder can work out, 0 for a value that is impossible. They sum to 1.
 
     Notes
     -----
-    Conventional rounding as in [Domingo2002, sec. 4.2]. Zeros: a released 0 leaves `base` values
-    under random rounding.
+    DR = 1/H(X | Y = y) with H = −Σ p·log2 p [Domingo2002, eq. 3]; m equal chances give 1/log2 m.
+    Where one value has the chance 1 it is certain. Zeros: 0·log 0 is 0, and the value 0 is a value
+    like any other.
+    """
+    given = np.asarray(chances, np.float64)
+    if given.ndim == 0 or given.shape[-1] == 0:
+        raise ParameterError("chances must have one axis for the values of a cell.")
+    if not (given >= 0).all() or not np.allclose(given.sum(axis=-1), 1, 0, 1e-9):
+        raise ParameterError("chances must be numbers of 0 or more that sum to 1 for each cell.")
+    logs = np.log2(np.where(given > 0, given, 1))
+    possible = np.count_nonzero(given, axis=-1).astype(np.float64)
+    return _of_entropy(np.abs((given * logs).sum(axis=-1)), possible)
+
+
+def _of_entropy(entropy: Floats, possible: Floats) -> CellRisk:
+    certain = np.asarray(possible == 1)
+    values = np.where(certain, np.inf, 1 / np.where(certain, 1, entropy))
+    return CellRisk(values, np.asarray(possible), certain)
+
+
+def rounded_range(
+    released: ArrayLike, base: Number, random: bool, step: Number = 1
+) -> tuple[Floats, Floats]:
+    """Return what a figure rounded to a multiple of the base can have been, before any margin.
+
+    Base and step are in the units of the figures. With b = base/step, conventional rounding, a half
+    going up, leaves b values; random and controlled rounding 2·b − 1; nothing is below 0.
+
+    Notes
+    -----
+    Conventional rounding as in [Domingo2002, sec. 4.2]. Zeros: a released 0 leaves b values under
+    random rounding, and of an odd b the (b + 1)/2 from 0 on under conventional rounding.
     """
     figures = np.asarray(released, np.float64)
-    if isinstance(base, bool) or base != int(base) or base < 2:
-        raise ParameterError(f"base must be an integer of at least 2. Got {base}.")
-    off = np.abs(figures / (base * step) - np.rint(figures / (base * step))) > NEAR
+    if not step > 0:
+        raise ParameterError(f"step must be above 0. Got {step}.")
+    steps = exact(base) / exact(step)
+    if isinstance(base, bool) or steps.denominator > 1 or steps < 2:
+        what = "an integer" if step == 1 else f"a multiple of the step, {step},"
+        raise ParameterError(f"base must be {what} of at least {2 * exact(step)}. Got {base}.")
+    units = in_steps(figures, step)
+    off = (of_steps(units, step) != figures) | (units % int(steps) != 0)
     if off.any():
         raise ParameterError(
-            f"rounded figures must be multiples of the base, {base * step:g}. "
-            f"Got {figures[off].flat[0]:g}."
+            f"rounded figures must be multiples of the base, {float(base):g}. "
+            f"Got {figures[off].flat[0]:.15g}."
         )
-    down, up = (base - 1, base - 1) if random else (base // 2, (base - 1) // 2)
-    return np.maximum(figures - down * step, 0), figures + up * step
+    most = int(steps) - 1
+    down, up = (most, most) if random else ((most + 1) // 2, most // 2)
+    return of_steps(np.maximum(units - down, 0), step), of_steps(units + up, step)
 
 
-def perturbed_range(released: ArrayLike, bound: float) -> tuple[Floats, Floats]:
+def perturbed_range(released: ArrayLike, bound: Number) -> tuple[Floats, Floats]:
     """Return what a figure changed by at most the bound can have been; nothing is below 0.
 
     Notes
@@ -86,8 +120,8 @@ def perturbed_range(released: ArrayLike, bound: float) -> tuple[Floats, Floats]:
     """
     if not bound >= 0:
         raise ParameterError(f"the bound must not be negative. Got {bound}.")
-    figures = np.asarray(released, np.float64)
-    return np.maximum(figures - bound, 0), figures + bound
+    figures, most = np.asarray(released, np.float64), float(bound)
+    return np.maximum(added(figures, -most), 0), added(figures, most)
 
 
 def insider_range(
@@ -104,7 +138,7 @@ def insider_range(
     known = np.asarray(contribution, np.float64)
     if (known < 0).any():
         raise ParameterError("a contribution must not be negative.")
-    least, most = np.asarray(low, np.float64) - known, np.asarray(high, np.float64) - known
+    least, most = added(low, -known), added(high, -known)
     if (most < 0).any():
         raise ParameterError("a contribution must not be above what its cell can be.")
     return np.maximum(least, 0), most
@@ -125,7 +159,7 @@ def audit(
     system: TableSystem,
     low: ArrayLike,
     high: ArrayLike,
-    step: float = 1.0,
+    step: Number = 1,
     seconds: float | None = None,
     tell: Tell | None = None,
 ) -> Audit:
@@ -140,13 +174,13 @@ def audit(
     Intervals as in [Domingo2002, sec. 4], proved as `discreet.solve.intervals` says. Zeros: a
     published 0 is exact, and makes every part of it 0.
     """
-    units = [np.asarray(bound, np.float64).reshape(-1) / step for bound in (low, high)]
+    units = [in_steps(bound, step, up).reshape(-1) for bound, up in ((low, True), (high, False))]
     if any(unit.size != system.variable.size for unit in units):
         raise ParameterError(f"low and high must be one for each of the cells, {system.shape}.")
     least, most = system.merge(*units)
     proof = intervals(system.equations, least, most, seconds=seconds, tell=tell)
     spread = [
-        np.asarray(bound[system.variable].reshape(system.shape) * step) for bound in proof.values
+        of_steps(bound[system.variable].reshape(system.shape), step) for bound in proof.values
     ]
     sound = np.maximum(*spread)  # contradictory bounds cross; there is no risk to state then
     risk = cell_risk(spread[0], sound, step)

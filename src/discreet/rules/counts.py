@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet.policy import CountRules
 from discreet.risk.attribute import near_empty_lines
 from discreet.rules.codes import Code
+from discreet.table.decimals import of_steps
 
 # In the order in which they are judged; the first that is broken is the one that is told.
 ORDER = (
@@ -45,10 +46,10 @@ def every_broken_rule(
     return {
         Code.EMPTY: people == 0,
         Code.MIN_POPULATION: people < rules.minimum_population,
-        Code.MEAN_CELL: people < rules.minimum_mean * cells,
-        Code.SMALL_CELLS: small > rules.max_small * cells,
-        Code.SPARSE: (ones > rules.max_ones_of_populated * populated)
-        | (small > rules.max_small_of_populated * populated),
+        Code.MEAN_CELL: people < of_steps(cells, rules.minimum_mean),
+        Code.SMALL_CELLS: small > of_steps(cells, rules.max_small),
+        Code.SPARSE: (ones > of_steps(populated, rules.max_ones_of_populated))
+        | (small > of_steps(populated, rules.max_small_of_populated)),
         Code.SINGLE_LINES: _single_lines(tables) > rules.max_single_lines,
     }
 

@@ -170,6 +170,24 @@ class TableFile:
                     label = codes[0][self.rows[start, 0]]
                     writer.writerow([label, *figures[start : start + width].tolist()])
 
+    def with_totals(self) -> TableFile:
+        """Return the same table with all its totals, for a file that has none.
+
+        A long file gets them after its cells, a wide one as its last row and column.
+        """
+        if self.has_totals:
+            return self
+        codes = [[*range(size), -1] for size in self.shape]
+        rows = np.stack(np.meshgrid(*codes, indexing="ij"), axis=-1).reshape(-1, len(codes))
+        header, totals = self.header, self.total_codes
+        if self.layout is Layout.WIDE:
+            header, totals = (*header, "Total"), ("Total", "Total")
+        else:
+            rows = np.concatenate([self.rows, rows[(rows < 0).any(axis=1)]])
+        return replace(
+            self, header=header, total_codes=totals, rows=rows, figures=_sums(self.counts, rows)
+        )
+
     def with_counts(self, counts: ArrayLike) -> TableFile:
         """Return the same table with other counts; totals become their sums."""
         values = self._checked(counts)

@@ -321,3 +321,28 @@ def test_nothing_is_written_over_the_table(tmp_path: Path) -> None:
             ["adjust", str(tmp_path / "t.csv"), "--out", str(tmp_path / "t.csv")],
             catch_exceptions=False,
         )
+
+
+def test_digits_that_give_moved_figures_away_are_told(tmp_path: Path) -> None:
+    # Figures in hundreds. 10% of 100 is 10, so moved figures cannot be hundreds, nor tens that are
+    # at most half of it.
+    text = VALUES.replace("120,1", "200,1")
+    done = _run(tmp_path, text)
+    assert "DIGITS: all true figures are multiples of 100, but" in done.stdout
+    assert "all their digits, ask for a protection of at least 200, or move more" in done.stdout
+    found = json.loads(_run(tmp_path, text, "--json").stdout)["digits"]
+    true = read_cells(tmp_path / "t.csv").values
+    released = read_cells(tmp_path / "o.csv").values
+    assert found["moved"] == (released != true).sum()
+    assert found["off"] == ((released != true) & (released % 100 != 0)).sum() > 0
+    assert found["share"] == found["off"] / found["moved"]
+    # With all their digits, figures tell nothing.
+    text = text.replace("100,1", "103,1").replace("500,0", "517,0").replace("300,0", "299,0")
+    assert json.loads(_run(tmp_path, text, "--json").stdout)["digits"] is None
+
+
+def test_digits_of_tables_of_adjusted_records(tmp_path: Path) -> None:
+    options = ["--by", "region,industry", "--value", "turnover", "--p", "10", "--order", "2"]
+    done = _run(tmp_path, RECORDS, *options, "--withhold")
+    assert "DIGITS: all true figures are multiples of 10, but" in done.stdout
+    assert "Round the tables made of these records" in done.stdout

@@ -96,11 +96,96 @@ def test_decimals_count_on_their_precision(tmp_path: Path) -> None:
     assert {row["possible"] for row in found["worst"]} == {3}
 
 
+@pytest.mark.parametrize(
+    ("option", "values", "at_zero", "ends"),
+    [
+        # In tenths, 5 is 50 steps: 10 was 7.5 to 12.4. At random 2 · 50 − 1 = 99: 5.1 to 14.9.
+        ("--rounded", 50, 25, (7.5, 12.4)),
+        ("--random-rounded", 99, 50, (5.1, 14.9)),
+        ("--within", 101, 51, (5, 15)),
+    ],
+)
+def test_a_base_is_in_units_of_the_table(
+    tmp_path: Path, option: str, values: int, at_zero: int, ends: tuple[float, float]
+) -> None:
+    found = _run(tmp_path, "area,value\na,10\nb,0\n", option, "5", "--precision", "0.1")
+    first, second = sorted(found["worst"], key=lambda row: str(row["cell"]))
+    assert (first["low"], first["high"], first["possible"]) == (*ends, values)
+    assert (second["low"], second["possible"]) == (0, at_zero)
+    assert found["method"] == {
+        "name": {"--rounded": "conventional rounding", "--random-rounded": "random rounding"}.get(
+            option, "perturbation"
+        ),
+        "bound": 5,
+        "values": values,
+        "values_at_zero": at_zero,
+    }
+
+
+def test_a_base_may_have_decimals_and_the_report_says_what_it_leaves(tmp_path: Path) -> None:
+    # 0.25 in hundredths: 25 values, at a 0 the 13 from 0 to 0.12.
+    (tmp_path / "t.csv").write_text("area,value\na,1234567.75\nb,0\n")
+    options = ["--rounded", "0.25", "--precision", "0.01"]
+    done = CliRunner().invoke(
+        app, ["audit", str(tmp_path / "t.csv"), *options], catch_exceptions=False
+    )
+    said = "Conventional rounding to base 0.25 leaves 25 values of a figure, 13 of a 0, before any"
+    assert said in done.stdout
+    assert "1,234,567.63 to 1,234,567.87  25 values" in done.stdout
+
+
+def test_sums_of_decimals_are_exact(tmp_path: Path) -> None:
+    # z is what 0.1 and 0.2 leave of 0.7; as floats that is 0.39999999999999997.
+    found = _run(tmp_path, ",x,y,z,Total\np,0.1,0.2,,0.7\n", "--precision", "0.1")
+    ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
+    assert ends["row p, column z"] == (0.4, 0.4)
+    with pytest.raises(ParameterError, match=r"sum to 0\.3, but row p, column Total is 0\.4"):
+        _run(tmp_path, ",x,y,Total\np,0.1,0.2,0.4\nq,,,1\n", "--precision", "0.1")
+
+
 def test_an_insider_knows_the_others_sum(tmp_path: Path) -> None:
     found = _run(tmp_path, WIDE, "--insider", "row=q,column=y:3")
     assert found["insiders"] == [
         {"cell": "row q, column y", "contribution": 3, "others_low": 0, "others_high": 3}
     ]
+
+
+def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
+    # 2 and 1 are sensitive. p, y is worked out from its column, 1; q, x from its row, 2.
+    (tmp_path / "true.csv").write_text("column,row,count\nx,p,5\ny,p,1\nx,q,2\ny,q,6\n")
+    text = ",x,y,Total\np,5,,\nq,,6,8\nTotal,7,7,14\n"
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    assert found["sensitive"] == {"cells": 2, "too_close": ["column x, row q", "column y, row p"]}
+    # With all four withheld x, p is 0 to 6, and the others accordingly.
+    text = ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n"
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    assert found["sensitive"] == {"cells": 2, "too_close": []}
+    done = CliRunner().invoke(
+        app,
+        ["audit", str(tmp_path / "t.csv"), "--true", str(tmp_path / "true.csv")],
+        catch_exceptions=False,
+    )
+    said = "PROTECTED: all 2 sensitive cells are as uncertain as the rule asks."
+    assert done.stdout.splitlines()[0] == said
+
+
+@pytest.mark.parametrize(
+    ("true", "options", "message"),
+    [
+        (None, ["--p", "10"], "need --true"),
+        ("row,kind,count\np,x,1\n", [], "the same dimensions"),
+        ("row,column,count\np,x,1\np,y,3\n", [], "the same codes of row. One alone has 'q'"),
+        ("row,column,count\np,x,9\np,y,3\nq,x,4\nq,y,4\n", [], "must fit the true table"),
+    ],
+)
+def test_a_true_table_must_be_that_of_what_is_published(
+    tmp_path: Path, true: str | None, options: list[str], message: str
+) -> None:
+    if true is not None:
+        (tmp_path / "true.csv").write_text(true)
+        options = ["--true", str(tmp_path / "true.csv")]
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n", *options)
 
 
 def test_groups_are_sums_of_codes(tmp_path: Path) -> None:
@@ -145,6 +230,7 @@ def test_intervals_are_written(tmp_path: Path) -> None:
         ("area,count,status\na,1,hidden\n_T,3,published\n", [], "status must be one of"),
         (WIDE, ["--rounded", "3"], "multiples of the base"),
         (WIDE, ["--rounded", "3", "--within", "1"], "cannot be given together"),
+        (WIDE, ["--rounded", "0.5"], "base must be an integer of at least 2"),
         (WIDE, ["--precision", "0"], "--precision"),
         (WIDE, ["--precision", "2"], "multiples of --precision"),
         (WIDE, ["--group", "row=p|q"], "--group must have the form"),

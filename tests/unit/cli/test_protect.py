@@ -102,6 +102,33 @@ def test_totals_may_be_protected_themselves(wide: Path) -> None:
     assert not (read_table(out).figures % 3).any()
 
 
+@pytest.mark.parametrize("totals", ["summed", "protected"])
+def test_a_file_without_totals_gets_them(totals: str, long: Path, wide: Path) -> None:
+    # 2 × 5 cells, then 2 + 5 totals and the grand total.
+    out = long.with_name("out.csv")
+    said = run(long, "-m", "random-rounding", "-o", out, "--totals", totals, "--seed", 1)
+    how = {"protected": "protected alone", "summed": "summed from the protected cells"}[totals]
+    assert f"totals {how}" in said
+    lines = out.read_text().splitlines()
+    assert len(lines) == 1 + 10 + 8
+    assert [line.rpartition(",")[0] for line in lines[11:]] == [
+        "f,_T", "m,_T", "_T,a", "_T,b", "_T,c", "_T,d", "_T,e", "_T,_T",
+    ]  # fmt: skip
+    after = read_table(out)
+    assert (after.figures % 3 == 0).all()
+    # Of 56 people a total rounded by itself is 54 or 57.
+    assert after.figures[-1] in (54, 57) or totals == "summed"
+    assert after.additivity_gap() == 0 or totals == "protected"
+    wide.write_text(",a,b\nx,1,2\ny,0,5\n")
+    run(wide, "-m", "random-rounding", "-o", out, "--totals", totals, "--seed", 1)
+    words = [line.split(",") for line in out.read_text().splitlines()]
+    assert words[0] == ["", "a", "b", "Total"]
+    assert [row[0] for row in words] == ["", "x", "y", "Total"]
+    # Unasked, the file comes back as it was.
+    run(wide, "-m", "random-rounding", "-o", out, "--seed", 1)
+    assert out.read_text().splitlines()[0] == ",a,b"
+
+
 def test_totals_that_do_not_add_up_are_mentioned(wide: Path) -> None:
     wide.write_text(WIDE.replace("7,8", "7,9"))
     said = run(wide, "-m", "random-rounding", "-o", wide.with_name("out.csv"))

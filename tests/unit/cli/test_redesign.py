@@ -202,3 +202,49 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path, monkeypatch: pytest.Monke
     assert "STOPPED before the end: the best so far" in said
     counts = read_table(tmp_path / "o.csv").counts
     assert not np.isin(counts, (1, 2)).any()
+
+
+# Under the p% rule with p = 10, a1 x is sensitive: 10% of 2.9 is 0.29, and the rest is 0.28. With
+# a2 it has (3, 2.9, 0.7, 0.28, …), whose rest is 3.98 and more.
+VALUES = """area,kind,value,contributors,max1,max2
+a1,x,3.88,3,2.9,0.7
+a1,y,9.1,4,3,2.5
+a2,x,6,3,3,2
+a2,y,7.5,4,2.5,2
+b1,x,8,4,2.5,2
+b1,y,8.2,4,2.6,2
+b2,x,8.4,4,2.7,2
+b2,y,8.6,4,2.8,2
+"""
+
+
+def test_values_are_merged_until_none_is_sensitive(tmp_path: Path) -> None:
+    said = _run(tmp_path, VALUES, *_tree(tmp_path), "--rule", "p=10")
+    assert "PASSES with 6 of 8 cells, proved to be the least coarsening" in said
+    assert "Rule: no cell is sensitive by the p% rule, p = 10." in said
+    assert "As it came: 1 cell sensitive by the p% rule, p = 10 (area a1, kind x)." in said
+    # 3.88 + 6 and 9.1 + 7.5, as decimals; nothing of the contributors.
+    assert (tmp_path / "o.csv").read_text() == (
+        "area,kind,value\na,x,9.88\na,y,16.6\nb1,x,8\nb1,y,8.2\nb2,x,8.4\nb2,y,8.6\n"
+    )
+
+
+def test_the_tidy_file_of_a_release_has_counts(tmp_path: Path) -> None:
+    said = _run(tmp_path, "sex,sex_label,value\nf,Female,5\nm,Male,4\n", "--rule", "smallest=3")
+    assert said.startswith("PASSES as it is")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "message"),
+    [
+        (WIDE, "p=10", "the rule p is for tables of values"),
+        (VALUES, "smallest=3", "no rule for a table of values 'smallest'"),
+        (VALUES, "pq=10", "the rule pq must look like pq=10,50"),
+        (VALUES, "dominance=2", "the rule dominance must look like dominance=2,80"),
+        (VALUES, "p=", "the rule p must look like p=10"),
+        (VALUES, "dominance=3,60", "the 3 largest contributions"),
+    ],
+)
+def test_rules_go_with_their_tables(tmp_path: Path, text: str, rule: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        _run(tmp_path, text, "--rule", rule)

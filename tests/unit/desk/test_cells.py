@@ -162,3 +162,17 @@ def test_mistakes_in_records_and_groups_are_explained(tmp_path: Path) -> None:
         read_records(path, ["region"], groups={"region": {"east": ["e1"]}})
     with pytest.raises(ParameterError, match="no dimension 'land'"):
         read_records(path, ["region"], groups={"land": {"x": ["n1"]}})
+
+
+def test_merged_cells_have_the_largest_of_all_their_parts(tmp_path: Path) -> None:
+    text = (
+        "a,b,value,contributors,max1,max2\nx,p,0.3,3,0.1,0.1\ny,p,0.6,2,0.5,0.1\n"
+        "x,q,4,5,1,1\ny,q,6,9,2,1\n"
+    )
+    table = read_cells(_write(tmp_path, text))
+    found = table.merged((np.array([0, 0]), np.array([0, 1])))
+    assert found.values.tolist() == [[0.9, 10]]  # 0.3 + 0.6 is 0.8999999999999999 as floats
+    assert found.ranked is not None
+    assert found.contributors is not None
+    assert found.ranked.tolist() == [[[0.5, 0.1], [2, 1]]]
+    assert found.contributors.tolist() == [[5, 14]]

@@ -7,6 +7,7 @@ import pytest
 
 from discreet import risk
 from discreet.errors import ParameterError
+from discreet.protect.cells.rounding import RandomRounding
 from discreet.solve import Hierarchy, Status, TableSystem
 
 
@@ -26,6 +27,53 @@ def test_a_cell_without_an_upper_bound_has_no_risk() -> None:
 def test_values_are_counted_on_the_published_precision() -> None:
     # 0.1, 0.2, 0.3: three values on one decimal.
     assert risk.cell_risk([0.1], [0.3], step=0.1).possible.tolist() == [3]
+
+
+def test_only_multiples_of_the_step_are_values() -> None:
+    # From 0.05 to 0.25: 0.1 and 0.2. From 0.28 to 0.29 in hundredths: both; 0.29/0.01 is not 28.99.
+    assert risk.cell_risk([0.05], [0.25], step=0.1).possible.tolist() == [2]
+    assert risk.cell_risk([0.28], [0.29], step=0.01).possible.tolist() == [2]
+    with pytest.raises(ParameterError, match="there must be a multiple of the step"):
+        risk.cell_risk([0.11], [0.19], step=0.1)
+
+
+def test_a_base_is_in_the_units_of_the_figures() -> None:
+    # 10 rounded to base 5, in tenths: 7.5 to 12.4, 50 values; at random 5.1 to 14.9, 99 values; a 0
+    # at random 0 to 4.9, 50 values.
+    for random, ends, values in (
+        (False, ((0, 2.4), (7.5, 12.4)), [25, 50]),
+        (True, ((0, 4.9), (5.1, 14.9)), [50, 99]),
+    ):
+        low, high = risk.rounded_range([0, 10], 5, random, step=0.1)
+        assert list(zip(low.tolist(), high.tolist(), strict=True)) == list(ends)
+        assert risk.cell_risk(low, high, 0.1).possible.tolist() == values
+    # A base of 0.5 in tenths is 5 steps.
+    assert [part.tolist() for part in risk.rounded_range([1.5], 0.5, False, 0.1)] == [[1.3], [1.7]]
+
+
+def test_chances_that_differ_leave_less_than_their_number_says() -> None:
+    # ½, ¼, ¼: 1.5 bits. Four equal ones: 2 bits, 1/log2 4. One alone is certain.
+    found = risk.entropy_risk([[0.5, 0.25, 0.25, 0], [0.25, 0.25, 0.25, 0.25], [0, 1, 0, 0]])
+    np.testing.assert_allclose(found.values, [1 / 1.5, 1 / 2, np.inf])
+    assert found.possible.tolist() == [3, 4, 1]
+    assert found.certain.tolist() == [False, False, True]
+    for size in (2, 3, 407):
+        uniform = risk.entropy_risk(np.full(size, 1 / size))
+        np.testing.assert_allclose(uniform.values, risk.cell_risk(0, size - 1).values)
+
+
+def test_the_chances_of_a_randomly_rounded_count() -> None:
+    # Of 0, 1, 1, 2 rounded to base 3 a released 0 was 0, 1, 2 with 3/8, 4/8, 1/8 (test_risk_cells):
+    # 3/8·log2(8/3) + 1/2 + 3/8 = 1.406 bits, less than log2 3 = 1.585.
+    _, chances = risk.posterior(RandomRounding(3).transition(), [0, 1, 1, 2]).row(0)
+    bits = 3 / 8 * np.log2(8 / 3) + 1 / 2 + 3 / 8
+    np.testing.assert_allclose(risk.entropy_risk(chances).values, 1 / bits)
+
+
+@pytest.mark.parametrize("chances", [0.5, [], [0.5, 0.4], [1.5, -0.5], [np.nan, 1]])
+def test_chances_are_chances(chances: object) -> None:
+    with pytest.raises(ParameterError, match="chances must"):
+        risk.entropy_risk(chances)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +104,12 @@ def test_the_insider_of_the_paper() -> None:
     # [Domingo2002, §4.4]: 995 to 1,004 with a contribution of 400 leaves 595 to 604.
     low, high = risk.insider_range(995, 1004, 400)
     assert (float(low), float(high)) == (595, 604)
+
+
+def test_decimals_stay_decimals() -> None:
+    # As floats 0.3 − 0.1 is 0.19999999999999998.
+    assert [part.tolist() for part in risk.perturbed_range([0.3], 0.1)] == [[0.2], [0.4]]
+    assert [float(part) for part in risk.insider_range(0.7, np.inf, 0.4)] == [0.3, np.inf]
 
 
 def test_a_perturbed_figure_is_known_to_its_bound() -> None:
@@ -107,6 +161,8 @@ def test_bad_values_are_refused() -> None:
         risk.rounded_range([4], 3, random=True)
     with pytest.raises(ParameterError, match="base"):
         risk.rounded_range([4], 1, random=True)
+    with pytest.raises(ParameterError, match=r"base must be a multiple of the step, 0\.4"):
+        risk.rounded_range([5], 5, random=False, step=0.4)
     with pytest.raises(ParameterError, match="step"):
         risk.cell_risk([0], [1], step=0)
     with pytest.raises(ParameterError, match="above high"):

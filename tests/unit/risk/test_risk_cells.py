@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from math import isnan, log
 
@@ -55,6 +56,34 @@ def test_prior_posterior_at_its_boundary() -> None:
     with pytest.raises(ParameterError, match="one axis"):
         risk.p_percent(3, 10)
     assert isnan(float(risk.closest_estimate([0, 0])))
+
+
+def test_decimals_at_the_boundaries_are_exact() -> None:
+    # 10% of 2.9 is 0.29: as floats 100 · 0.29 < 10 · 2.9, which made the first cell sensitive.
+    assert risk.p_percent([[2.9, 0.7, 0.29], [2.9, 0.7, 0.28]], 10).tolist() == [False, True]
+    # A tenth of a unit in a thousand million is missing, which a tolerance would not see.
+    cells = [[1e9, 9e8, 100_000_000], [1e9, 9e8, 99_999_999.9]]
+    assert risk.p_percent(cells, 10).tolist() == [False, True]
+    # Of 2.1 a third part is 0.7: no decimal is a third of 100, a fraction is.
+    assert not risk.dominance([0.7, 0.7, 0.7], 1, Fraction(100, 3))
+    assert risk.dominance([0.7, 0.7, 0.7], 1, 33.333333333)
+    # q = 50: 50 · R < 10 · 2.9 below R = 0.58.
+    cells = [[2.9, 0.7, 0.3, 0.28], [2.9, 0.7, 0.3, 0.27]]
+    assert risk.prior_posterior(cells, 10, 50).tolist() == [False, True]
+
+
+@given(
+    st.lists(st.integers(0, 400), min_size=1, max_size=5),
+    st.integers(1, 99),
+    st.integers(0, 3),
+)
+def test_the_rules_are_those_of_whole_numbers(parts: list[int], share: int, places: int) -> None:
+    # The same figures with a decimal point: what whole numbers say, decimals must say.
+    ranked = sorted(parts, reverse=True)
+    cell = [part / 10**places for part in parts]
+    assert bool(risk.p_percent(cell, share)) == (100 * sum(ranked[2:]) < share * ranked[0])
+    assert bool(risk.dominance(cell, 1, share)) == (100 * ranked[0] > share * sum(ranked))
+    assert bool(risk.dominance(cell, 2, share)) == (100 * sum(ranked[:2]) > share * sum(ranked))
 
 
 def test_near_empty_rows() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +12,14 @@ from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
 from discreet.solve.system import TableSystem
+from discreet.table.decimals import MOST_DECIMALS, in_steps, of_steps
 from discreet.types import Flags, Floats
 
 # Linear programmes are exact to 1e-7 of the figures.
 NEAR = 1e-6
+# Digits are a habit of the table if so many of its true figures have it. Of figures that end as it
+# happens one in ten ends in 0.
+MOSTLY = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,64 @@ def count_exposure(
     unknown = np.zeros(system.shape, bool)
     # What is proved to be 0 is nobody; what was released as 0 and proved to be 1 is somebody.
     return Exposure(least, most, unknown, (least == most) & (least > 0), proof)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Moved figures that their digits give away: they are no multiples of `step`.
+
+    So are `habit`, a share, of the true figures; of `moved` figures `off` are not.
+    """
+
+    step: float
+    habit: float
+    moved: int
+    off: int
+
+    @property
+    def share(self) -> float:
+        """The share of the moved figures that are given away."""
+        return self.off / self.moved
+
+    def __str__(self) -> str:
+        # Not to be rounded to all of them.
+        all_of = "all" if self.habit == 1 else f"{min(self.habit, 0.99):.0%} of the"
+        what = "whole" if self.step == 1 else f"multiples of {self.step:,.15g}"
+        return (
+            f"DIGITS: {all_of} true figures are {what}, but {self.off:,} of {self.moved:,} moved "
+            f"figures are not ({self.share:.0%}): their digits give them away."
+        )
+
+
+def digits(true: ArrayLike, released: ArrayLike, weights: ArrayLike = 1) -> Digits | None:
+    """Return which moved figures stand out by their last digits; None if none does.
+
+    `weights` says how many cells a figure stands for.
+
+    Notes
+    -----
+    The step is the largest power of ten of which at least nine in ten true figures are multiples. A
+    reader who knows the habit of a table, or sees it in the figures that stayed, takes others for
+    moved. Zeros: left out, they are multiples of everything.
+    """
+    figures, shown = (np.asarray(given, np.float64).ravel() for given in (true, released))
+    many = np.broadcast_to(np.asarray(weights, np.int64), figures.shape)
+    counted = (figures > 0) & (many > 0)
+    figures, shown, many = figures[counted], shown[counted], many[counted]
+    if not len(figures):
+        return None
+    for power in range(int(np.log10(figures.max())) + 1, -MOST_DECIMALS - 1, -1):
+        step = Fraction(10) ** power
+        habit = many[_multiples(figures, step)].sum() / many.sum()
+        if habit >= MOSTLY:
+            moved = shown != figures
+            off = many[moved & ~_multiples(shown, step)].sum()
+            return Digits(float(step), habit, int(many[moved].sum()), int(off)) if off else None
+    return None
+
+
+def _multiples(figures: Floats, step: Fraction) -> Flags:
+    return np.asarray(of_steps(in_steps(figures, step), step) == figures)
 
 
 def _shaped(system: TableSystem, name: str, given: ArrayLike) -> Floats:

@@ -23,6 +23,7 @@ from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
 from discreet.solve.system import Hierarchy, TableSystem
+from discreet.table.decimals import added
 from discreet.types import Flags, Floats
 
 # Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
@@ -149,7 +150,11 @@ class ControlledAdjustment:
         needed = required(cells, rules)
         if cells.counts:
             return self._counts(cells, rules, rng, needed, system, still, shown, tell)
-        return self._magnitudes(cells, rng, needed, system, still, shown, tell)
+        found = self._magnitudes(cells, rng, needed, system, still, shown, tell)
+        if found.decimals is None:
+            return found
+        # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
+        return replace(found, short=found.short | (shown & _lacking(found, rules)))
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
@@ -213,7 +218,7 @@ class ControlledAdjustment:
         unit = 10.0 ** (decimals or 0)
         capacity = np.full(cells.shape, self.capacity)
         if decimals is not None:
-            lower, upper = (np.ceil(side * unit - 1e-6) / unit for side in (lower, upper))
+            lower, upper = (whole_steps(side, decimals) for side in (lower, upper))
             # As many whole units as the capacity has; but for a rounding error.
             size = np.maximum(parts[1].values * unit, 1.0)
             capacity = np.floor(self.capacity * size + 1e-6) / size
@@ -352,6 +357,20 @@ def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
     """Return which figures are at or beyond the edge of what the rules ask; 0 is far enough."""
     down = np.minimum(needed.lower, true) * (1 - NEAR)
     return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
+
+
+def _lacking(found: AdjustedTable, rules: Sequence[Rule]) -> Flags:
+    """Return the sensitive cells that did not move as far as a rule asks."""
+    change = added(found.values, -found.cells.values)
+    below = np.where(change > 0, np.inf, -change)
+    above = np.where(change < 0, np.inf, change)
+    return np.asarray(np.any([rule.lacks(found.cells, below, above) for rule in rules], axis=0))
+
+
+def whole_steps(amounts: Floats, decimals: int) -> Floats:
+    """Return amounts filled up to so many decimals, but for the rounding errors of floats."""
+    unit = 10.0**decimals
+    return np.asarray(np.ceil(amounts * unit * (1 - 1e-12)) / unit)
 
 
 def _places(values: Floats, smallest: float) -> list[int | None]:

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
+from discreet.table.decimals import in_units
+from discreet.table.files import is_total_code
 from discreet.types import Floats
 
 # How many of the largest contributions to a cell are kept, at most: rules look at the first few.
@@ -131,9 +134,67 @@ class CellTable:
             self.marks[there],
         )
 
+    def places(self, variables: Sequence[str], codes: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+        """Return the number of the cell for every combination of these codes.
+
+        Dimensions may come in another order, and a total may be called otherwise; the codes must
+        be the same but for totals.
+        """
+        if sorted(variables) != sorted(self.variables):
+            raise ParameterError(
+                f"the tables must have the same dimensions. Got {', '.join(variables)} and "
+                f"{', '.join(self.variables)}."
+            )
+        axes = []
+        for variable, wanted in zip(variables, codes, strict=True):
+            d = self.variables.index(variable)
+            known = {code: i for i, code in enumerate(self.codes[d]) if not is_total_code(code)}
+            top = self.parents[d].index(-1)
+            missing = {code for code in wanted if not is_total_code(code)} ^ set(known)
+            if missing:
+                raise ParameterError(
+                    f"the tables must have the same codes of {variable}. One alone has "
+                    f"'{min(missing)}'."
+                )
+            axes.append(np.array([known.get(code, top) for code in wanted], np.int64))
+        order = [list(variables).index(variable) for variable in self.variables]
+        grid = np.meshgrid(*axes, indexing="ij")
+        return np.ravel_multi_index(tuple(grid[place] for place in order), self.shape)
+
+    def merged(self, labels: Sequence[NDArray[np.int64]]) -> CellTable:
+        """Return the inner cells alone, merged: `labels[d][i]` is what inner code i becomes.
+
+        Contributors to different cells are taken for different ones. Codes are numbers.
+        """
+        inner = np.ix_(*self.inner)
+        values, unit = in_units(self.values[inner])
+        ranked = None if self.ranked is None else self.ranked[inner]
+        numbers = None if self.contributors is None else self.contributors[inner]
+        for axis, label in enumerate(labels):
+            parts = [label == i for i in range(int(label.max()) + 1)]
+            values = _joined(values, parts, axis)
+            numbers = None if numbers is None else _joined(numbers, parts, axis)
+            if ranked is not None:
+                lines = np.moveaxis(ranked, axis, 0)
+                most = ranked.shape[-1]
+                top = [np.concatenate(list(lines[part]), axis=-1) for part in parts]
+                top = [-np.sort(-part, axis=-1)[..., :most] for part in top]
+                ranked = np.moveaxis(np.stack(top), 0, axis)
+        codes = tuple(tuple(str(i) for i in range(size)) for size in values.shape)
+        parents = tuple((-1,) * size for size in values.shape)
+        return CellTable(
+            self.variables, codes, parents, values / unit, self.counts, ranked, numbers
+        )
+
     def marked(self, mark: Mark) -> NDArray[np.bool_]:
         """Return the cells with this mark."""
         return np.asarray(self.marks == MARKS.index(mark))
+
+
+def _joined(values: Any, parts: list[NDArray[np.bool_]], axis: int) -> Any:
+    """Return the sums over parts of an axis."""
+    lines = np.moveaxis(values, axis, 0)
+    return np.moveaxis(np.stack([lines[part].sum(axis=0) for part in parts]), 0, axis)
 
 
 def alphabetical(codes: tuple[tuple[str, ...], ...]) -> tuple[NDArray[np.int64], ...]:
@@ -173,9 +234,9 @@ def families(parents: tuple[int, ...]) -> list[tuple[int, list[int]]]:
 
 def summed(figures: Floats, parents: tuple[tuple[int, ...], ...]) -> Floats:
     """Return the inner figures, what is missing being 0, with all their sums."""
-    values = np.where(np.isnan(figures), 0.0, figures)
+    values, unit = in_units(np.where(np.isnan(figures), 0.0, figures))
     for axis, above in enumerate(parents):
         lines = np.moveaxis(values, axis, 0)
         for parent, parts in families(above):
             lines[parent] = lines[parts].sum(axis=0)
-    return values
+    return values / unit

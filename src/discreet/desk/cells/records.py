@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.desk.cells.codes import checked_size, number_of, trees
 from discreet.desk.cells.model import RANKS, CellTable, alphabetical, reordered
 from discreet.errors import ParameterError, unknown
+from discreet.table.decimals import in_units
 from discreet.table.files import read_lines
 from discreet.table.published import Groups
 from discreet.types import Floats
@@ -64,12 +65,13 @@ class Records:
         shape = tuple(len(part) for part in self.codes)
         size = checked_size(self.name, shape)
         cells, owners, parts = [], [], []
+        amounts, unit = in_units(self.amounts)
         chains = [_chain(self.at[:, d], np.array(up)) for d, up in enumerate(self.parents)]
         for levels in product(*chains):
             there = np.all([level >= 0 for level in levels], axis=0)
             cells.append(np.ravel_multi_index(tuple(level[there] for level in levels), shape))
             owners.append(self.units[there])
-            parts.append(self.amounts[there])
+            parts.append(amounts[there])
         # One contribution for each cell and holding, then the largest of each cell first.
         most = int(self.units.max()) + 1
         keys = np.concatenate(cells) * most + np.concatenate(owners)
@@ -86,9 +88,9 @@ class Records:
             self.variables,
             self.codes,
             self.parents,
-            np.bincount(cell, amount, size).astype(np.float64).reshape(shape),
+            np.bincount(cell, amount, size).astype(np.float64).reshape(shape) / unit,
             self.counts,
-            ranked.reshape(*shape, RANKS),
+            ranked.reshape(*shape, RANKS) / unit,
             np.bincount(cell, minlength=size).reshape(shape),
         )
 

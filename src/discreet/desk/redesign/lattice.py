@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.desk.redesign.model import Cost, Design, Rule, Verdict
+from discreet.desk.redesign.model import Cost, Design, Rule, RuleOnMembers, Verdict
 from discreet.desk.redesign.spaces import Key, Space
 from discreet.errors import ParameterError
 from discreet.progress import Tell
@@ -61,7 +61,7 @@ class Lattice:
         self,
         counts: NDArray[Any],
         axes: tuple[Axis, ...],
-        passes: Rule,
+        passes: Rule | RuleOnMembers,
         cost: Cost,
         monotone: bool,
         tell: Tell | None,
@@ -139,7 +139,7 @@ class Lattice:
             if self.left <= 0:
                 raise Spent
             self.left -= 1
-        said = self._passes(self.table(cut), self.dimensions(cut))
+        said = self._judged(cut)
         verdict = said if isinstance(said, Verdict) else _plain(said)
         if self._monotone and not verdict.passed and not verdict.stays:
             verdict = Verdict(
@@ -149,6 +149,12 @@ class Lattice:
         if self._tell is not None and len(self.verdicts) % _ROUND == 0:
             self._tell(self.stage, self.most - self.left, self.most)
         return verdict
+
+    def _judged(self, cut: Cut) -> bool | Verdict:
+        if isinstance(self._passes, RuleOnMembers):
+            labels = [axis.space.labels(key) for axis, key in zip(self.axes, cut, strict=True)]
+            return self._passes.of_members(self.table(cut), self.dimensions(cut), tuple(labels))
+        return self._passes(self.table(cut), self.dimensions(cut))
 
     def table(self, cut: Cut) -> NDArray[Any]:
         """Return the figures of a design."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,19 @@ class Verdict:
 
 Rule = Callable[[NDArray[Any], tuple[Dimension, ...]], "bool | Verdict"]
 """Gets the figures and dimensions of a table; an axis that was merged away has one category."""
+
+
+@runtime_checkable
+class RuleOnMembers(Protocol):
+    """A rule that must know what was merged, such as one on the contributors to a cell."""
+
+    def of_members(
+        self,
+        counts: NDArray[Any],
+        dimensions: tuple[Dimension, ...],
+        labels: tuple[NDArray[np.int64], ...],
+    ) -> Verdict:
+        """Return the verdict; `labels[d][i]` is the category that code i of axis d is now in."""
 
 
 @dataclass(frozen=True, eq=False)

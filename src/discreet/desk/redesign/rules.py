@@ -14,13 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.checks import checked_weights
-from discreet.desk.redesign import Rule, Verdict
+from discreet.desk.cells import CellTable
+from discreet.desk.redesign import Rule, RuleOnMembers, Verdict
+from discreet.desk.sensitivity import Dominance, PriorPosterior, Threshold
 from discreet.errors import ParameterError, unknown
 from discreet.policy import CountRules
 from discreet.risk import before, threshold
 from discreet.risk.before import WEIGHTS
 from discreet.rules.counts import broken_rules
+from discreet.table.decimals import exact
 from discreet.table.dimension import Dimension
+
+Sensitivity = PriorPosterior | Dominance | Threshold
 
 _NAMED = 3
 # Every threshold of a policy so low that it cannot be broken; a rule raises its own.
@@ -111,7 +116,7 @@ class ZeroShare:
         """Return the verdict; its score is how far the share is above the limit."""
         zero = counts == 0
         failing = int(np.count_nonzero(zero))
-        if failing <= self.most * counts.size:
+        if failing <= exact(self.most) * counts.size:
             return Verdict(True, 0.0)
         share = failing / counts.size
         return Verdict(
@@ -213,11 +218,60 @@ class TableBuilder:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class NoneSensitive:
+    """No cell of a table of values is sensitive by a rule on its contributors.
+
+    With the pq rule, dominance of the largest and the number of contributors a failure stays with
+    every finer table: parted from others, the largest contribution is hidden by less.
+    """
+
+    rule: Sensitivity
+    cells: CellTable
+
+    def __post_init__(self) -> None:
+        if self.cells.counts:
+            raise ParameterError("rules on contributors need a table of values, not of counts.")
+
+    def __str__(self) -> str:
+        return f"no cell is sensitive by {_named(self.rule)}"
+
+    def of_members(
+        self,
+        counts: NDArray[Any],
+        dimensions: tuple[Dimension, ...],
+        labels: tuple[NDArray[np.int64], ...],
+    ) -> Verdict:
+        """Return the verdict; its score is the share of sensitive cells among populated ones."""
+        sensitive = self.rule.required(self.cells.merged(labels)).sensitive
+        failing = int(np.count_nonzero(sensitive))
+        if not failing:
+            return Verdict(True, 0.0)
+        return Verdict(
+            False,
+            failing / int(np.count_nonzero(counts)),
+            f"{_cells(failing)} sensitive by {_named(self.rule)}",
+            _names(sensitive, dimensions),
+            failing,
+            stays=not isinstance(self.rule, Dominance) or self.rule.n == 1,
+        )
+
+
+def _named(rule: Sensitivity) -> str:
+    if isinstance(rule, PriorPosterior):
+        if rule.q == 100:
+            return f"the p% rule, p = {rule.p:g}"
+        return f"the pq rule, p = {rule.p:g} and q = {rule.q:g}"
+    if isinstance(rule, Dominance):
+        return f"dominance ({rule.n}, {rule.k:g}%)"
+    return f"having fewer than {rule.minimum:,} contributors"
+
+
 @dataclass(frozen=True)
 class AllOf:
     """Several rules at once; the first that fails gives the reason."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule | RuleOnMembers, ...]
 
     def __post_init__(self) -> None:
         if not self.rules:
@@ -227,8 +281,23 @@ class AllOf:
         return "; ".join(str(rule) for rule in self.rules)
 
     def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+        """Return the verdict on a table of which nothing was merged."""
+        labels = tuple(np.arange(size) for size in np.shape(counts))
+        return self.of_members(counts, dimensions, labels)
+
+    def of_members(
+        self,
+        counts: NDArray[Any],
+        dimensions: tuple[Dimension, ...],
+        labels: tuple[NDArray[np.int64], ...],
+    ) -> Verdict:
         """Return the verdict; its score is the sum of theirs."""
-        said = [rule(counts, dimensions) for rule in self.rules]
+        said = [
+            rule.of_members(counts, dimensions, labels)
+            if isinstance(rule, RuleOnMembers)
+            else rule(counts, dimensions)
+            for rule in self.rules
+        ]
         verdicts = [v if isinstance(v, Verdict) else Verdict(bool(v)) for v in said]
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if not failed:
@@ -255,9 +324,46 @@ RULES: dict[str, Callable[[str], Rule]] = {
 """The names by which a command knows the rules, and how each reads its value."""
 
 
+ON_CONTRIBUTORS: dict[str, Callable[[str], Sensitivity]] = {
+    "p": lambda text: PriorPosterior(float(text)),
+    "pq": lambda text: _pq(*text.split(",")),
+    "dominance": lambda text: _dominance(*text.split(",")),
+    "minimum": lambda text: Threshold(int(text)),
+}
+"""The rules for tables of values."""
+
+
+def _pq(p: str, q: str) -> PriorPosterior:
+    return PriorPosterior(float(p), float(q))
+
+
+def _dominance(n: str, k: str) -> Dominance:
+    return Dominance(int(n), float(k))
+
+
+def read_rule_on(text: str, cells: CellTable) -> NoneSensitive:
+    """Return the rule on contributors to a table of values that a text such as "p=10" names."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in ON_CONTRIBUTORS:
+        raise unknown("rule for a table of values", name, ON_CONTRIBUTORS)
+    try:
+        return NoneSensitive(ON_CONTRIBUTORS[name](value), cells)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"the rule {name} must look like {_EXAMPLES[name]}. Got {text}."
+        ) from None
+
+
 def read_rule(text: str) -> Rule:
     """Return the rule that a text such as "smallest=3" or "tablebuilder" names."""
     name, equals, value = text.partition("=")
+    if name.strip() in ON_CONTRIBUTORS:
+        raise ParameterError(
+            f"the rule {name.strip()} is for tables of values: a column 'value', and "
+            "'contributors' or max1, max2 … for the largest contributions."
+        )
     if name.strip() not in RULES:
         raise unknown("rule", name.strip(), RULES)
     if not equals and name.strip() != "tablebuilder":
@@ -279,6 +385,10 @@ _EXAMPLES = {
     "mean": "mean=5",
     "risk": "risk=0.15",
     "tablebuilder": "tablebuilder or tablebuilder=0.25,0.5",
+    "p": "p=10",
+    "pq": "pq=10,50",
+    "dominance": "dominance=2,80",
+    "minimum": "minimum=3",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.desk.adjust.audit import count_exposure, exposure
+from discreet.desk.adjust.audit import Digits, count_exposure, digits, exposure
 from discreet.errors import ParameterError
 from discreet.solve.system import TableSystem
 
@@ -79,6 +79,34 @@ def test_adjusted_counts_tell_little() -> None:
     assert found.high[0] == 2
     assert np.isinf(found.high[1:]).all()
     assert not found.exact.any()
+
+
+def test_digits_that_no_other_figure_has_give_moved_ones_away() -> None:
+    # All true figures are hundreds; of two that were moved, 250 is none.
+    found = digits([100, 200, 300, 0], [100, 250, 400, 0])
+    assert found == Digits(step=100, habit=1, moved=2, off=1)
+    assert found.share == 0.5
+    assert str(found) == (
+        "DIGITS: all true figures are multiples of 100, but 1 of 2 moved figures are not (50%): "
+        "their digits give them away."
+    )
+    assert digits([100, 200, 300], [100, 300, 400]) is None
+    assert digits([101, 202, 303], [111, 202, 293]) is None  # whole as they were
+    assert digits([0, 0], [0, 0]) is None
+    # Halves among whole figures; and hundredths among tenths, where 0.3 is no rounding error.
+    found = digits([1, 2, 13], [1, 2.5, 12.5])
+    assert found == Digits(1, 1, 2, 2)
+    assert "all true figures are whole" in str(found)
+    assert digits([0.1, 0.2, 0.3], [0.1, 0.25, 0.3]) == Digits(0.1, 1, 1, 1)
+
+
+def test_a_habit_is_one_of_nine_figures_in_ten() -> None:
+    # Nine tens and a 7; then eight tens and two others, whose habit is to be whole.
+    tens = [10.0 * i for i in range(1, 10)]
+    assert digits([*tens, 7], [11, *tens[1:], 7]) == Digits(10, 0.9, 1, 1)
+    assert digits([*tens[1:], 7, 8], [21, *tens[2:], 7, 8]) is None
+    # As many cells as figures stand for: 18 of 19 are tens.
+    assert digits([20, 7], [21, 7], [18, 1]) == Digits(10, 18 / 19, 18, 18)
 
 
 def test_mistakes_are_explained() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows, p_percent
+from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows
+from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
 from discreet.solve.system import Hierarchy
@@ -21,6 +22,7 @@ TREE = Hierarchy((4, 4, 4, 5, 5, -1))
 FLAT = Hierarchy.flat(3)
 OPEN = Hierarchy.flat(2, total=False)
 Cells = dict[tuple[int, ...], tuple[int, ...]]
+TEN_PERCENT = PriorPosterior(10).amount
 
 
 def rng(seed: int = 1) -> np.random.Generator:
@@ -140,7 +142,7 @@ def test_the_two_largest_contributions_of_a_row_are_by_holding(
 
 
 def test_the_protection_of_the_p_percent_rule() -> None:
-    need = p_percent(10)
+    need = TEN_PERCENT
     # Alone; two; 100, 50 and 5: the rest of 5 hides 5 of the 10 needed; a rest of 10 hides all.
     total, largest, second = np.array(
         [[100.0, 100.0, 0.0], [150.0, 100.0, 50.0], [155.0, 100.0, 50.0], [160.0, 100.0, 50.0]]
@@ -157,7 +159,7 @@ def test_sensitive_cells_reach_their_protection_or_are_marked(
     codes, values = records(seed, number, trees)
     owner = rng(seed).integers(0, max(1, number // 2), number) if owned else np.arange(number)
     rows = cell_rows(codes, trees, values, order=order, holdings=owner)
-    found = adjust_records(rows, p_percent(10), rng(seed), effort=0.05)
+    found = adjust_records(rows, TEN_PERCENT, rng(seed), effort=0.05)
     assert (found.records >= 0).all()
     assert (np.abs(found.records - values) <= 0.3 * values * (1 + 1e-9)).all()
     entries = {
@@ -227,7 +229,7 @@ def test_the_cost_is_within_a_quarter_of_an_integer_programme(seed: int) -> None
     trees = [FLAT, FLAT]
     codes, values = records(seed, 12, trees)
     rows = cell_rows(codes, trees, values)
-    found = adjust_records(rows, p_percent(10), rng(seed), order_weights=np.ones(3))
+    found = adjust_records(rows, TEN_PERCENT, rng(seed), order_weights=np.ones(3))
     need, own = found.needed[: rows.size], found.needed[rows.size :]
     # Cells weigh one each, in units of their mean; a sensitive row at least that mean.
     weight = rows.cells.sum(axis=1) / rows.cells.sum(axis=1).mean()
@@ -244,12 +246,12 @@ def test_fixed_totals_are_kept_and_protection_with_them() -> None:
     trees = [Hierarchy(dimension.tree) for dimension in DIMENSIONS]
     businesses = draw(2_000)
     rows = cell_rows(businesses.codes, trees, businesses.turnover, order=2)
-    need = p_percent(10)(rows.total, rows.largest, rows.second)
+    need = TEN_PERCENT(rows.total, rows.largest, rows.second)
     # The total, and one-way totals with room to move: those of a hundred records and more.
     fixed = (rows.cells[:, :2].sum(axis=1) > 0) & (np.diff(rows.starts) >= 100)
     assert fixed.sum() > 40
     assert (need[fixed] == 0).all()
-    found = adjust_records(rows, p_percent(10), rng(), capacity=1.0, fixed=fixed, effort=0.1)
+    found = adjust_records(rows, TEN_PERCENT, rng(), capacity=1.0, fixed=fixed, effort=0.1)
     change = (found.released - found.true)[: rows.size]
     assert np.abs(change[fixed]).max() <= 1e-6 * rows.total[fixed].min()
     assert found.short_cells < 0.01 * found.cells[found.sensitive].sum()
@@ -265,11 +267,9 @@ def test_order_weights_move_the_changes_to_where_they_weigh_less() -> None:
         return float(np.average(relative, weights=rows.cells[:, order]))
 
     coarse = adjust_records(
-        rows, p_percent(10), rng(), order_weights=[1, 1, 0, 0], effort=0.3
+        rows, TEN_PERCENT, rng(), order_weights=[1, 1, 0, 0], effort=0.3
     ).records
-    fine = adjust_records(
-        rows, p_percent(10), rng(), order_weights=[0, 0, 0, 1], effort=0.3
-    ).records
+    fine = adjust_records(rows, TEN_PERCENT, rng(), order_weights=[0, 0, 0, 1], effort=0.3).records
     assert of_order(coarse, 1) < of_order(fine, 1)
 
 
@@ -277,7 +277,7 @@ def test_the_same_seed_gives_the_same_records() -> None:
     codes, values = records(3, 60, [TREE, FLAT, FLAT])
     rows = cell_rows(codes, [TREE, FLAT, FLAT], values)
     one, two, other = (
-        adjust_records(rows, p_percent(10), rng(seed), effort=0.1).records for seed in (1, 1, 2)
+        adjust_records(rows, TEN_PERCENT, rng(seed), effort=0.1).records for seed in (1, 1, 2)
     )
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
@@ -291,7 +291,7 @@ def test_stopping_keeps_what_is_found_and_marks_what_is_short() -> None:
         if done == 3:
             raise KeyboardInterrupt
 
-    found = adjust_records(rows, p_percent(10), rng(), tell=stop)
+    found = adjust_records(rows, TEN_PERCENT, rng(), tell=stop)
     assert found.status is Status.STOPPED
     reached = np.abs(found.released - found.true)
     assert (found.short | (reached >= found.needed * (1 - 1e-9))).all()
@@ -300,7 +300,7 @@ def test_stopping_keeps_what_is_found_and_marks_what_is_short() -> None:
 def test_a_single_record_changes_by_its_protection_alone() -> None:
     rows = cell_rows([[0]], [FLAT], [100.0])
     assert (rows.size, rows.cell_count, rows.equations) == (0, 2, 1)
-    found = adjust_records(rows, p_percent(10), rng())
+    found = adjust_records(rows, TEN_PERCENT, rng())
     assert abs(found.records[0] - 100) == pytest.approx(10)
 
 
@@ -338,16 +338,10 @@ def test_bad_values_are_refused(arguments: dict[str, object], message: str) -> N
         arguments = {"fixed": [True] * (rows.size + 1)}
         message = f"fixed must have one entry for each of {rows.size} rows"
     with pytest.raises(ParameterError, match=message):
-        adjust_records(rows, p_percent(10), rng(), **arguments)
+        adjust_records(rows, TEN_PERCENT, rng(), **arguments)
 
 
 def test_a_sensitive_cell_is_not_fixed() -> None:
     rows = cell_rows([[0], [0]], [FLAT], [5.0, 6.0])
     with pytest.raises(ParameterError, match="a sensitive cell must not be fixed"):
-        adjust_records(rows, p_percent(10), rng(), fixed=[True])
-
-
-@pytest.mark.parametrize("p", [0, 100, -5])
-def test_a_percentage_is_one(p: float) -> None:
-    with pytest.raises(ParameterError, match="p must be a percentage"):
-        p_percent(p)
+        adjust_records(rows, TEN_PERCENT, rng(), fixed=[True])

@@ -46,6 +46,15 @@ def _judge(rule: Any, counts: Any) -> Verdict:
         (SmallestCount(3), [0, 3, 4], True),
         (SmallestCount(3), [0, 2, 4], False),
         (SmallestCount(2), [0, 2, 4], True),
+        # As floats 0.29 · 100 is 28.999999999999996, and 0.1 · 30 is 3.0000000000000004.
+        (SmallShare(0.29), [1] * 29 + [9] * 71, True),
+        (SmallShare(0.29), [1] * 30 + [9] * 70, False),
+        (ZeroShare(0.29), [0] * 29 + [9] * 71, True),
+        (ZeroShare(0.29), [0] * 30 + [9] * 70, False),
+        (MeanCell(0.1), [3] + [0] * 29, True),
+        (MeanCell(0.1), [3] + [0] * 30, False),
+        (TableBuilder(0.29, 0.29), [1] * 29 + [9] * 71, True),
+        (TableBuilder(0.29, 0.29), [1] * 30 + [9] * 70, False),
         (SmallShare(0.5), HALF, True),  # two of four: the limit itself passes
         (SmallShare(0.49), HALF, False),
         (ZeroShare(0.5), [0, 5], True),

@@ -4,7 +4,6 @@ from discreet.desk.adjust.records.adjust import (
     Protection,
     RecordAdjustment,
     adjust_records,
-    p_percent,
 )
 from discreet.desk.adjust.records.rows import CellRows, cell_rows
 
@@ -14,5 +13,4 @@ __all__ = [
     "RecordAdjustment",
     "adjust_records",
     "cell_rows",
-    "p_percent",
 ]

@@ -49,27 +49,6 @@ MOST_DENSE = 1500
 EXACT = 1e-9
 
 
-def p_percent(p: float) -> Protection:
-    """Return the protection by the p% rule: p% of the largest less what hides it.
-
-    Notes
-    -----
-    The second largest contributor learns the largest, x1, to within the rest R of the others; the
-    cell is sensitive if R < (p/100)·x1 and must change by (p/100)·x1 − R at least [Domingo2002,
-    §2].
-    """
-    if not 0 < p < 100:
-        raise ParameterError(f"p must be a percentage between 0 and 100. Got {p}.")
-
-    def need(total: Floats, largest: Floats, second: Floats) -> Floats:
-        # What is left of a sum of two after taking both away is a rounding error.
-        rest = total - largest - second
-        rest = np.where(rest > EXACT * total, rest, 0.0)
-        return np.maximum(p / 100 * largest - rest, 0.0)
-
-    return need
-
-
 @dataclass(frozen=True, eq=False)
 class RecordAdjustment:
     """Adjusted records, what each row needed and what it got.

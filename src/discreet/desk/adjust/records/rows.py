@@ -13,6 +13,7 @@ from discreet.desk.adjust.records import kernels
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.system import Hierarchy
+from discreet.table.decimals import in_units
 from discreet.types import Floats
 
 # Random marks whose sums tell sets apart: 2^-64 for each pair of sets. Fixed, so that rows are the
@@ -103,14 +104,16 @@ def cell_rows(
     size = len(starts) - 1
     total, largest, second = np.empty(size), np.empty(size), np.empty(size)
     _, holder = np.unique(owners, return_inverse=True)
+    whole, unit = in_units(amounts)
     kernels.largest_two(
-        starts, members, amounts, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
+        starts, members, whole, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
         total, largest, second,
     )  # fmt: skip
     along = np.lexsort((-amounts, *given.T[::-1]))
     return CellRows(
-        amounts, starts, members, cells, alone, total, largest, second, equations, along
-    )
+        amounts, starts, members, cells, alone, total / unit, largest / unit, second / unit,
+        equations, along,
+    )  # fmt: skip
 
 
 def _paths(
