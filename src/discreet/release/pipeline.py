@@ -25,6 +25,7 @@ from discreet.population.keys import Secret
 from discreet.query import Axis, Filter, Query, Question
 from discreet.release import measures
 from discreet.release.areas import withheld_areas
+from discreet.release.beforehand import swap_rate
 from discreet.release.hints import alternatives
 from discreet.release.protection import protect
 from discreet.release.record import Record, append
@@ -152,7 +153,7 @@ class Releaser:
             measure = bound
             if tier.risk.gate is Gate.TRANSITION:
                 exact = measures.risk_after(
-                    table.counts, inner, protection, tier.risk, self.version.swap_rate
+                    table.counts, inner, protection, tier.risk, swap_rate(self.version, question)
                 )
                 measure = bound if exact is None else exact
             if measure > tier.risk.maximum:
@@ -185,7 +186,7 @@ class Releaser:
             question.cells,
             measures.risk_before(true, tier.risk),
             measures.risk_after(
-                true, judged.inner, tier.protection, tier.risk, self.version.swap_rate
+                true, judged.inner, tier.protection, tier.risk, swap_rate(self.version, question)
             ),
             judged.risk_public,
             measures.utility(true, judged.inner),
