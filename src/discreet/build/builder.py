@@ -91,6 +91,7 @@ def build(
             with told(kept):
                 _write_version(ingest, secret, beside / "version", (), tell)
         done = apply_steps(dataset.protect, ingest, secret, tell)
+        _check_swapped(dataset, done)
         version = scratch / "version"
         _write_version(ingest, secret, version, done, tell)
         _build_views(version, views, tell)
@@ -101,6 +102,17 @@ def build(
             apart.sweep(kept, store, ours)
     notes = (*ingest.notes(), *(step.note for step in done))
     return Built(store.current() or "", ingest.rows, notes)
+
+
+def _check_swapped(dataset: Dataset, done: tuple[Done, ...]) -> None:
+    """Refuse records that nothing protects: nobody was swapped, and tables are to be left alone."""
+    moved = any(rate for step in done for rate in step.facts.get("rates", {}).values())
+    for tier in dataset.policy.tiers.values():
+        if tier.protection.beforehand and not moved:
+            raise ParameterError(
+                f"tier '{tier.id}' of the policy leaves tables alone, and no household was "
+                'swapped. Match less strictly, or protect tables too (place = "both").'
+            )
 
 
 def _switch(

@@ -56,6 +56,7 @@ from discreet.risk.slices import (
 )
 from discreet.risk.slots import SliceValues
 from discreet.risk.transition import (
+    Contents,
     RiskAfter,
     SplitRiskAfter,
     after_swapping,
@@ -69,6 +70,7 @@ __all__ = [
     "WEIGHTS",
     "Audit",
     "CellRisk",
+    "Contents",
     "Estimate",
     "Posterior",
     "PublicQuality",
