@@ -169,3 +169,16 @@ def test_the_folder_must_be_apart_and_the_data_protected(described: Folder) -> N
     assert "not empty (it holds mine.txt)" in described.refused(originals=full)
     described.describe(DESCRIPTION)
     assert "has no [[protect]]" in described.refused(originals=described.path / "kept")
+
+
+def test_originals_of_a_perturbed_hypercube_are_its_records(described: Folder) -> None:
+    kept = described.path / "kept"
+    cube = '[[protect]]\nmethod = "input-perturbation"\ntable_method = "random-rounding"\n'
+    version = described.describe(DESCRIPTION + cube).version(originals=kept)
+    assert version.manifest["hypercube"]
+    assert version.manifest["protected_beforehand"] == ["input-perturbation"]
+    original = Version.open(kept / "versions" / version.id)
+    assert not original.manifest["hypercube"]
+    assert original.manifest["protected_beforehand"] == []
+    assert original.rows == 80
+    assert women(original) == [0, 20, 0, 20]
