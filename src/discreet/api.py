@@ -14,6 +14,7 @@ from discreet.population import Schema, Store, Version
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release import Release, Releaser
+from discreet.release.originals import open_originals
 from discreet.release.signature import Signer
 from discreet.table import CountTable
 from discreet.tabulate import Engine, ScanEngine, ViewEngine
@@ -25,14 +26,21 @@ class Population:
     Keeps answering from the version it was opened on, whatever is built meanwhile.
     """
 
-    def __init__(self, version: Version, store: Store, engine: Engine | None = None) -> None:
+    def __init__(
+        self,
+        version: Version,
+        store: Store,
+        engine: Engine | None = None,
+        originals: Version | None = None,
+    ) -> None:
         self.version = version
         self._store = store
         self._engine = engine or ViewEngine(version, ScanEngine(version), version.views)
         self.policy: Policy = parse_policy(version.policy_values, "policy", str(version.path))
         self.releaser = Releaser(
-            version, self._engine, self.policy, Secret.read(store.secret), store.path / "records"
-        )
+            version, self._engine, self.policy, Secret.read(store.secret), store.path / "records",
+            originals,
+        )  # fmt: skip
 
     @property
     def schema(self) -> Schema:
@@ -80,9 +88,15 @@ class Population:
         return self._engine.tabulate(self.question(query), stop)
 
 
-def open(path: str | PathLike[str]) -> Population:
-    """Return the current version of the population in a store."""
+def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:
+    """Return the current version of the population in a store.
+
+    `originals` is the custodian's folder in which its build kept the records as they came: the
+    records of releases then measure the whole way from them.
+    """
     if not isinstance(path, str | PathLike):
         raise ParameterError(f"path must be the folder of a store. Got {path!r}.")
     store = Store(Path(path))
-    return Population(store.open(), store)
+    version = store.open()
+    kept = None if originals is None else open_originals(Path(originals), version)
+    return Population(version, store, originals=kept)

@@ -16,13 +16,10 @@ from discreet.progress import Tell
 
 
 def write_columns(ingest: Ingest, version: Path, tell: Tell) -> None:
-    """Write every file of a version but its manifest."""
+    """Write the schema and the columns of a version."""
     schema, order = ingest.schema()
     (version / "schema.json").write_text(
         json.dumps(schema.to_json(), ensure_ascii=False), encoding="utf-8"
-    )
-    (version / "policy.json").write_text(
-        json.dumps(ingest.dataset.policy_values, ensure_ascii=False), encoding="utf-8"
     )
     steps = len(schema.columns) + 2
     tell("sorting", 0, steps)

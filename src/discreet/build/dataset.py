@@ -17,9 +17,9 @@ from discreet.build.categories import (
     read_categories,
     read_grouping,
 )
-from discreet.build.steps import Given, Step, check_step, read_steps
+from discreet.build.steps import Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
-from discreet.policy import PRESET, Policy, parse_policy, policy_values
+from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
 from discreet.population.keys import check_modulus
 from discreet.population.schema import GEOGRAPHY, identifier
 from discreet.toml import Mistakes, Section, load
@@ -104,6 +104,7 @@ class Dataset:
             protect,
         )  # fmt: skip
         mistakes.gather(dataset._check_names)
+        mistakes.gather(dataset._check_policy)
         for step in protect:
             mistakes.gather(partial(check_step, step, dataset._given()))
         mistakes.end()
@@ -121,6 +122,21 @@ class Dataset:
             choices = [grouping.id for column in self.columns for grouping in column.groupings]
             if name not in choices:
                 raise unknown("grouping", name, choices)
+
+    def _check_policy(self) -> None:
+        """Refuse a policy that relies on protection beforehand which the description lacks."""
+        names = [step.name for step in self.protect]
+        for tier in self.policy.tiers.values():
+            if tier.protection.place is not Place.OUTPUT and not names:
+                raise ParameterError(
+                    f"tier '{tier.id}' of the policy needs records that are protected before any "
+                    "table. Describe how in [[protect]]."
+                )
+            if tier.protection.beforehand and SwapStep.name not in names:
+                raise ParameterError(
+                    f"tier '{tier.id}' of the policy leaves tables alone, so that [[protect]] must "
+                    f"have {SwapStep.name}, whose risk is known. Got {', '.join(names)}."
+                )
 
     def _given(self) -> Given:
         variables = {column.id: column.id for column in self.columns}

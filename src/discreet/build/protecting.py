@@ -100,6 +100,16 @@ class _Raw:
         assert self._order is not None
         return np.asarray(level.of[self._order[areas]])
 
+    def moved(self, before: NDArray[np.uint32], after: NDArray[np.uint32]) -> dict[str, float]:
+        """Return the share of records whose area of each level is another one."""
+        assert self.schema.geography is not None
+        return {
+            level.id: float((self.place(before, level) != self.place(after, level)).mean())
+            if len(before)
+            else 0.0
+            for level in self.schema.geography.levels
+        }
+
     def column(self, name: str) -> tuple[NDArray[Any], int]:
         """Return the categories of each record at a level, and how many there are."""
         variable, level = self.schema.find(name)
@@ -141,8 +151,7 @@ def _swap_households(step: SwapStep, raw: _Raw, mix: KeyMix, marks: str) -> Done
     swapped = _swapped(step, raw, smallest, profiles, mix.words(ids), risky, out)
     moved = smallest[swapped.partner][household]
     raw.ingest.put("area", moved)
-    share = float((moved != area).mean())
-    return _told(step, swapped, share, raw, "households")
+    return _told(step, swapped, raw.moved(area, moved), raw, "households")
 
 
 def _household_profile(
@@ -205,7 +214,7 @@ def _swap_persons(step: SwapStep, raw: _Raw, mix: KeyMix) -> Done:
         profiles.append(combined(raw.columns(named), raw.rows)[0][row])
     swapped = _swapped(step, raw, area[row], profiles, purposes(words, 0), risky, None)
     moved = area[row][swapped.partner]
-    share = float((moved != area[row]).mean()) if len(row) else 0.0
+    rates = raw.moved(area[row], moved)
     columns = [(raw.codes(v.id)[row], len(v.finest)) for v in raw.schema.columns]
     areas = int(area.max(initial=0)) + 1
     first, cells = populated_cells([*columns, (moved, areas)], len(row))
@@ -215,10 +224,10 @@ def _swap_persons(step: SwapStep, raw: _Raw, mix: KeyMix) -> Done:
     ingest.put("count", np.bincount(cells, minlength=len(first)).astype(np.uint32))
     ingest.rows = len(first)
     ingest.put("digest", ingest.cell_digests())
-    return _told(step, swapped, share, raw, "persons")
+    return _told(step, swapped, rates, raw, "persons")
 
 
-def _told(step: SwapStep, swapped: Swapped, share: float, raw: _Raw, unit: str) -> Done:
+def _told(step: SwapStep, swapped: Swapped, rates: dict[str, float], raw: _Raw, unit: str) -> Done:
     geography = raw.schema.geography
     assert geography is not None
     within = geography.level(step.within)
@@ -250,7 +259,7 @@ def _told(step: SwapStep, swapped: Swapped, share: float, raw: _Raw, unit: str) 
         note,
         {
             "method": step.name,
-            "rate": share,
+            "rates": rates,
             "shortfall": swapped.shortfall,
             "by_profile": agreed.tolist(),
             "by_area": by_area,

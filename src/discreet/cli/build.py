@@ -28,6 +28,14 @@ def command(
             metavar="MIB", help="Space for marginal tables that save scans.", min=0, max=2**20
         ),
     ] = 16,
+    originals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the records as they were before [[protect]] in a folder apart from STORE.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Build a data set into a store.
 
@@ -39,7 +47,7 @@ def command(
     from discreet.cli.progress import shown
 
     with shown() as progress:
-        built = build(dataset, out, progress, new_secret, keep, views * 2**20)
+        built = build(dataset, out, progress, new_secret, keep, views * 2**20, originals)
     for note in built.notes:
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")

@@ -39,6 +39,14 @@ def command(
         bool,
         typer.Option("--record", help="Also print the record: exact figures, not for release."),
     ] = False,
+    originals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Measure the record from the originals that the build kept there.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Release one table through all five steps.
 
@@ -50,7 +58,9 @@ def command(
 
     if format is not None and out is None:
         raise dc.ParameterError("--format is of a file: give --out as well.")
-    population = dc.open(store)
+    if originals is not None and not record:
+        raise dc.ParameterError("--originals is for the record: give --record as well.")
+    population = dc.open(store, originals)
     try:
         release = population.release(by, where, totals, tier)
     except dc.QueryRefused as refused:

@@ -43,23 +43,42 @@ def _tier(tier: Tier) -> list[str]:
         picked = "one category" if most == 1 else f"at most {most:,} categories"
         rules.append(f"A filter picks {picked} of a variable that is not in the table.")
     rules += _protection(tier)
-    rules.append(_MARGINS[protection.margins])
+    if protection.beforehand and protection.margins is Margins.SUMMED:
+        rules.append("Totals are the sums of the figures.")
+    else:
+        rules.append(_MARGINS[protection.margins])
     rules += [f"{text}" for text in _counts(tier.counts)]
     for level, counts in tier.counts_by_level.items():
         rules += [f"For tables by {level}: {text}" for text in _counts(counts)]
-    measured = (
-        "from the released figures alone, so that even a refusal tells nothing more"
-        if risk.gate is Gate.PUBLIC
-        else "exactly, from the true counts"
-    )
     rules.append(
-        f"The risk that is left is measured {measured}; above {risk.maximum:g} a table is refused."
+        f"The risk that is left is measured {_measured(tier)}; above {risk.maximum:g} a table is "
+        "refused."
     )
     return said + [f"  - {rule}" for rule in rules]
 
 
+def _measured(tier: Tier) -> str:
+    public = tier.risk.gate is Gate.PUBLIC
+    if tier.protection.beforehand:
+        by = "from the released figures" if public else "by the matrix of a swap"
+        return f"{by} and the share of records that were swapped out of the areas of the table"
+    if public:
+        return "from the released figures alone, so that even a refusal tells nothing more"
+    return "exactly, from the true counts"
+
+
 def _protection(tier: Tier) -> list[str]:
     protection = tier.protection
+    if protection.beforehand:
+        return [
+            "Records are altered before any table is made, when the store is built; a store whose "
+            "records were not swapped is refused.",
+            "Figures are counts of the altered records, and are left as they are: they add up, "
+            "within a table and between tables.",
+            "Tables of areas that no swap crossed, and tables without areas, are the true counts "
+            "unless another step altered them; their risk is judged as that of true counts.",
+            "Every table says that records were altered; by how much must not be told.",
+        ]
     if protection.method == "none":
         return ["Figures are not protected: the data must be invented."]
     options = ", ".join(f"{key} {value}" for key, value in protection.options.items())

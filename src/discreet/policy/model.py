@@ -137,12 +137,27 @@ class Protection:
     published: bool = False
 
     def __post_init__(self) -> None:
+        if self.place is Place.INPUT and self.method != "none":
+            raise ParameterError(
+                f"place must be 'both' with the method '{self.method}': 'input' leaves tables as "
+                "they are counted."
+            )
+        if self.beforehand and self.margins is Margins.PROTECTED:
+            raise ParameterError(
+                "margins must be 'summed' or 'none' where place is 'input': a total that is shown "
+                "beside areas that are withheld would give them away."
+            )
         transition = self.transition
         if transition is not None and not _keeps_zeros(transition):
             raise ParameterError(
                 f"the method '{self.method}' must leave zeros alone: which zeros are impossible "
                 "cells is not known here."
             )
+
+    @property
+    def beforehand(self) -> bool:
+        """Whether all protection is of the records, and tables are left as they are counted."""
+        return self.place is Place.INPUT
 
     @cached_property
     def build(self) -> CellwiseMethod | TablewiseMethod | None:
@@ -214,7 +229,7 @@ class Policy:
     # Tables without filters over exactly these levels (comma-separated) are official figures that
     # are published elsewhere: they are released as counted.
     benchmark_totals: tuple[str, ...] = ()
-    # "none" protects nobody: only for data that are invented.
+    # Data that are invented need no protection. All others do: of tables, of records, or both.
     synthetic: bool = False
 
     def __post_init__(self) -> None:
@@ -222,10 +237,12 @@ class Policy:
         if not self.tiers:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
-            if tier.protection.method == "none" and not self.synthetic:
+            protection = tier.protection
+            if protection.method == "none" and not (self.synthetic or protection.beforehand):
                 raise ParameterError(
-                    f"tier '{tier.id}' must have a method: 'none' is for synthetic data only, "
-                    "which the policy must say (synthetic = true)."
+                    f"tier '{tier.id}' must have a method: 'none' is for synthetic data "
+                    "(synthetic = true) and for records that are protected before any table "
+                    '(place = "input").'
                 )
 
     @property

@@ -182,14 +182,23 @@ class Version:
         return values
 
     @cached_property
-    def swap_rate(self) -> float:
-        """The share of records that were swapped before any table; for the custodian's record."""
+    def steps_beforehand(self) -> list[dict[str, Any]]:
+        """What was done to the records before any table; for the custodian."""
         if PROTECTION not in self.manifest.get("files", {}):
-            return 0.0
-        steps = json.loads((self.path / PROTECTION).read_text(encoding="utf-8"))
+            return []
+        steps: list[dict[str, Any]] = json.loads(
+            (self.path / PROTECTION).read_text(encoding="utf-8")
+        )
+        return steps
+
+    def swap_rate(self, level: str) -> float:
+        """Return the share of records that were swapped out of their area of a level.
+
+        A swap within larger areas changes no table of them, so each level has a share of its own.
+        """
         kept = 1.0
-        for step in steps:
-            kept *= 1 - float(step.get("rate", 0.0))
+        for step in self.steps_beforehand:
+            kept *= 1 - float(step.get("rates", {}).get(level, 0.0))
         return 1 - kept
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from discreet import risk
 from discreet import utility as useful
 from discreet.policy import Protection, RiskRules
+from discreet.release.beforehand import after_beforehand
 
 
 def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
@@ -24,6 +26,7 @@ def risk_after(
     protection: Protection,
     rules: RiskRules,
     swap_rate: float = 0.0,
+    contents: risk.Contents = "expected",
 ) -> float | None:
     """Return the risk that is left, by the method's transition; None where it has none.
 
@@ -32,20 +35,22 @@ def risk_after(
     cell keeps of its concentration it must keep through both, so the multipliers multiply.
     """
     counts = np.asarray(true, np.int64)
-    if swap_rate and protection.build is None and counts.any():
-        return float(risk.after_swapping(counts, released, swap_rate, weights=rules.weights))
     transition = protection.transition
     if transition is None or not counts.any():
         return None
-    return float(
+    if protection.build is None:
+        return after_beforehand(counts, released, swap_rate, rules)
+    left = float(
         risk.after_transition(
             counts,
             released,
             transition,
             weights=rules.weights,
             multiplier=rules.multiplier * (1 - swap_rate),
+            contents=contents,
         )
     )
+    return None if isnan(left) else left
 
 
 def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float | None]:

@@ -19,16 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import QueryRefused
-from discreet.policy import Gate, Margins, Place, Policy, Tier
+from discreet.policy import Gate, Margins, Policy, Tier
 from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.query import Axis, Filter, Query, Question
 from discreet.release import measures
 from discreet.release.areas import withheld_areas
+from discreet.release.beforehand import gate_multiplier, prepared, quality_beforehand, swap_rate
 from discreet.release.hints import alternatives
+from discreet.release.originals import whole_way
 from discreet.release.protection import protect
-from discreet.release.record import Record, append
+from discreet.release.record import ORIGINAL, PROTECTED, Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
+from discreet.release.text import ADDS_UP
 from discreet.risk import public_gate, public_quality
 from discreet.risk.public import possible_ranges
 from discreet.rules import Code, broken_rules, check_question
@@ -68,13 +71,20 @@ class Releaser:
     """Answers questions about one version of a population under its policy."""
 
     def __init__(
-        self, version: Version, engine: Engine, policy: Policy, secret: Secret, log: Path | None
+        self,
+        version: Version,
+        engine: Engine,
+        policy: Policy,
+        secret: Secret,
+        log: Path | None,
+        originals: Version | None = None,
     ) -> None:
         self.version = version
         self.engine = engine
         self.policy = policy
         self._secret = secret
         self._log = log
+        self._originals = originals
 
     def check(self, query: Query, totals: str = "none", tier: str | None = None) -> Question:
         """Step 1 alone: return the question if the rules on questions allow it."""
@@ -97,6 +107,11 @@ class Releaser:
         record = self._record(question, allowed, margins, judged)
         if self._log is not None:
             append(self._log, record)
+        if self._originals is not None:
+            record = whole_way(
+                record, question, judged.inner, self._originals, self.version, allowed.protection,
+                allowed.risk,
+            )  # fmt: skip
         hints: tuple[Hint, ...] = ()
         if judged.code is not None or (judged.withheld is not None and judged.withheld.any()):
             hints = self._hints(question, allowed, stop)
@@ -106,8 +121,7 @@ class Releaser:
 
     def _check_store(self, tier: Tier) -> None:
         """Refuse a store that was not prepared as the policy asks: never release it anyway."""
-        before = bool(self.version.manifest.get("protected_beforehand"))
-        if tier.protection.place is not Place.OUTPUT and not before:
+        if not prepared(self.version, tier.protection):
             raise QueryRefused(Code.NOT_PROTECTED, Code.NOT_PROTECTED.sentence)
 
     def _judge(
@@ -148,11 +162,12 @@ class Releaser:
         if code is None:
             if geography is not None and withheld is not None:
                 judged = np.compress(~withheld, inner, axis=geography)
-            bound = float(public_gate(judged, tier.risk.multiplier, tier.risk.weights))
+            multiplier = gate_multiplier(self.version, question, tier)
+            bound = float(public_gate(judged, multiplier, tier.risk.weights))
             measure = bound
             if tier.risk.gate is Gate.TRANSITION:
                 exact = measures.risk_after(
-                    table.counts, inner, protection, tier.risk, self.version.swap_rate
+                    table.counts, inner, protection, tier.risk, swap_rate(self.version, question)
                 )
                 measure = bound if exact is None else exact
             if measure > tier.risk.maximum:
@@ -185,11 +200,12 @@ class Releaser:
             question.cells,
             measures.risk_before(true, tier.risk),
             measures.risk_after(
-                true, judged.inner, tier.protection, tier.risk, self.version.swap_rate
+                true, judged.inner, tier.protection, tier.risk, swap_rate(self.version, question)
             ),
             judged.risk_public,
             measures.utility(true, judged.inner),
             missing,
+            PROTECTED if self.version.manifest.get("protected_beforehand") else ORIGINAL,
         )
 
     def _output(
@@ -231,7 +247,9 @@ class Releaser:
             ProtectedTable(dimensions, values, withheld, low, high),
             self.version.schema.title,
             tuple((f.level.label, _allowed(f)) for f in question.filters),
-            public_quality(available, transition, published),
+            quality_beforehand(available)
+            if tier.protection.beforehand
+            else public_quality(available, transition, published),
             self._notes(tier, totals),
             self._provenance(question, tier, totals),
             missing,
@@ -243,6 +261,8 @@ class Releaser:
     def _notes(self, tier: Tier, totals: Margins) -> tuple[str, ...]:
         """Return what readers are told: how figures were made safe, never by how much."""
         before = (_BEFOREHAND,) if self.version.manifest.get("protected_beforehand") else ()
+        if tier.protection.beforehand:
+            return (*before, ADDS_UP)
         if tier.protection.build is None:
             return before
         return (_PERTURBED, *before, _MARGINS[totals])

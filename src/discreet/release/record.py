@@ -12,6 +12,10 @@ from typing import Any
 
 from discreet.errors import InternalError
 
+ORIGINAL = "original records"
+PROTECTED = "protected records"
+"""What risk and utility of a record are measured from: a build may have altered the records."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -29,6 +33,7 @@ class Record:
     risk_public: float | None
     utility: dict[str, float | None]
     withheld: tuple[str, ...]
+    measured_from: str = PROTECTED
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

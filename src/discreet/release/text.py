@@ -14,6 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
 
 PERTURBED = "Figures are perturbed and do not add up; use the published total."
+ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
 
 Facts = list[tuple[str, str]]
 
@@ -85,7 +86,8 @@ _ORIGIN = (
 def _notes(release: Release) -> list[str]:
     """Return the notes; a table that was altered always says in one sentence what that means."""
     notes = list(release.notes)
-    if release.public_quality.altered and release.provenance.totals != "summed":
+    additive = release.provenance.totals == "summed" or ADDS_UP in notes
+    if release.public_quality.altered and not additive:
         notes.insert(0, PERTURBED)
     if release.withheld or bool(release.table.withheld.any()):
         notes.append("Figures that are missing are not available; they are not zero.")

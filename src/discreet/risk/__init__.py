@@ -60,6 +60,7 @@ from discreet.risk.slices import (
 )
 from discreet.risk.slots import SliceValues
 from discreet.risk.transition import (
+    Contents,
     RiskAfter,
     SplitRiskAfter,
     after_swapping,
@@ -73,6 +74,7 @@ __all__ = [
     "WEIGHTS",
     "Audit",
     "CellRisk",
+    "Contents",
     "Estimate",
     "LineShares",
     "Posterior",

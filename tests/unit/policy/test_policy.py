@@ -60,7 +60,10 @@ def test_every_threshold_of_a_preset_is_set_where_it_can_be_read() -> None:
         (public(risk={"weights": [1, 1, 1]}), "weights must be three numbers"),
         (public(risk={"gate": "transition"}), "the gate of tier 'public' must be 'public'"),
         (public(protection={"method": "rounding"}), "no method 'rounding'"),
-        (public(protection={"method": "none"}), "'none' is for synthetic data only"),
+        (
+            public(protection={"method": "none"}),
+            "'none' is for synthetic data (synthetic",
+        ),
         (public(protection={"margins": "all"}), "no margins 'all'"),
         (
             public(protection={"method": "semi-controlled-rounding"}),

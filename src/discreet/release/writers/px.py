@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 from discreet.errors import ParameterError
-from discreet.release.text import Facts, clean, facts, meta
+from discreet.release.text import ADDS_UP, Facts, clean, facts, meta
 from discreet.release.writers.base import Format, chunks
 from discreet.table import Dimension
 
@@ -82,7 +82,8 @@ def _head(release: Release) -> Iterator[str]:
     yield "SHOWDECIMALS=0;"
     # MATRIX and SUBJECT-CODE have at most 20 characters.
     yield from _texts("MATRIX", [_plain(origin.dataset)[:20] or "table"])
-    yield "AGGREGALLOWED=NO;" if said["quality"]["altered"] else "AGGREGALLOWED=YES;"
+    altered = said["quality"]["altered"] and ADDS_UP not in release.notes
+    yield "AGGREGALLOWED=NO;" if altered else "AGGREGALLOWED=YES;"
     yield from _texts("SUBJECT-CODE", [_plain(origin.dataset)[:20] or "table"])
     yield from _texts("SUBJECT-AREA", [origin.title or "-"])
     yield from _texts("DESCRIPTION", [said["title"]])

@@ -1,0 +1,78 @@
+"""What protection before any table means for a release: its share, its gate, what is told."""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.policy import Place, Protection, RiskRules, Tier
+from discreet.population import Version
+from discreet.query import Question
+from discreet.risk import PublicQuality, after_swapping, before
+
+
+def swap_rate(version: Version, question: Question) -> float:
+    """Return the share of records that were swapped out of the areas that a question tells apart.
+
+    A swap within larger areas leaves tables of those, and tables without areas, as they were: their
+    share is 0. So is that of a filter that picks several areas together, since how many moved
+    among them is not known.
+    """
+    rates = [version.swap_rate(a.level.id) for a in question.axes if a.variable.is_geography]
+    for f in question.filters:
+        if f.variable.is_geography:
+            # The largest area that the filter is: a ward may have one output area.
+            one = [
+                level
+                for level in f.variable.levels
+                if np.array_equal(f.allowed, level.of == level.of[f.allowed][0])
+            ]
+            rates += [version.swap_rate(level.id) for level in one[-1:]]
+    return max(rates, default=0.0)
+
+
+def after_beforehand(
+    true: NDArray[np.int64], released: NDArray[np.int64], rate: float, rules: RiskRules
+) -> float | None:
+    """Return the risk that is left in a table that nothing but a swap of its records protects.
+
+    None where records were altered in another way: the chances of that are not known.
+    """
+    if rate:
+        # Where everybody moved, nearly everybody did: the matrix of a swap needs some to stay.
+        share = min(rate, 1 - 1e-9)
+        return float(after_swapping(true, released, share, weights=rules.weights))
+    return float(before(true, rules.weights)) if np.array_equal(true, released) else None
+
+
+def prepared(version: Version, protection: Protection) -> bool:
+    """Whether the records were protected as a policy asks; a store that was not is refused.
+
+    Where tables are left alone, records must have been swapped: only of that the chances are known.
+    """
+    if protection.place is Place.OUTPUT:
+        return True
+    if not version.manifest.get("protected_beforehand"):
+        return False
+    geography = version.schema.geography
+    levels = () if geography is None else geography.levels
+    return not protection.beforehand or any(version.swap_rate(level.id) for level in levels)
+
+
+def gate_multiplier(version: Version, question: Question, tier: Tier) -> float:
+    """Return what a public gate leaves of the entropy term.
+
+    Of a policy that leaves tables alone, 1 − rate of the swap [Shlomo2015, §4.2], the rate cut to
+    whole percents: the gate is then a function of the released figures and of one round number.
+    """
+    if not tier.protection.beforehand:
+        return tier.risk.multiplier
+    return 1 - floor(100 * swap_rate(version, question) + 1e-9) / 100
+
+
+def quality_beforehand(released: NDArray[np.int64]) -> PublicQuality:
+    """Return what may be said of counts of altered records: nothing of how close they are."""
+    said = "How close figures are to the true counts cannot be told from them."
+    return PublicQuality(released.size, True, None, None, None, None, None, (said,))

@@ -1,0 +1,72 @@
+"""The custodian's record from the records as they came, where the build kept them.
+
+Only the record: what is released, and whether, is decided without them, here as on a server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.policy import Protection, RiskRules
+from discreet.population import Store, Version
+from discreet.query import Question
+from discreet.release import measures
+from discreet.release.beforehand import swap_rate
+from discreet.release.record import ORIGINAL, Record
+from discreet.tabulate import ScanEngine
+
+
+def open_originals(folder: Path, version: Version) -> Version:
+    """Return the originals of a version from the custodian's folder that a build kept them in."""
+    path = Store(folder).versions / version.id
+    if not path.is_dir():
+        raise ParameterError(
+            f"{folder} holds no originals of version {version.id}. They are kept by: discreet "
+            f"build DATASET.toml --out STORE --originals {folder}"
+        )
+    mode = folder.stat().st_mode & 0o777
+    if mode & 0o077:
+        raise ParameterError(
+            f"{folder} must be open to its owner only (mode 700). It has mode {mode:o}: others may "
+            f"have read the records; if not, run chmod 700 {folder}."
+        )
+    originals = Version.open(path)
+    if originals.schema.to_json() != version.schema.to_json():
+        raise ParameterError(f"{path} is not of the version of the store. Build again.")
+    return originals
+
+
+def whole_way(
+    record: Record,
+    question: Question,
+    released: NDArray[np.int64],
+    originals: Version,
+    version: Version,
+    protection: Protection,
+    rules: RiskRules,
+) -> Record:
+    """Return the record with risk and utility of the whole way, from original to released counts.
+
+    Notes
+    -----
+    The risk after is by the matrix of the swap where tables are left alone. Where they are
+    protected too, it is by the transition of their method in its printed form [Shlomo2015, §4.2],
+    since of original counts a method alone need not lead to what is released; the multipliers of
+    swap and method multiply.
+    """
+    engine = ScanEngine(originals)
+    true = engine.tabulate(question).dense().counts
+    engine.close()
+    rate = swap_rate(version, question)
+    return replace(
+        record,
+        risk_before=measures.risk_before(true, rules),
+        risk_after=measures.risk_after(true, released, protection, rules, rate, "observed"),
+        utility=measures.utility(true, released),
+        measured_from=ORIGINAL,
+    )
