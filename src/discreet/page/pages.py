@@ -69,7 +69,8 @@ def dataset(opened: Opened, view: View) -> Response:
     return render(
         view, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
-        cells=started[0][2], geography=geography, **common(opened),
+        cells=started[0][2], geography=geography,
+        altered=opened.tier.protection.build is not None, **common(opened),
     )  # fmt: skip
 
 
