@@ -47,7 +47,7 @@ STATES = {
     "table": NESTED,
     "table-percent": f"{NESTED}&show=row&names=both&chart=heat",
     "pyramid": PYRAMID,
-    "wafers": "/datasets/census/table?by=region,age_broad,health&columns=health&wafers=region",
+    "layers": "/datasets/census/table?by=region,age_broad,health&columns=health&layers=region",
     "stacked": "/datasets/census/table?by=tenure,household_size&columns=tenure&sort=-1",
     "withheld": PART,
     "refused-question": f"/datasets/census/table?{TOO_MANY}",
@@ -253,9 +253,9 @@ def test_a_table_by_keyboard_alone(visit: Opener) -> None:
 
 def test_a_variable_is_dragged(visit: Opener) -> None:
     page = visit(BUILD)
-    page.drag_and_drop("#card-sex .handle", ".zone.wafers")
-    expect(page.locator(".zone.wafers #card-sex")).to_be_visible()
-    assert "wafers=sex" in page.url
+    page.drag_and_drop("#card-sex .handle", ".zone.layers")
+    expect(page.locator(".zone.layers #card-sex")).to_be_visible()
+    assert "layers=sex" in page.url
     page.drag_and_drop(".variables li[data-variable=tenure] .entry > span", ".zone.rows")
     expect(page.locator(".zone.rows #card-tenure")).to_be_visible()
 
@@ -289,8 +289,8 @@ def test_a_table_without_scripts(visit: Opener) -> None:
     assert "by=age_broad,sex" in page.url
     page.locator("#add-health").click()
     page.locator("#move-health").click()
-    page.locator("#card-health .menu button", has_text="To wafers").click()
-    assert "wafers=health" in page.url
+    page.locator("#card-health .menu button", has_text="To layers").click()
+    assert "layers=health" in page.url
     page.locator("#card-age .tick").click()
     page.get_by_label("0 to 14").uncheck()
     page.get_by_role("button", name="Count these").click()

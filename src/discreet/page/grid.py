@@ -54,7 +54,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Wafer:
+class Layer:
     """One of the tables behind each other."""
 
     index: int
@@ -63,13 +63,13 @@ class Wafer:
 
 @dataclass(frozen=True)
 class Grid:
-    """One page of one wafer."""
+    """One page of one layer."""
 
     corner: tuple[str, ...]
     heads: tuple[tuple[Head, ...], ...]
     rows: tuple[Row, ...]
-    wafers: tuple[Wafer, ...]
-    wafer: int
+    layers: tuple[Layer, ...]
+    layer: int
     page: int
     pages: int
     column_page: int
@@ -88,7 +88,7 @@ class Options:
     show: str = "count"
     names: str = "labels"
     sort: int | None = None
-    wafer: int = 0
+    layer: int = 0
     page: int = 1
     column_page: int = 1
 
@@ -100,7 +100,7 @@ class Options:
             show if show in SHOWN else "count",
             names if names in NAMES else "labels",
             _whole(values.get("sort"), -10_000) or None,
-            _whole(values.get("wafer"), 0) or 0,
+            _whole(values.get("layer"), 0) or 0,
             max(_whole(values.get("page"), 1) or 1, 1),
             max(_whole(values.get("cpage"), 1) or 1, 1),
         )
@@ -116,16 +116,16 @@ def _whole(text: str | None, least: int) -> int | None:
 def grid(release: Release, state: State, options: Options, small: int, t: Texts) -> Grid:
     """Return a page of a table; `small` is the figure below which one is marked."""
     table = release.table
-    counts = (len(state.wafers), len(state.rows), len(state.columns))
+    counts = (len(state.layers), len(state.rows), len(state.columns))
     w, r = counts[0], counts[0] + counts[1]
     dims = table.dimensions
     names = [_names(d, options.names, t) for d in dims]
     kept = _kept(table)
-    wafers = _places(dims[:w], kept[:w], totals_first=True)
+    layers = _places(dims[:w], kept[:w], totals_first=True)
     rows = _places(dims[w:r], kept[w:r], totals_first=False)
     columns = _places(dims[r:], kept[r:], totals_first=True)
-    at = min(options.wafer, len(wafers) - 1)
-    front = wafers[at]
+    at = min(options.layer, len(layers) - 1)
+    front = layers[at]
     sortable = counts[1] == 1
     order = (
         options.sort if sortable and options.sort and abs(options.sort) <= len(columns) else None
@@ -157,7 +157,7 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
         column_heads(shown_columns, names[r:], dims[r:], first, t),
         tuple(lines),
         tuple(
-            Wafer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(wafers)
+            Layer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(layers)
         ),
         at,
         page,
@@ -337,10 +337,10 @@ def _cell(
     return Cell("–" if share is None else t.percent(share), kind, total)
 
 
-def wafer_places(release: Release, wafers: int) -> list[Place]:
+def layer_places(release: Release, layers: int) -> list[Place]:
     """Return the places of the tables behind each other, in the order in which they are shown."""
     kept = _kept(release.table)
-    return _places(release.table.dimensions[:wafers], kept[:wafers], totals_first=True)
+    return _places(release.table.dimensions[:layers], kept[:layers], totals_first=True)
 
 
 def first_places(sizes: list[int], most: int) -> list[Place]:

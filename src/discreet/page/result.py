@@ -82,7 +82,7 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
 
 def _kept(view: View) -> dict[str, Any]:
     """Return how the table is shown, as an address says it."""
-    names = ("show", "names", "sort", "wafer", "totals", "chart")
+    names = ("show", "names", "sort", "layer", "totals", "chart")
     return {key: view.values[key] for key in names if view.values.get(key)}
 
 

@@ -178,3 +178,11 @@ def test_a_table_without_variables_leads_to_the_builder(client: Client) -> None:
     found = client.get("/datasets/town/table?by=")
     assert found.status_code == 303
     assert found.headers["location"].startswith("/datasets/town/build")
+
+
+def test_an_old_link_that_says_wafers_still_works(client: Client) -> None:
+    # Layers were called wafers: both addresses must give the second table of three, men.
+    path = "/datasets/town/table?by=sex,age_band,health&columns=health"
+    old, new = (client.get(f"{path}&{name}s=sex&{name}=1").text for name in ("wafer", "layer"))
+    assert re.search(r'<option value="1" selected>Male</option>', new)
+    assert old == new

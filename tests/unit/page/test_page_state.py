@@ -21,13 +21,13 @@ def _read(schema: Schema, **values: str) -> State:
 
 def test_an_address_is_read_and_written_again(schema: Schema) -> None:
     state = _read(
-        schema, by="age_band,sex,ward", columns="sex", wafers="age_band", where="district=1"
+        schema, by="age_band,sex,ward", columns="sex", layers="age_band", where="district=1"
     )
-    assert (state.wafers, state.rows, state.columns) == (("age_band",), ("ward",), ("sex",))
+    assert (state.layers, state.rows, state.columns) == (("age_band",), ("ward",), ("sex",))
     assert state.values() == {
         "by": "age_band,ward,sex",
         "columns": "sex",
-        "wafers": "age_band",
+        "layers": "age_band",
         "where": "district=1",
     }
     again = State.read({k: v for k, v in state.values().items() if v is not None}, schema)
@@ -57,11 +57,11 @@ def test_a_wrong_address_is_complained_about(schema: Schema, by: str, match: str
 
 
 @pytest.mark.parametrize(
-    ("action", "wafers", "rows", "columns"),
+    ("action", "layers", "rows", "columns"),
     [
         ("add:health", (), ("age_band", "health"), ("sex",)),
         ("move:sex:rows", (), ("age_band", "sex"), ()),
-        ("move:sex:wafers", ("sex",), ("age_band",), ()),
+        ("move:sex:layers", ("sex",), ("age_band",), ()),
         ("swap:", (), ("sex",), ("age_band",)),
         ("remove:sex", (), ("age_band",), ()),
         ("filter:sex", (), ("age_band",), ()),
@@ -70,10 +70,10 @@ def test_a_wrong_address_is_complained_about(schema: Schema, by: str, match: str
     ],
 )
 def test_a_button_does_one_thing(
-    schema: Schema, action: str, wafers: object, rows: object, columns: object
+    schema: Schema, action: str, layers: object, rows: object, columns: object
 ) -> None:
     state, opened = edited(_read(schema, by="age_band,sex", columns="sex"), [("do", action)])
-    assert (state.wafers, state.rows, state.columns) == (wafers, rows, columns)
+    assert (state.layers, state.rows, state.columns) == (layers, rows, columns)
     assert opened == ("sex" if action.startswith("filter") else None)
 
 

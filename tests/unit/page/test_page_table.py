@@ -100,10 +100,10 @@ def test_a_long_table_has_pages_and_a_wide_one_too(ask) -> None:  # type: ignore
     assert (wide.column_pages, len(wide.heads[-1])) == (2, 81 - 60)
 
 
-def test_wafers_stand_behind_each_other(ask) -> None:  # type: ignore[no-untyped-def]
-    release, state = ask(by="sex,age_band,health", wafers="sex", columns="health")
-    found = [grid(release, state, Options(wafer=i), 10, T) for i in range(3)]
-    assert [w.text for w in found[0].wafers] == ["Total", "Male", "Female"]
+def test_layers_stand_behind_each_other(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="sex,age_band,health", layers="sex", columns="health")
+    found = [grid(release, state, Options(layer=i), 10, T) for i in range(3)]
+    assert [w.text for w in found[0].layers] == ["Total", "Male", "Female"]
     values = release.table.values
     assert found[1].rows[0].cells[0].text == T.number(int(values[0, 0, -1]))
     assert found[0].rows[0].cells[0].text == T.number(int(values[2, 0, -1]))
@@ -124,8 +124,8 @@ def test_codes_and_both_are_shown(ask) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_options_of_an_address_are_read_with_care() -> None:
-    read = Options.read({"show": "row", "sort": "-3", "page": "x", "wafer": "-5", "names": "<b>"})
-    assert read == Options(show="row", sort=-3, page=1, wafer=0, names="labels")
+    read = Options.read({"show": "row", "sort": "-3", "page": "x", "layer": "-5", "names": "<b>"})
+    assert read == Options(show="row", sort=-3, page=1, layer=0, names="labels")
 
 
 def test_a_hundred_figures_of_rounding_to_base_3() -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.page.charts import draw
 from discreet.page.charts.svg import Svg
-from discreet.page.grid import Options, wafer_places
+from discreet.page.grid import Options, layer_places
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
@@ -51,11 +51,11 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     table = release.table
     dims, values, gone = table.dimensions, table.values, table.withheld
     order = [d.variable for d in dims]
-    wafers = len(state.wafers)
-    if wafers:
+    layers = len(state.layers)
+    if layers:
         front = _front(release, state, options)
         values, gone = values[front], gone[front]
-        dims, order = dims[wafers:], order[wafers:]
+        dims, order = dims[layers:], order[layers:]
     inner = [len(d.codes) - (d.codes[-1] == TOTAL) for d in dims]
     # Two-sided first, then the longest along the axis, then what is stacked.
     binary = next((i for i, n in enumerate(inner) if n == 2), None)
@@ -119,8 +119,8 @@ def unit_word(unit: str, t: Texts) -> str:
 
 
 def _front(release: Release, state: State, options: Options) -> tuple[int, ...]:
-    places = wafer_places(release, len(state.wafers))
-    return places[min(options.wafer, len(places) - 1)]
+    places = layer_places(release, len(state.layers))
+    return places[min(options.layer, len(places) - 1)]
 
 
 def charts(found: Data | None, t: Texts) -> list[Chart]:
