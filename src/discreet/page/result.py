@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from discreet.errors import QueryRefused
 from discreet.page import charts, fixes
+from discreet.page.arrange import Options
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
-from discreet.page.grid import Options, grid
+from discreet.page.grid import grid
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality

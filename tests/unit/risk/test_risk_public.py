@@ -77,7 +77,7 @@ def test_the_estimate_is_near_the_exact_score(name: str) -> None:
 
 def test_zeros_do_not_make_the_other_figures_look_closer() -> None:
     # Rounding leaves every true zero alone: 3,000 of them more make the share of all cells that
-    # are unchanged rise to (2,457/3 + 3,000)/5,457 or so, and must not move the share of the others.
+    # are unchanged rise to (2,457/3 + 3,000)/5,457 or so, and must not move that of the others.
     dense = np.maximum(census(2457, 1), 1)
     released = released_of(np.concatenate([dense, np.zeros(3000, np.int64)]), ROUNDING, 1)
     true = np.concatenate([dense, np.zeros(3000, np.int64)])

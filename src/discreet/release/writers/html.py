@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.release.text import clean, facts, meta
 from discreet.release.writers.base import Format
-from discreet.release.writers.layout import Layout, Layer, layers
+from discreet.release.writers.layout import Layer, Layout, layers
 from discreet.table import Dimension
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.release.text import clean, facts, meta
 from discreet.release.writers.base import Format
 from discreet.release.writers.csv_layout import PROOF
-from discreet.release.writers.layout import Layout, Layer, head_rows, layers
+from discreet.release.writers.layout import Layer, Layout, head_rows, layers
 from discreet.table import ProtectedTable
 
 if TYPE_CHECKING:
