@@ -49,6 +49,7 @@ def test_every_file_carries_what_a_reader_needs(
         "Usual residents",
         "Local authority",
         "North, upper",
+        "Census of Testland",
         PERTURBED,
         "Use the published total.",
         "Expected closeness is 0.97.",
