@@ -163,3 +163,10 @@ def names_of(dimension: Dimension, how: str, t: Texts) -> list[str]:
         else:
             found.append(code if how == "codes" else label)
     return found
+
+
+def said_place(place: Place, names: list[list[str]], dims: tuple[Dimension, ...], t: Texts) -> str:
+    """Return a place in words, such as the layer that is shown."""
+    if place and is_total(place[:1], dims[:1]):
+        return t("table.total")
+    return ", ".join(names[d][i] for d, i in enumerate(place))

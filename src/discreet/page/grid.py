@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice, product
 from math import isnan
 
-from discreet.page.arrange import Options, Place, arranged, is_total, names_of
+from discreet.page.arrange import Options, Place, arranged, is_total, names_of, said_place
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
@@ -77,17 +77,15 @@ class Grid:
     sortable: bool
 
 
-def grid(
-    release: Release, state: State, options: Options, small: int, t: Texts, whole: bool = False
-) -> Grid:
-    """Return a page of a table, or the whole layer; under `small` a figure is marked."""
+def grid(release: Release, state: State, options: Options, small: int, t: Texts) -> Grid:
+    """Return a page of a table; under `small` a figure is marked."""
     table, dims = release.table, release.table.dimensions
     found = arranged(table, state, options)
     w, r = len(state.layers), len(state.layers) + len(state.rows)
     names = [names_of(d, options.names, t) for d in dims]
     rows, columns = found.rows, found.columns
-    width = len(columns) if whole else min(len(columns), MOST_COLUMNS)
-    height = len(rows) if whole else max(MOST_CELLS // width, 1)
+    width = min(len(columns), MOST_COLUMNS)
+    height = max(MOST_CELLS // width, 1)
     pages, column_pages = -(-len(rows) // height), -(-len(columns) // width)
     page, column_page = min(options.page, pages), min(options.column_page, column_pages)
     shown_rows = rows[(page - 1) * height : page * height]
@@ -109,7 +107,7 @@ def grid(
         column_heads(shown_columns, names[r:], dims[r:], first, t),
         tuple(lines),
         tuple(
-            Layer(i, _place_text(place, names[:w], dims[:w], t))
+            Layer(i, said_place(place, names[:w], dims[:w], t))
             for i, place in enumerate(found.layers)
         ),
         found.layer,
@@ -122,12 +120,6 @@ def grid(
         found.sort,
         found.sortable,
     )
-
-
-def _place_text(place: Place, names: list[list[str]], dims: tuple[Dimension, ...], t: Texts) -> str:
-    if place and is_total(place[:1], dims[:1]):
-        return t("table.total")
-    return ", ".join(names[d][i] for d, i in enumerate(place))
 
 
 def column_heads(

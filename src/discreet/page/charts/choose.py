@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.page.arrange import Options, arranged, names_of
+from discreet.page.arrange import Options, arranged, names_of, said_place
 from discreet.page.charts import draw
 from discreet.page.charts.svg import Svg
 from discreet.page.state import State
@@ -77,8 +77,11 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     the order of the table, under the names that it shows.
     """
     found = arranged(release.table, state, options)
-    dims = release.table.dimensions[len(state.layers) :]
+    layered, dims = len(state.layers), release.table.dimensions
     names = [names_of(d, options.names, t) for d in dims]
+    said = [said_place(found.front, names[:layered], dims[:layered], t)] if layered else []
+    said += [] if options.show == "count" else [t(f"table.{options.show}")]
+    dims, names = dims[layered:], names[layered:]
     values = found.figures[found.front]
     if len(state.rows) == 1:
         order = [place[0] for place in found.rows]
@@ -104,7 +107,7 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
             by_category = part[-1, -1]
     span = range(len(state.rows), len(dims)) if options.show == "row" else range(len(state.rows))
     return Data(
-        title,
+        f"{title} ({', '.join(said)})" if said else title,
         t.inside(unit_word(release.provenance.unit, t)),
         options.show != "count",
         categories,
