@@ -155,17 +155,22 @@ class State:
         if zone not in ZONES:
             raise ParameterError(f"zone must be rows, columns or layers. Got '{zone[:64]}'.")
         found, _ = self.schema.find(variable)
-        level = level or self.level_of(found.id) or usual_level(found).id
+        level = level or self.level_of(found.id) or self.likely_level(found).id
         out = self.without(found.id)
         return out.placed({zone: (*getattr(out, zone), level)})
 
     def added(self, variable: str) -> State:
         """Return the state with a variable where it is likely to be wanted."""
         found, _ = self.schema.find(variable)
-        narrow = len(usual_level(found)) <= 12
+        narrow = len(self.axis(self.likely_level(found).id)) <= 12
         return self.moved(
             found.id, "columns" if self.rows and not self.columns and narrow else "rows"
         )
+
+    def likely_level(self, variable: Variable) -> Level:
+        """Return the level that is likely to be wanted: that of the areas that were chosen."""
+        f = self.filter_of(variable.id) if variable.is_geography else None
+        return usual_level(variable) if f is None else said_level(f)
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""

@@ -108,6 +108,17 @@ def test_branches_and_areas_are_picked(schema: Schema) -> None:
     assert part.where == "ward=12"
 
 
+def test_areas_that_were_chosen_are_added_at_their_level(schema: Schema) -> None:
+    # Forty wards are too many for a table to begin with: without a choice there are districts.
+    assert edited(_read(schema, by="sex"), [("do", "add:geography")])[0].by == ("sex", "district")
+    state = _read(schema, by="sex", where="ward=3|12")
+    added = edited(state, [("do", "add:geography")])[0]
+    assert added.level_of("geography") == "ward"
+    assert [len(axis) for axis in added.axes_of(("ward",))] == [2]
+    moved = edited(state, [("do", "move:geography:layers")])[0]
+    assert moved.layers == ("ward",)
+
+
 def test_what_the_form_cannot_do_is_an_error(schema: Schema) -> None:
     with pytest.raises(ParameterError, match="not something that the form can do"):
         edited(_read(schema, by="sex"), [("do", "drop:sex")])
