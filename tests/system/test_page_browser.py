@@ -451,15 +451,23 @@ _COVERED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1440, 768, 390])
-def test_the_focus_is_never_under_the_bar(visit: Opener, width: int) -> None:
-    page = visit(f"{BUILD}&open=age", width, 720)
-    assert (
-        page.evaluate("getComputedStyle(document.getElementById('verdict')).position") == "sticky"
-    )
+@pytest.mark.parametrize(("width", "height"), [(1440, 720), (768, 660), (390, 660)])
+@pytest.mark.parametrize(
+    "state", [f"{BUILD}&open=occupation", f"/datasets/census/build?{TOO_MANY}"]
+)
+def test_the_focus_is_never_under_the_bar(
+    visit: Opener, state: str, width: int, height: int
+) -> None:
+    address = {
+        "categories": f"{BUILD}&open=occupation",
+        "refused": f"/datasets/census/build?{TOO_MANY}",
+    }[state]
+    page = visit(address, width, height)
+    place = page.evaluate("getComputedStyle(document.getElementById('verdict')).position")
+    assert place == "sticky"
     covered = []
     for key in ("Tab", "Shift+Tab"):
-        for _ in range(110):
+        for _ in range(90):
             page.keyboard.press(key)
             found = page.evaluate(_COVERED)
             if found:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -143,6 +145,23 @@ def test_a_heat_map_has_a_scale_for_each_column(ask) -> None:  # type: ignore[no
             assert f'class="h5"><title>{said}</title>' in drawn
 
 
+@pytest.mark.parametrize("width", [340, 640, 1040])
+def test_the_heads_of_a_heat_map_stay_inside_it(width: int) -> None:
+    names = tuple(f"A category with a long name {i}" for i in range(17))
+    values = np.ones((1, 17, 3))
+    found = charts.Data(
+        "Title", "people", False, ("A", "B", "C"), names, (), values, values[0], None
+    )
+    drawn = charts.drawn(found, "heat", width, T).text_of()
+    heads = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" transform="rotate\(-(\d+)', drawn)
+    assert len(heads) == 17
+    for x, y, angle in heads:
+        # A letter of 13 pixels is about 6.5 wide: 29 of them are 189 long.
+        turned = math.radians(int(angle))
+        assert float(x) + 189 * math.cos(turned) <= width
+        assert float(y) - 189 * math.sin(turned) >= 0
+
+
 def test_a_figure_that_is_missing_is_not_drawn_as_zero(ask) -> None:  # type: ignore[no-untyped-def]
     release, state = ask(by="health,sex", columns="sex")
     gone = np.zeros(release.table.shape, bool)
@@ -228,6 +247,12 @@ def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
     assert (told.bound, told.small) == (2, 10)
     assert told.near == sum(n for change, n in told.dots if abs(change) <= 1)
     assert told.picture.count("<circle") == 100
+    # Rounding to base 3 shows 21 for 19 to 23, and never 20; 201 and 2,001 are multiples of 3 too.
+    assert [(one.shown, one.low, one.high) for one in told.worked] == [
+        (21, 19, 23),
+        (201, 199, 203),
+        (2001, 1999, 2003),
+    ]
     secret = quality(replace(tier.protection, published=False), T)
     assert secret is not None
     assert (secret.bound, secret.dots, secret.picture, secret.worked) == (None, (), "", ())

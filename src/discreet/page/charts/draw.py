@@ -167,18 +167,15 @@ def heat(
     margin = min(max(len(name) for name in categories) * 7.6 + 16, width * 0.34)
     step, _, every = _row_height(categories, margin - 12)
     step = min(step, 9) if len(categories) > 60 else max(min(step, 44), 18)
-    cell = min((width - margin - 8) / max(len(series), 1), 120)
-    longest = max((len(name) for name in series), default=1)
-    slanted = longest * 8 > cell
-    top = min(longest * 5.4 + 20, 150) if slanted else 28
+    cell, angle, top = _heads(series, width - margin - 8)
     bottom = top + step * len(categories)
     svg = Svg(width, bottom + 78, found.title, "chart heat")
     steps = _steps(values)
     for s, name in enumerate(series):
         x = margin + s * cell + cell / 2
-        if slanted:
-            turn = f'transform="rotate(-48 {x:.1f} {top - 8:.1f})"'
-            short = escape(shorten(name, 190))
+        if angle:
+            turn = f'transform="rotate(-{angle} {x:.1f} {top - 8:.1f})"'
+            short = escape(shorten(name, 260))
             svg.parts.append(
                 f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>'
             )
@@ -197,6 +194,19 @@ def heat(
             )  # fmt: skip
     _key(svg, bottom, t)
     return svg
+
+
+def _heads(names: Names, width: float) -> tuple[float, int, float]:
+    """Return the width of a column, by how much its head is turned, and the height of heads."""
+    cell = min(width / max(len(names), 1), 120)
+    longest = max((len(name) for name in names), default=1)
+    if longest * 8 <= cell:
+        return cell, 0, 28
+    # A slanted head runs over the columns to its right; the last ones must not leave the picture.
+    slanted = min((width - 4.6 * len(name)) / (i + 0.5) for i, name in enumerate(names))
+    if min(slanted, cell) >= 22:
+        return min(slanted, cell), 48, min(longest * 5.4 + 20, 190)
+    return cell, 90, min(longest * 6.8 + 16, 240)
 
 
 def _steps(values: Floats) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ def shorten(text: str, width: float, size: float = 15) -> str:
     return text if len(text) <= fits else text[: fits - 1].rstrip() + "…"
 
 
-def wrapped(text: str, width: float, size: float = 15, most: int = 2) -> list[str]:
+def wrapped(text: str, width: float, size: float = 15, most: int = 3) -> list[str]:
     """Return a text in lines that fit a width; the last of so many is cut if it must be."""
     fits = max(int(width / (size * 0.5)), 3)
     lines: list[str] = []
