@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -47,7 +48,9 @@ STATES = {
     "table": NESTED,
     "table-percent": f"{NESTED}&show=row&names=both&chart=heat",
     "pyramid": PYRAMID,
-    "wafers": "/datasets/census/table?by=region,age_broad,health&columns=health&wafers=region",
+    "layers": "/datasets/census/table?by=region,age_broad,health&columns=health&layers=region",
+    "heat": "/datasets/census/table?by=la,country_of_birth&columns=country_of_birth&chart=heat",
+    "sorted-percent": f"{PYRAMID}&show=row&sort=-2&chart=stacked",
     "stacked": "/datasets/census/table?by=tenure,household_size&columns=tenure&sort=-1",
     "withheld": PART,
     "refused-question": f"/datasets/census/table?{TOO_MANY}",
@@ -215,11 +218,15 @@ def test_a_table_by_keyboard_alone(visit: Opener) -> None:
     go_to("#add-age")
     page.keyboard.press("Enter")
     expect(page.locator("#card-age")).to_be_visible()
-    expect(page.locator("#move-age")).to_be_focused()
+    # Whoever adds one variable may want another: the focus stays in the list.
+    expect(page.locator("#at-age")).to_be_focused()
     go_to("#add-sex")
     page.keyboard.press("Enter")
     expect(page.locator(".zone.columns #card-sex")).to_be_visible()
     expect(page.locator("#say")).to_have_text("Sex added. Allowed, 42 cells.")
+    expect(page.locator("#at-sex")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#move-sex")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#card-sex .menu button").first).to_be_focused()
     _shoot(page, "move-menu")
@@ -253,9 +260,9 @@ def test_a_table_by_keyboard_alone(visit: Opener) -> None:
 
 def test_a_variable_is_dragged(visit: Opener) -> None:
     page = visit(BUILD)
-    page.drag_and_drop("#card-sex .handle", ".zone.wafers")
-    expect(page.locator(".zone.wafers #card-sex")).to_be_visible()
-    assert "wafers=sex" in page.url
+    page.drag_and_drop("#card-sex .handle", ".zone.layers")
+    expect(page.locator(".zone.layers #card-sex")).to_be_visible()
+    assert "layers=sex" in page.url
     page.drag_and_drop(".variables li[data-variable=tenure] .entry > span", ".zone.rows")
     expect(page.locator(".zone.rows #card-tenure")).to_be_visible()
 
@@ -289,8 +296,8 @@ def test_a_table_without_scripts(visit: Opener) -> None:
     assert "by=age_broad,sex" in page.url
     page.locator("#add-health").click()
     page.locator("#move-health").click()
-    page.locator("#card-health .menu button", has_text="To wafers").click()
-    assert "wafers=health" in page.url
+    page.locator("#card-health .menu button", has_text="To layers").click()
+    assert "layers=health" in page.url
     page.locator("#card-age .tick").click()
     page.get_by_label("0 to 14").uncheck()
     page.get_by_role("button", name="Count these").click()
@@ -325,8 +332,8 @@ def test_each_format_is_downloaded(visit: Opener, tmp_path: Path) -> None:
     links = page.locator("[data-format]")
     formats = [links.nth(i).get_attribute("data-format") for i in range(links.count())]
     assert formats == [
-        "xlsx", "csv", "csv-layout", "json-stat", "px", "sdmx-csv", "sdmx-ml", "parquet", "html",
-        "svg", "png",
+        "xlsx", "shown", "csv", "meta", "csv-layout", "json-stat", "px", "sdmx-csv", "sdmx-ml",
+        "parquet", "html", "svg", "png",
     ]  # fmt: skip
     for form in formats:
         with page.expect_download() as download:
@@ -334,6 +341,7 @@ def test_each_format_is_downloaded(visit: Opener, tmp_path: Path) -> None:
         file = tmp_path / str(form)
         download.value.save_as(file)
         assert file.stat().st_size > 200, form
+        assert download.value.suggested_filename.startswith("census-age_band-sex-"), form
 
 
 def test_a_permalink_gives_the_same_figures_and_is_copied(visit: Opener, base: str) -> None:
@@ -394,12 +402,145 @@ def test_recent_tables_are_kept_here_and_cleared(visit: Opener) -> None:
     expect(page.locator("[data-recent]")).to_be_hidden()
 
 
-def test_a_check_that_fails_is_said(visit: Opener) -> None:
-    page = visit(BUILD)
+def test_a_server_that_is_gone_is_said_and_asked_again(visit: Opener) -> None:
+    page = visit(BUILD, 390, 844)
     page.route("**/build?**", lambda route: route.abort())
     page.locator("#add-health").click()
-    expect(page.locator("#verdict")).to_contain_text("The check did not answer")
-    _shoot(page, "check-failed")
+    box = page.locator("[data-no-answer]")
+    expect(box).to_contain_text("The server does not answer.")
+    expect(box).to_be_in_viewport()
+    assert _violations(page) == []
+    _shoot(page, "server-gone")
+    page.unroute("**/build?**")
+    box.get_by_role("button", name="Try again").click()
+    expect(page.locator("#card-health")).to_be_visible()
+    expect(page.locator("[data-no-answer]")).to_be_hidden()
+
+
+def test_a_server_that_hangs_or_is_busy_is_said(visit: Opener) -> None:
+    page = visit(BUILD)
+    page.route("**/build?**", lambda route: route.fulfill(status=503, body="busy"))
+    page.locator("#add-health").click()
+    expect(page.locator("[data-no-answer]")).to_contain_text("The server is busy.")
+    page.unroute("**/build?**")
+    page.route("**/build?**", lambda route: None)  # never answered
+    # Fifteen seconds are long for a test.
+    page.evaluate(
+        "{ const f = AbortSignal.timeout; AbortSignal.timeout = () => f.call(AbortSignal, 300); }"
+    )
+    page.locator("[data-retry]").click()
+    expect(page.locator("[data-no-answer]")).to_contain_text("The server does not answer.")
+
+
+def test_the_sentence_says_when_the_server_is_gone(visit: Opener) -> None:
+    page = visit("/datasets/census")
+    page.route("**/check?**", lambda route: route.abort())
+    page.get_by_label("Second variable").select_option("tenure")
+    expect(page.locator("[data-no-answer]")).to_contain_text("The server does not answer.")
+    page.unroute("**/check?**")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#sentence-verdict")).to_contain_text("Allowed")
+
+
+_COVERED = """() => {
+  const bar = document.getElementById("verdict"), one = document.activeElement;
+  if (!bar || bar.contains(one) || one === document.body) return null;
+  const a = one.getBoundingClientRect(), b = bar.getBoundingClientRect();
+  const apart = a.bottom <= b.top || a.top >= b.bottom || a.right <= b.left || a.left >= b.right;
+  return apart ? null : `${one.id || one.textContent.trim()} ${a.top}-${a.bottom}, bar ${b.top}`;
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 720), (768, 660), (390, 660)])
+@pytest.mark.parametrize(
+    "state", [f"{BUILD}&open=occupation", f"/datasets/census/build?{TOO_MANY}"]
+)
+def test_the_focus_is_never_under_the_bar(
+    visit: Opener, state: str, width: int, height: int
+) -> None:
+    address = {
+        "categories": f"{BUILD}&open=occupation",
+        "refused": f"/datasets/census/build?{TOO_MANY}",
+    }[state]
+    page = visit(address, width, height)
+    place = page.evaluate("getComputedStyle(document.getElementById('verdict')).position")
+    assert place == "sticky"
+    covered = []
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(90):
+            page.keyboard.press(key)
+            found = page.evaluate(_COVERED)
+            if found:
+                covered.append(f"{key}: {found}")
+    assert covered == []
+
+
+def test_sorting_and_paging_keep_the_focus(visit: Opener) -> None:
+    page = visit(PYRAMID)
+    page.locator("#sort-2").focus()
+    for order in ("descending", "ascending"):
+        page.keyboard.press("Enter")
+        expect(page.locator(f"th[aria-sort={order}] #sort-2")).to_be_visible()
+        expect(page.locator("#sort-2")).to_be_focused()
+    page.locator("#show-row").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#show-row")).to_have_attribute("aria-current", "true")
+    expect(page.locator("#show-row")).to_be_focused()
+    page = visit("/datasets/census/table?by=age,health,region&columns=health,region")
+    page.locator("#page-next").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".pager").first).to_contain_text("page 2 of")
+    expect(page.locator("#page-next")).to_be_focused()
+
+
+def test_removing_a_filter_keeps_the_focus(visit: Opener) -> None:
+    page = visit(f"{BUILD.replace('where=la=1', 'where=health=1')}")
+    page.locator(".chip .x").first.click()
+    expect(page.locator(".chip")).to_have_count(0)
+    expect(page.locator("#add-filter")).to_be_focused()
+
+
+def test_geography_is_added_at_the_level_of_the_areas(visit: Opener) -> None:
+    page = visit("/datasets/census/build?by=sex&columns=&where=la=1|2")
+    page.locator("#add-geography").click()
+    expect(page.locator("#level-geography")).to_have_value("la")
+    expect(page.locator("#verdict")).to_contain_text("4")
+
+
+def test_the_python_of_a_page_gives_the_figures_of_the_page(visit: Opener) -> None:
+    page = visit(PYRAMID)
+    shown = [int(text.replace(",", "")) for text in _figures(page)]
+    code = page.locator("#code-python").inner_text()
+    check = (
+        "\nimport json\nassert table['value'].dtype.kind == 'i'\n"
+        "assert all(isinstance(code, str) for code in table['sex'])\n"
+        "print(json.dumps([[a, s, int(v)] for a, s, v in "
+        "zip(table['age_band'], table['sex'], table['value'])]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code + check], capture_output=True, text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    ages = list(dict.fromkeys(age for age, _, _ in rows))
+    cells = {(age, sex): value for age, sex, value in rows}
+    # The page has the total first in columns and last in rows, as in the file.
+    assert shown == [cells[age, sex] for age in ages for sex in ("_T", "1", "2")]
+
+
+def test_long_labels_are_broken_and_nothing_is_cut(visit: Opener) -> None:
+    page = visit("/datasets/census/build?by=occupation,sex&columns=sex", 1024, 900)
+    cut = """() => [...document.querySelectorAll(".shape th, .card-name, .entry > span")]
+      .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+      .map((one) => one.textContent.trim())"""
+    assert page.evaluate(cut) == []
+    page.evaluate(
+        "document.querySelectorAll('.shape th, .card-name, .entry > span')"
+        ".forEach((one) => { one.textContent = 'Donaudampfschifffahrtsgesellschaft'.repeat(3) })"
+    )
+    assert page.evaluate(cut) == []
+    assert not _is_wide(page)
 
 
 def test_the_table_is_printed_on_a_page_of_its_own(visit: Opener) -> None:

@@ -141,7 +141,7 @@ def title(state: State, unit: str, t: Texts) -> str:
         return t("build.title_empty")
     names = [
         t.inside(axis.level.label)
-        for axis in state.axes_of((*state.rows, *state.columns, *state.wafers))
+        for axis in state.axes_of((*state.rows, *state.columns, *state.layers))
     ]
     return t("table.title", unit=unit, names=t.join(names))
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, product
+from math import isnan
 
-import numpy as np
-
+from discreet.page.arrange import Options, Place, arranged, is_total, names_of, said_place
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
-from discreet.table import TOTAL, Dimension, ProtectedTable
+from discreet.table import Dimension, ProtectedTable
 
 MOST_CELLS = 2_000
 MOST_COLUMNS = 60
-SHOWN = ("count", "row", "column")
-NAMES = ("labels", "codes", "both")
-
-Place = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Wafer:
+class Layer:
     """One of the tables behind each other."""
 
     index: int
@@ -63,13 +59,13 @@ class Wafer:
 
 @dataclass(frozen=True)
 class Grid:
-    """One page of one wafer."""
+    """One page of one layer."""
 
     corner: tuple[str, ...]
     heads: tuple[tuple[Head, ...], ...]
     rows: tuple[Row, ...]
-    wafers: tuple[Wafer, ...]
-    wafer: int
+    layers: tuple[Layer, ...]
+    layer: int
     page: int
     pages: int
     column_page: int
@@ -81,166 +77,57 @@ class Grid:
     sortable: bool
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a table is shown."""
-
-    show: str = "count"
-    names: str = "labels"
-    sort: int | None = None
-    wafer: int = 0
-    page: int = 1
-    column_page: int = 1
-
-    @classmethod
-    def read(cls, values: Mapping[str, str]) -> Options:
-        """Return the options of an address; what makes no sense is left at its default."""
-        show, names = values.get("show", ""), values.get("names", "")
-        return cls(
-            show if show in SHOWN else "count",
-            names if names in NAMES else "labels",
-            _whole(values.get("sort"), -10_000) or None,
-            _whole(values.get("wafer"), 0) or 0,
-            max(_whole(values.get("page"), 1) or 1, 1),
-            max(_whole(values.get("cpage"), 1) or 1, 1),
-        )
-
-
-def _whole(text: str | None, least: int) -> int | None:
-    try:
-        return None if text is None else max(min(int(text[:9]), 1_000_000), least)
-    except ValueError:
-        return None
-
-
 def grid(release: Release, state: State, options: Options, small: int, t: Texts) -> Grid:
-    """Return a page of a table; `small` is the figure below which one is marked."""
-    table = release.table
-    counts = (len(state.wafers), len(state.rows), len(state.columns))
-    w, r = counts[0], counts[0] + counts[1]
-    dims = table.dimensions
-    names = [_names(d, options.names, t) for d in dims]
-    kept = _kept(table)
-    wafers = _places(dims[:w], kept[:w], totals_first=True)
-    rows = _places(dims[w:r], kept[w:r], totals_first=False)
-    columns = _places(dims[r:], kept[r:], totals_first=True)
-    at = min(options.wafer, len(wafers) - 1)
-    front = wafers[at]
-    sortable = counts[1] == 1
-    order = (
-        options.sort if sortable and options.sort and abs(options.sort) <= len(columns) else None
-    )
-    if order is not None:
-        rows = _sorted(rows, dims[w:r], table, front, columns[abs(order) - 1], order < 0)
+    """Return a page of a table; under `small` a figure is marked."""
+    table, dims = release.table, release.table.dimensions
+    found = arranged(table, state, options)
+    w, r = len(state.layers), len(state.layers) + len(state.rows)
+    names = [names_of(d, options.names, t) for d in dims]
+    rows, columns = found.rows, found.columns
     width = min(len(columns), MOST_COLUMNS)
-    column_pages = -(-len(columns) // width)
     height = max(MOST_CELLS // width, 1)
-    pages = -(-len(rows) // height)
+    pages, column_pages = -(-len(rows) // height), -(-len(columns) // width)
     page, column_page = min(options.page, pages), min(options.column_page, column_pages)
     shown_rows = rows[(page - 1) * height : page * height]
-    shown_columns = columns[(column_page - 1) * width : column_page * width]
-    shares = _Shares(table, options.show, front, rows, columns)
+    first = (column_page - 1) * width
+    shown_columns = columns[first : first + width]
     lines = []
     heads = row_heads(shown_rows, names[w:r], dims[w:r])
     for place, begins in zip(shown_rows, heads, strict=True):
-        total = _is_total(place, dims[w:r])
-        cells = tuple(
-            _cell(table, (*front, *place, *column), small, t, shares,
-                  total or _is_total(column, dims[r:]))
-            for column in shown_columns
-        )  # fmt: skip
-        lines.append(Row(begins, cells, total))
-    corner = tuple(d.label for d in dims[w:r]) or ("",)
-    first = (column_page - 1) * width
+        total = is_total(place, dims[w:r])
+        cells = []
+        for column in shown_columns:
+            at = (*found.front, *place, *column)
+            figure = float(found.figures[at])
+            summed = total or is_total(column, dims[r:])
+            cells.append(_cell(table, at, figure, options.show, small, t, summed))
+        lines.append(Row(begins, tuple(cells), total))
     return Grid(
-        corner,
+        tuple(d.label for d in dims[w:r]) or ("",),
         column_heads(shown_columns, names[r:], dims[r:], first, t),
         tuple(lines),
         tuple(
-            Wafer(i, _place_text(place, names[:w], dims[:w], t)) for i, place in enumerate(wafers)
+            Layer(i, said_place(place, names[:w], dims[:w], t))
+            for i, place in enumerate(found.layers)
         ),
-        at,
+        found.layer,
         page,
         pages,
         column_page,
         column_pages,
         len(columns),
         len(rows),
-        order,
-        sortable,
+        found.sort,
+        found.sortable,
     )
 
 
-def _kept(table: ProtectedTable) -> list[list[int]]:
-    """Return the categories of each dimension that are not withheld as a whole."""
-    found = []
-    for d in range(len(table.dimensions)):
-        others = tuple(i for i in range(table.withheld.ndim) if i != d)
-        gone = np.asarray(table.withheld.all(axis=others) if others else table.withheld)
-        total = table.dimensions[d].codes[-1] == TOTAL
-        last = len(gone) - 1
-        # A total that is missing stays as a row, so that its absence is seen.
-        found.append([i for i in range(len(gone)) if not gone[i] or (total and i == last)])
-    return found
-
-
-def _places(dims: tuple[Dimension, ...], kept: list[list[int]], totals_first: bool) -> list[Place]:
-    """Return the places of all lines; under the total of an outer variable there is one line."""
-    if not dims:
-        return [()]
-    has_total = dims[0].codes[-1] == TOTAL
-    last = len(dims[0].codes) - 1
-    inner = _places(dims[1:], kept[1:], totals_first)
-    found: list[Place] = []
-    for i in kept[0]:
-        if not (has_total and i == last):
-            found += [(i, *rest) for rest in inner]
-    if has_total:
-        line = tuple(len(d.codes) - 1 for d in dims)
-        found = [line, *found] if totals_first else [*found, line]
-    return found
-
-
-def _is_total(place: Place, dims: tuple[Dimension, ...]) -> bool:
-    return any(d.codes[i] == TOTAL for i, d in zip(place, dims, strict=True))
-
-
-def _names(dimension: Dimension, how: str, t: Texts) -> list[str]:
-    found = []
-    for code, label in zip(dimension.codes, dimension.labels, strict=True):
-        if code == TOTAL:
-            found.append(t("table.total"))
-        elif how == "both":
-            found.append(f"{code} {label}" if code != label else label)
-        else:
-            found.append(code if how == "codes" else label)
-    return found
-
-
-def _place_text(place: Place, names: list[list[str]], dims: tuple[Dimension, ...], t: Texts) -> str:
-    if place and _is_total(place[:1], dims[:1]):
-        return t("table.total")
-    return ", ".join(names[d][i] for d, i in enumerate(place))
-
-
-def _sorted(
-    rows: list[Place],
-    dims: tuple[Dimension, ...],
-    table: ProtectedTable,
-    front: Place,
-    column: Place,
-    largest_first: bool,
-) -> list[Place]:
-    """Return rows by the figure in a column, ties as they were; the total stays last."""
-    total = [place for place in rows if _is_total(place, dims)]
-    inner = [place for place in rows if not _is_total(place, dims)]
-    sign = -1 if largest_first else 1
-    inner.sort(key=lambda place: sign * int(table.values[(*front, *place, *column)]))
-    return inner + total
-
-
 def column_heads(
-    places: list[Place], names: list[list[str]], dims: tuple[Dimension, ...], first: int, t: Texts
+    places: Sequence[Place],
+    names: list[list[str]],
+    dims: tuple[Dimension, ...],
+    first: int,
+    t: Texts,
 ) -> tuple[tuple[Head, ...], ...]:
     """Return the lines of heads over the columns; `first` is the number of columns before them."""
     if not dims:
@@ -251,8 +138,8 @@ def column_heads(
         at = 0
         for key, group in groupby(places, key=lambda place: place[: d + 1]):
             span = len(list(group))
-            above = d > 0 and _is_total(key[:d], dims[:d])
-            total = _is_total(key[d:], dims[d : d + 1])
+            above = d > 0 and is_total(key[:d], dims[:d])
+            total = is_total(key[d:], dims[d : d + 1])
             if not above:
                 leaf = first + at + 1 if d == depth - 1 or total else None
                 tall = depth - d if total else 1
@@ -262,7 +149,7 @@ def column_heads(
 
 
 def row_heads(
-    places: list[Place], names: list[list[str]], dims: tuple[Dimension, ...]
+    places: Sequence[Place], names: list[list[str]], dims: tuple[Dimension, ...]
 ) -> list[tuple[Head, ...]]:
     """Return the heads that begin in each row."""
     if not dims:
@@ -273,74 +160,27 @@ def row_heads(
         at = 0
         for key, group in groupby(places, key=lambda place: place[: d + 1]):
             tall = len(list(group))
-            above = d > 0 and _is_total(key[:d], dims[:d])
-            total = _is_total(key[d:], dims[d : d + 1])
+            above = d > 0 and is_total(key[:d], dims[:d])
+            total = is_total(key[d:], dims[d : d + 1])
             if not above:
                 begins[at].append(Head(names[d][key[d]], depth - d if total else 1, tall, total))
             at += tall
     return [tuple(heads) for heads in begins]
 
 
-class _Shares:
-    """What a figure is divided by: the published total of its row or column, or else their sum."""
-
-    def __init__(
-        self,
-        table: ProtectedTable,
-        show: str,
-        front: Place,
-        rows: list[Place],
-        columns: list[Place],
-    ) -> None:
-        self.show = show
-        self.table = table
-        self.split = len(front), len(front) + (len(rows[0]) if rows else 0)
-        self.lines = columns if show == "row" else rows
-        self._known: dict[Place, int] = {}
-
-    def of(self, place: Place) -> float | None:
-        w, r = self.split
-        own = (place[:w], place[w:r] if self.show == "row" else place[r:])
-        key = (*own[0], *own[1])
-        if key not in self._known:
-            self._known[key] = self._base(place)
-        base = self._known[key]
-        return int(self.table.values[place]) / base if base else None
-
-    def _base(self, place: Place) -> int:
-        w, r = self.split
-        dims = self.table.dimensions
-        span = range(r, len(dims)) if self.show == "row" else range(w, r)
-        if all(dims[d].codes[-1] == TOTAL for d in span):
-            whole = list(place)
-            for d in span:
-                whole[d] = len(dims[d].codes) - 1
-            return int(self.table.values[tuple(whole)])
-        if self.show == "row":
-            return sum(int(self.table.values[(*place[:r], *line)]) for line in self.lines)
-        return sum(int(self.table.values[(*place[:w], *line, *place[r:])]) for line in self.lines)
-
-
 def _cell(
-    table: ProtectedTable, place: Place, small: int, t: Texts, shares: _Shares, total: bool
+    table: ProtectedTable, place: Place, figure: float, show: str, small: int, t: Texts, total: bool
 ) -> Cell:
     if table.withheld[place]:
         return Cell("–", "missing", total)
     value = int(table.values[place])
     kind = "zero" if value == 0 else "small" if value < small else ""
+    if show != "count":
+        return Cell("–" if isnan(figure) else t.percent(figure), kind, total)
     low = high = None
     if table.low is not None and table.high is not None:
         low, high = int(table.low[place]), int(table.high[place])
-    if shares.show == "count":
-        return Cell(t.number(value), kind, total, low, high)
-    share = shares.of(place)
-    return Cell("–" if share is None else t.percent(share), kind, total)
-
-
-def wafer_places(release: Release, wafers: int) -> list[Place]:
-    """Return the places of the tables behind each other, in the order in which they are shown."""
-    kept = _kept(release.table)
-    return _places(release.table.dimensions[:wafers], kept[:wafers], totals_first=True)
+    return Cell(t.number(value), kind, total, low, high)
 
 
 def first_places(sizes: list[int], most: int) -> list[Place]:

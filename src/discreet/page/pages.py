@@ -8,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import Starting
-from discreet.page import areas, fixes
+from discreet.page import fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
 from discreet.page.quality import quality
-from discreet.page.state import State, usual_level
+from discreet.page.state import State
 from discreet.page.verdict import judge
 from discreet.page.view import View, render
 from discreet.policy import Place
@@ -70,7 +70,8 @@ def dataset(opened: Opened, view: View) -> Response:
     return render(
         view, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
-        cells=started[0][2], geography=geography, **common(opened),
+        cells=started[0][2], geography=geography,
+        altered=opened.tier.protection.build is not None, **common(opened),
     )  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def build(opened: Opened, view: View) -> Response:
         starts=[(title(s, unit, t), s) for s in examples(schema)],
         area=values.get("area", ""), find=values.get("find", ""),
         opened_panel=values.get("open") if shown.panel is not None else None,
-        usual_level=usual_level, top=areas.top(schema), **common(opened),
+        **common(opened),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.page.state import State, address
+from discreet.release.writers.base import Columns
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,12 @@ class Program:
     code: str
 
 
-def api_address(dataset: str, state: State, totals: str, format: str | None = None) -> str:
+def api_address(
+    dataset: str, state: State, totals: str, format: str | None = None, route: str = "table"
+) -> str:
     """Return the address at which programs get this table."""
     return address(
-        f"/api/v1/datasets/{dataset}/table",
+        f"/api/v1/datasets/{dataset}/{route}",
         {
             "by": ",".join(state.by),
             "where": state.where or None,
@@ -29,14 +32,24 @@ def api_address(dataset: str, state: State, totals: str, format: str | None = No
     )
 
 
-def programs(base: str, dataset: str, state: State, totals: str) -> tuple[Program, ...]:
-    """Return the question for three kinds of users."""
-    csv = base + api_address(dataset, state, totals, "csv")
+def programs(csv: str, meta: str, file: str, columns: Columns) -> tuple[Program, ...]:
+    """Return the question for three kinds of users: codes stay texts, figures are numbers."""
+    types = ", ".join(f'"{name}": str' for name in columns.codes)
     python = (
-        f'import pandas as pd\n\nurl = "{csv}"\ntable = pd.read_csv(url, comment="#", dtype=str)'
+        f'import pandas as pd\n\nurl = "{csv}"\n'
+        f'types = {{{types}, "{columns.value}": "Int64"}}\n'
+        'table = pd.read_csv(url, dtype=types, keep_default_na=False, na_values=[""])'
     )
-    r = f'url <- "{csv}"\ntable <- read.csv(url, comment.char = "#", colClasses = "character")'
-    curl = f"curl --fail --output table.csv \\\n  '{csv}'"
+    classes = ", ".join(f'"{name}" = "character"' for name in columns.codes)
+    r = (
+        f'url <- "{csv}"\n'
+        f'types <- c({classes}, "{columns.value}" = "integer")\n'
+        'table <- read.csv(url, colClasses = types, check.names = FALSE, na.strings = "")'
+    )
+    curl = "\n".join(
+        f"curl --fail --output {name} \\\n  '{url}'"
+        for name, url in ((file, csv), (f"{file}.meta.json", meta))
+    )
     return (
         Program("python", "Python", python),
         Program("r", "R", r),

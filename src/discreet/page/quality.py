@@ -9,6 +9,7 @@ import numpy as np
 from discreet.page.charts.svg import Svg
 from discreet.page.texts import Texts
 from discreet.policy import Protection
+from discreet.risk.public import possible_ranges
 from discreet.table.transition import Transition
 
 UNPUBLISHED_SMALL = 20
@@ -73,11 +74,21 @@ def quality(protection: Protection, t: Texts) -> Quality | None:
     dots = hundred(chances)
     near = sum(number for change, number in dots.items() if abs(change) <= 1)
     worked = []
-    for shown in _WORKED:
-        off = t.percent(bound / shown, 1 if bound / shown < 0.01 else 0)
-        worked.append(Worked(shown, max(shown - bound, 0), shown + bound, off))
+    for least in _WORKED:
+        shown, low, high = _released(transition, least)
+        share = max(shown - low, high - shown) / shown
+        worked.append(Worked(shown, low, high, t.percent(share, 1 if share < 0.01 else 0)))
     counted = tuple(dots.items())
     return Quality(bound, counted, near, 5 * bound, tuple(worked), _picture(dots, near, t))
+
+
+def _released(transition: Transition, least: int) -> tuple[int, int, int]:
+    """Return the first figure from a number on that the method may show, and its true counts."""
+    figures = np.arange(least, least + 1_000)
+    low, high = possible_ranges(transition, figures)
+    # A figure that is never shown stands for itself.
+    at = int(np.argmax(high > low))
+    return int(figures[at]), int(low[at]), int(high[at])
 
 
 def _picture(dots: dict[int, int], near: int, t: Texts) -> str:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from discreet.errors import QueryRefused
 from discreet.page import charts, fixes
+from discreet.page.arrange import Options
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
-from discreet.page.grid import Options, grid
+from discreet.page.grid import grid
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality
+from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
 from discreet.page.verdict import after_refusal, judge
 from discreet.page.view import View, render
 from discreet.policy import Margins
 from discreet.release import Release
+from discreet.release.text import stem
+from discreet.release.writers import file_name
+from discreet.release.writers.base import Columns
+from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
-from discreet.service import FORMATS, Opened
+from discreet.service import Opened
 
 _QUESTION = {
     Code.MAX_DIMENSIONS,
@@ -46,17 +53,19 @@ def totals(opened: Opened, view: View) -> str:
 def table(opened: Opened, state: State, release: Release, view: View, base: str) -> Response:
     """Return the page of a table."""
     t, options = view.t, Options.read(view.values)
-    told = quality(opened.tier.protection, t)
+    told = quality(opened.tier.protection, t) if release.public_quality.altered else None
     name, asked = _title(opened, state, view), totals(opened, view)
-    shown = grid(release, state, options, 0 if told is None else told.small, t)
+    laid = grid(release, state, options, 0 if told is None else told.small, t)
     found = charts.data(release, state, options, name, t)
     kinds = charts.charts(found, t)
     kind = next((k for k in kinds if k.id == view.values.get("chart")), kinds[0] if kinds else None)
     here = _kept(view)
-    cells = [cell for row in shown.rows for cell in row.cells]
+    cells = [cell for row in laid.rows for cell in row.cells]
     free = len(release.withheld)
+    csv = api_address(opened.id, state, asked, "csv")
+    meta = api_address(opened.id, state, asked, route="table/meta")
     return render(
-        view, "table.html", place="build", state=state, release=release, grid=shown,
+        view, "table.html", place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
@@ -67,11 +76,11 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         any_small=any(cell.kind == "small" for cell in cells),
         any_zero=any(cell.kind == "zero" for cell in cells),
         any_missing=any(cell.kind == "missing" for cell in cells),
-        formats=[
-            (key, FORMATS[key].suffix.lstrip("."), api_address(opened.id, state, asked, key))
-            for key in _ORDER if key in FORMATS
-        ],
-        programs=programs(base, opened.id, state, asked),
+        downloads=_downloads(opened, state, asked, view, here, kind),
+        programs=programs(
+            base + csv, base + meta, file_name(_stem(opened, state), "csv"),
+            Columns.of(release.table),
+        ),
         permalink=base + view.link(f"/datasets/{opened.id}/table", state, **here),
         fixes=fixes.of_hints(state, release.hints, t),
         withheld=release.withheld[:MOST_NAMED], withheld_more=max(free - MOST_NAMED, 0),
@@ -80,9 +89,67 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Download:
+    """A file of this table: what it is, its address, and what it is called."""
+
+    id: str
+    text: str
+    href: str
+    name: str
+
+    @property
+    def ending(self) -> str:
+        """The ending of its name."""
+        return self.name.rsplit(".", 1)[1]
+
+
+def _downloads(
+    opened: Opened, state: State, totals: str, view: View, here: dict[str, Any],
+    kind: charts.Chart | None,
+) -> list[Download]:  # fmt: skip
+    """Return the files that a reader may take away, all named after the question."""
+    t, stem, folder = view.t, _stem(opened, state), f"/datasets/{opened.id}"
+    found = []
+    for key in _ORDER:
+        name, href = file_name(stem, key), api_address(opened.id, state, totals, key)
+        found.append(Download(key, t(f"take.{key}"), href, name))
+        if key == "csv":
+            meta = api_address(opened.id, state, totals, route="table/meta")
+            found.append(Download("meta", t("take.meta"), meta, name + META))
+    shown = view.link(f"{folder}/shown.csv", state, **here)
+    found.insert(1, Download("shown", t("take.shown"), shown, f"{stem}-shown.csv"))
+    for ending, text in (("svg", "take.chart"), ("png", "take.picture")) if kind else ():
+        href = view.link(f"{folder}/chart.{ending}", state, **here)
+        found.append(Download(ending, t(text), href, f"{stem}-{kind.id}.{ending}" if kind else ""))
+    return found
+
+
+def _stem(opened: Opened, state: State) -> str:
+    return opened.id if state.question is None else stem(opened.id, state.question)
+
+
+def shown_file(opened: Opened, state: State, release: Release, view: View) -> tuple[bytes, str]:
+    """Return the table of the page as a CSV file, and what it is called."""
+    t, options = view.t, Options.read(view.values)
+    origin = release.provenance
+    cite = {"date": t.date(origin.data_date), "version": origin.data_version,
+            "policy": origin.policy_version}  # fmt: skip
+    kind = unit_word(origin.unit, t) if options.show == "count" else t(f"table.{options.show}")
+    said = [
+        (t("table.crumb"), _title(opened, state, view)),
+        (t("build.who"), scope(state, t)),
+        (t("table.show"), kind),
+        (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
+    ]
+    if release.public_quality.altered:
+        said.insert(3, (t("notes.title"), t("notes.perturbed")))
+    return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
+
+
 def _kept(view: View) -> dict[str, Any]:
     """Return how the table is shown, as an address says it."""
-    names = ("show", "names", "sort", "wafer", "totals", "chart")
+    names = ("show", "names", "sort", "layer", "totals", "chart")
     return {key: view.values[key] for key in names if view.values.get(key)}
 
 
@@ -90,8 +157,10 @@ def _title(opened: Opened, state: State, view: View) -> str:
     return title(state, unit_word(opened.schema.unit, view.t), view.t)
 
 
-def chart_file(opened: Opened, state: State, release: Release, view: View) -> str | None:
-    """Return the chart as an SVG file, None where there is none."""
+def chart_file(
+    opened: Opened, state: State, release: Release, view: View
+) -> tuple[str, str] | None:
+    """Return the chart as an SVG file and what it is called, None where there is none."""
     options = Options.read(view.values)
     name = _title(opened, state, view)
     found = charts.data(release, state, options, name, view.t)
@@ -101,7 +170,7 @@ def chart_file(opened: Opened, state: State, release: Release, view: View) -> st
     kind = next((k.id for k in kinds if k.id == view.values.get("chart")), kinds[0].id)
     where = scope(state, view.t)
     source = view.t("chart.source", title=f"{where} {opened.schema.title}")
-    return charts.standalone(found, kind, source, view.t)
+    return charts.standalone(found, kind, source, view.t), f"{_stem(opened, state)}-{kind}"
 
 
 def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Response:

@@ -15,7 +15,8 @@ from discreet.page import actions, assets, pages, result
 from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.view import View, render
-from discreet.service import Service
+from discreet.release import Release
+from discreet.service import Opened, Service
 
 Page = Callable[[Request, View], Awaitable[Response]]
 
@@ -86,18 +87,20 @@ def routes(service: Service) -> APIRouter:
         name, form = request.path_params["dataset"], request.path_params["form"]
         if form not in ("svg", "png"):
             return failed(view, 404, "error.unknown")
-        opened = service.opened(name)
-        state = State.read(view.values, opened.schema)
-        asked = service.ask(
-            name, ",".join(state.by), state.where or None, result.totals(opened, view)
-        )
-        release = (await service.release(asked)).release
+        opened, state, release = await _released(service, name, view)
         drawn = result.chart_file(opened, state, release, view)
         if drawn is None:
             return failed(view, 404, "chart.none")
+        svg, stem = drawn
         if form == "svg":
-            return Response(drawn, media_type="image/svg+xml")
-        return Response(await asyncio.to_thread(_png, drawn), media_type="image/png")
+            return _named(svg, f"{stem}.svg", "image/svg+xml")
+        return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
+
+    @page("/datasets/{dataset}/shown.csv")
+    async def shown(request: Request, view: View) -> Response:
+        opened, state, release = await _released(service, request.path_params["dataset"], view)
+        file, stem = await asyncio.to_thread(result.shown_file, opened, state, release, view)
+        return _named(file, stem, "text/csv; charset=utf-8")
 
     @router.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -108,6 +111,20 @@ def routes(service: Service) -> APIRouter:
         return Response(found[0], headers=kept, media_type=found[1])
 
     return router
+
+
+async def _released(service: Service, name: str, view: View) -> tuple[Opened, State, Release]:
+    """Return the data set, the state and the release that an address asks for."""
+    opened = service.opened(name)
+    state = State.read(view.values, opened.schema)
+    totals = result.totals(opened, view)
+    asked = service.ask(name, ",".join(state.by), state.where or None, totals)
+    return opened, state, (await service.release(asked)).release
+
+
+def _named(content: str | bytes, name: str, kind: str) -> Response:
+    told = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-cache"}
+    return Response(content, headers=told, media_type=kind)
 
 
 def _png(svg: str) -> bytes:

@@ -17,7 +17,7 @@ from discreet.population import Level, Schema, Variable
 from discreet.query import Axis, Filter, Query, Question
 from discreet.query.parse import encode
 
-ZONES = ("wafers", "columns", "rows")
+ZONES = ("layers", "columns", "rows")
 _HANDFUL = 25
 """A level with more categories than this is not what someone who adds a variable wants first."""
 
@@ -37,7 +37,7 @@ class State:
     schema: Schema
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    wafers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
 
     @classmethod
@@ -50,21 +50,21 @@ class State:
                 raise ParameterError(f"'{variable}' must stand in a table once.")
         filters = _filters(schema, values.get("where", ""))
         zone = {}
-        for name in ("columns", "wafers"):
+        for name in ("columns", "layers"):
             for level in _names(values.get(name, "")):
                 found = schema.find(*level.split("@", 1))[0].id
                 if found not in variables:
                     raise ParameterError(f"{name} must be among the variables asked for.")
                 zone[variables.index(found)] = name
         state = cls(schema, tuple(placed), filters=filters)
-        if "columns" not in values and "wafers" not in values and len(placed) > 1:
+        if "columns" not in values and "layers" not in values and len(placed) > 1:
             sizes = [len(axis) for axis in state.axes]
             zone[max(i for i, size in enumerate(sizes) if size == min(sizes))] = "columns"
         return replace(
             state,
             rows=tuple(level for i, level in enumerate(placed) if i not in zone),
             columns=tuple(level for i, level in enumerate(placed) if zone.get(i) == "columns"),
-            wafers=tuple(level for i, level in enumerate(placed) if zone.get(i) == "wafers"),
+            layers=tuple(level for i, level in enumerate(placed) if zone.get(i) == "layers"),
         )
 
     def values(self) -> dict[str, str | None]:
@@ -72,14 +72,14 @@ class State:
         return {
             "by": ",".join(self.by),
             "columns": ",".join(self.columns),
-            "wafers": ",".join(self.wafers) or None,
+            "layers": ",".join(self.layers) or None,
             "where": self.where or None,
         }
 
     @property
     def by(self) -> tuple[str, ...]:
         """All levels, in the order in which the table nests them."""
-        return (*self.wafers, *self.rows, *self.columns)
+        return (*self.layers, *self.rows, *self.columns)
 
     @property
     def where(self) -> str:
@@ -139,7 +139,7 @@ class State:
             self.schema,
             zones.get("rows", self.rows),
             zones.get("columns", self.columns),
-            zones.get("wafers", self.wafers),
+            zones.get("layers", self.layers),
             self.filters,
         )
 
@@ -153,19 +153,24 @@ class State:
     def moved(self, variable: str, zone: str, level: str | None = None) -> State:
         """Return the state with a variable at the end of a zone, added if it is not there."""
         if zone not in ZONES:
-            raise ParameterError(f"zone must be rows, columns or wafers. Got '{zone[:64]}'.")
+            raise ParameterError(f"zone must be rows, columns or layers. Got '{zone[:64]}'.")
         found, _ = self.schema.find(variable)
-        level = level or self.level_of(found.id) or usual_level(found).id
+        level = level or self.level_of(found.id) or self.likely_level(found).id
         out = self.without(found.id)
         return out.placed({zone: (*getattr(out, zone), level)})
 
     def added(self, variable: str) -> State:
         """Return the state with a variable where it is likely to be wanted."""
         found, _ = self.schema.find(variable)
-        narrow = len(usual_level(found)) <= 12
+        narrow = len(self.axis(self.likely_level(found).id)) <= 12
         return self.moved(
             found.id, "columns" if self.rows and not self.columns and narrow else "rows"
         )
+
+    def likely_level(self, variable: Variable) -> Level:
+        """Return the level that is likely to be wanted: that of the areas that were chosen."""
+        f = self.filter_of(variable.id) if variable.is_geography else None
+        return usual_level(variable) if f is None else said_level(f)
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""

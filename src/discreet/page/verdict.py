@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from discreet.errors import QueryRefused
-from discreet.page.state import State, usual_level
+from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Tier
 from discreet.population import Variable
@@ -129,7 +129,7 @@ def warning(state: State, variable: Variable, tier: Tier, t: Texts) -> str:
         return ""  # the table is too large already, which is said once
     if not fit:
         return t("list.too_many")
-    if len(state.axis(usual_level(variable).id)) <= room:
+    if len(state.axis(state.likely_level(variable).id)) <= room:
         return ""
     over = t.join([t.number(size) for size in sizes if size > room])
     return t("list.only", fit=t.number(max(fit)), over=over)

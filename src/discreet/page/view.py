@@ -17,6 +17,9 @@ from discreet.page.charts.choose import unit_word
 from discreet.page.state import State, address
 from discreet.page.texts import LANGUAGES, Texts, choose, texts
 
+_RENAMED = {"wafers": "layers", "wafer": "layer"}
+"""What old links call layers."""
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -31,7 +34,7 @@ class View:
     @classmethod
     def of(cls, request: Request) -> View:
         """Return the view of a request."""
-        values = dict(request.query_params)
+        values = {_RENAMED.get(key, key): text for key, text in request.query_params.items()}
         asked = values.get("lang") if values.get("lang") in LANGUAGES else None
         lang = choose(asked, request.headers.get("accept-language"))
         return cls(texts(lang), asked, request.url.path, values)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.query import Question
     from discreet.release.result import Release
 
 # XML and spreadsheets have no place for these; a label with one is a mistake of the data.
@@ -16,7 +18,21 @@ _GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
 PERTURBED = "Figures are perturbed and do not add up; use the published total."
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
 
+LONGEST_STEM = 100
+"""Of the name of a file: beyond it only the beginning of the question, and a mark of all of it."""
+
 Facts = list[tuple[str, str]]
+
+
+def stem(dataset: str, question: Question) -> str:
+    """Return what a file is called after its question, without an ending: `census-age-sex`."""
+    parts = [dataset, *(axis.level.id for axis in question.axes)]
+    parts += [f.canonical() for f in question.filters]
+    name = "-".join(re.sub(r"[^A-Za-z0-9_]+", "-", part).strip("-") for part in parts)
+    if len(name) <= LONGEST_STEM:
+        return name
+    mark = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{name[: LONGEST_STEM - 9].rstrip('-')}-{mark}"
 
 
 def clean(text: str) -> str:

@@ -60,7 +60,8 @@ class PublicQuality:
 
     `score` is the expected closeness 1 − HD/√N, `unchanged` the share of cells released as they
     are, `zeros_true` and `small_true` the shares of released zeros, and of released ones and twos,
-    that are true. `largest_change` is set only where the policy publishes the method.
+    that are true; `positive` is `unchanged` of the cells that are not released as zero.
+    `largest_change` is set only where the policy publishes the method.
     """
 
     cells: int
@@ -71,6 +72,7 @@ class PublicQuality:
     small_true: Estimate | None
     largest_change: int | None
     sentences: tuple[str, ...]
+    positive: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for a file or an answer, rounded to what they are worth."""
@@ -89,6 +91,7 @@ class PublicQuality:
             "altered": self.altered,
             "score": plain(self.score),
             "unchanged": plain(self.unchanged),
+            "unchanged_positive": plain(self.positive),
             "zeros_true": plain(self.zeros_true),
             "small_true": plain(self.small_true),
             "largest_change": self.largest_change,
@@ -123,7 +126,7 @@ def public_quality(
     if bound == 0:
         one = Estimate(1.0, 1.0, 1.0)
         return PublicQuality(
-            counts.size, False, one, one, one, one, shown, ("Figures are not altered.",)
+            counts.size, False, one, one, one, one, shown, ("Figures are not altered.",), one
         )
     drawn = draws_of(values, number, transition)
     mean = float((values * number).sum() / counts.size)
@@ -134,6 +137,7 @@ def public_quality(
     return PublicQuality(
         counts.size, True, score, unchanged, zeros, small, shown,
         _sentences(score, unchanged, shown),
+        _kept(drawn["positive"], WIDEST_SHARE) if values[-1] > 0 else None,
     )  # fmt: skip
 
 
@@ -215,10 +219,13 @@ def draws_of(
     total = np.maximum(small["total"] + large["total"], 1)
     same = small["same"] + large["same"]
     same = same + noise[:, 1] * np.sqrt(small["same_spread"] + large["same_spread"])
+    above = small["above"] + large["same"]
+    above = above + noise[:, 1] * np.sqrt(small["above_spread"] + large["same_spread"])
     distance = np.sqrt(np.maximum(square, 0)) * np.exp(MODEL_DISTANCE * noise[:, 3])
     return {
         "score": np.clip(1 - distance / np.sqrt(total), 0, 1),
         "unchanged": _doubted(same / number.sum(), noise[:, 4]),
+        "positive": _doubted(above / max(number[values > 0].sum(), 1), noise[:, 4]),
         "zeros": _doubted(small["zeros"] + noise[:, 2] * small["zeros_spread"], noise[:, 4]),
         "small": _doubted(small["small"] + noise[:, 2] * small["small_spread"], noise[:, 4]),
     }
@@ -249,6 +256,8 @@ def _small_moments(
         "same": same @ number,
         "same_spread": (same * (1 - same)) @ number,
     }
+    positive = np.where(values > 0, number, 0)
+    sums |= {"above": same @ positive, "above_spread": (same * (1 - same)) @ positive}
     for name, wanted in (("zeros", (0,)), ("small", (1, 2))):
         n = np.where(np.isin(values, wanted), number, 0)
         cells = max(int(n.sum()), 1)

@@ -20,7 +20,7 @@ from discreet.server.metrics import Metrics
 from discreet.server.settings import Settings
 from discreet.service import Service
 
-_ABOUT = """Any table of these data sets, protected so that nobody is disclosed.
+_ABOUT = """Any table of these data sets, protected by the rules that its office has set.
 
 Ask `check` whether a question may be asked, and `table` for the answer. The same question always
 has the same answer until the data are published anew; answers carry an ETag."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.release.writers import with_beside
+from discreet.release.writers.csv_tidy import META
+from discreet.release.writers.sdmx import STRUCTURE
 from discreet.service import FORMATS
 
 Schema = dict[str, Any]
@@ -222,10 +225,52 @@ def _tables() -> Schema:
         "are published anew.",
         "headers": {
             "ETag": {"description": "The name of this answer.", "schema": {"type": "string"}},
+            "Link": {
+                "description": 'Where its notes and signature are (`rel="describedby"`), for '
+                "formats that have no place for them.",
+                "schema": {"type": "string"},
+            },
         },
         "content": {kind: {"schema": {}} for kind in kinds},
     }
 
+
+def _of_formats(ending: str, usual: str) -> Schema:
+    """Return the parameter `format` of what is beside files of some formats."""
+    schema = {"type": "string", "enum": with_beside(ending), "default": usual}
+    return {**_FORMAT, "description": "Beside a file of which format.", "schema": schema}
+
+
+_META_EXAMPLE = {
+    "title": "Persons by sex",
+    "population": "Synthetic census of 1,500,000 people",
+    "unit": "persons",
+    "filters": [],
+    "notes": ["Figures are perturbed and do not add up; use the published total."],
+    "quality": {"cells": 2, "altered": True},
+    "availability": None,
+    "withheld": [],
+    "provenance": {"dataset": "census", "question": "by=sex", "totals": "none"},
+    "format": "csv",
+    "columns": {"dimensions": [{"id": "sex", "code": "sex"}], "value": "value"},
+    "proof": None,
+}
+_META = _object(
+    {
+        "title": _TEXT,
+        "population": _TEXT,
+        "unit": _TEXT,
+        "filters": {"type": "array", "items": {"type": "object"}},
+        "notes": {"type": "array", "items": _TEXT},
+        "quality": {"type": "object"},
+        "availability": _MAYBE_TEXT,
+        "withheld": {"type": "array", "items": _CATEGORY},
+        "provenance": {"type": "object"},
+        "format": _TEXT,
+        "columns": {"type": "object"},
+        "proof": {"type": ["object", "null"]},
+    }
+)
 
 _BODY = {
     "required": True,
@@ -350,6 +395,33 @@ OF: dict[str, dict[str, Any]] = {
         _WHERE,
         _TOTALS,
         _FORMAT,
+        _HELD,
+    ),
+    "table_meta": _of(
+        _success(
+            "Question, notes, quality, columns and signature: FILE.meta.json beside a file.",
+            _META,
+            _META_EXAMPLE,
+        ),
+        {**_TABLE_FAILURES, 304: _UNCHANGED},
+        _PATH,
+        _BY,
+        _WHERE,
+        _TOTALS,
+        _of_formats(META, "csv"),
+        _HELD,
+    ),
+    "table_structure": _of(
+        {
+            "description": "The SDMX 2.1 structure: FILE.structure.xml beside a file.",
+            "content": {"application/xml": {"schema": {}}},
+        },
+        {**_TABLE_FAILURES, 304: _UNCHANGED},
+        _PATH,
+        _BY,
+        _WHERE,
+        _TOTALS,
+        _of_formats(STRUCTURE, "sdmx-ml"),
         _HELD,
     ),
     "post_table": _of(

@@ -12,6 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.errors import ParameterError, Starting
+from discreet.release.writers.csv_tidy import META
+from discreet.release.writers.sdmx import STRUCTURE
 from discreet.server import openapi
 from discreet.server.errors import Failure
 from discreet.server.parse import ASKED, posted, typed
@@ -91,6 +93,22 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
         else:
             request.state.cache = "hit"
         return _file(request, file)
+
+    @get(f"{TABLE}/meta", "table_meta")
+    async def table_meta(request: Request) -> Response:
+        """Return what belongs beside a file: question, notes, quality, columns and signature."""
+        return await _beside(request, META, "csv")
+
+    @get(f"{TABLE}/structure", "table_structure")
+    async def table_structure(request: Request) -> Response:
+        """Return the SDMX structure of a table."""
+        return await _beside(request, STRUCTURE, "sdmx-ml")
+
+    async def _beside(request: Request, ending: str, usual: str) -> Response:
+        given = _only(request, *ASKED, "format")
+        asked = service.ask(request.path_params["dataset"], **_question(given))
+        request.state.cache = "hit" if service.holds(asked) else "miss"
+        return _file(request, await service.beside(asked, given.get("format", usual), ending))
 
     @get("/api/v1/config", "config")
     async def config(request: Request) -> Response:
@@ -202,6 +220,8 @@ def _file(request: Request, file: File) -> Response:
         "Cache-Control": _caching(request, file.public),
         "Content-Disposition": f'inline; filename="{file.name}"',
     }
+    if file.link:
+        headers["Link"] = f'<{file.link}>; rel="describedby"; type="application/json"'
     if file.compressed is not None:
         headers["Vary"] = "Accept-Encoding"
     if compressed:

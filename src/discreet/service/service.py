@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from discreet import __version__
 from discreet.errors import (
@@ -29,7 +30,9 @@ from discreet.errors import (
 )
 from discreet.query import Query, Question
 from discreet.release.result import Release
-from discreet.release.writers import FORMATS, to_bytes
+from discreet.release.text import stem
+from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
+from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, Opened, described, summary
@@ -61,6 +64,22 @@ class Asked:
         """Whether the answer is for everyone."""
         return self.opened.public
 
+    @property
+    def stem(self) -> str:
+        """What its files are called after it, without an ending."""
+        return stem(self.opened.id, self.question)
+
+    def link(self, path: str, format: str) -> str:
+        """Return an address that asks the same, from the folder of the data set."""
+        given = {
+            "by": ",".join(axis.level.id for axis in self.question.axes),
+            "where": ",".join(f.canonical() for f in self.question.filters),
+            "totals": self.totals if self.totals != "none" else "",
+            "format": format,
+        }
+        parts = (f"{key}={quote(text, safe=',|=@')}" for key, text in given.items() if text)
+        return f"{path}?{'&'.join(parts)}"
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -80,6 +99,8 @@ class File:
     name: str
     tag: str
     public: bool
+    link: str = ""
+    """Where what belongs beside it is, from where it is; empty where it carries all itself."""
 
 
 _Kept = Release | QueryRefused | File
@@ -260,6 +281,27 @@ class Service:
         answer = await self.release(asked)
         return await self._once(key, lambda: self._write(asked, answer.release, format, key))
 
+    async def beside(self, asked: Asked, format: str, ending: str) -> File:
+        """Return a file that belongs beside the release in a format, such as `.meta.json`."""
+        if format not in with_beside(ending):
+            raise unknown(f"format with a file {ending}", format[:64], with_beside(ending))
+        key = asked.opened.tag(asked.key.hex(), format, ending, __version__)
+        held = self.cache.get(key)
+        if isinstance(held, File):
+            return held
+        release = (await self.release(asked)).release
+
+        async def work() -> File:
+            def write(stop: Event) -> File:
+                body = FORMATS[format].companions(release)[ending]
+                kind = "application/json" if ending.endswith(".json") else "application/xml"
+                name = file_name(asked.stem, format) + ending
+                return _packed(body, kind, name, key, asked.public)
+
+            return self._kept(asked.opened, key, await self.light.run(write))
+
+        return await self._once(key, work)
+
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
         if format not in FORMATS:
@@ -322,8 +364,11 @@ class Service:
         kind = FORMATS[format]
 
         def work(stop: Event) -> File:
-            name = f"{asked.opened.id}{kind.suffix}"
-            return _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
+            name = file_name(asked.stem, format)
+            file = _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
+            if META in kind.beside:
+                file = replace(file, link=asked.link("table/meta", format))
+            return file
 
         light = asked.question.cells <= self.limits.light_cells
         return self._kept(asked.opened, key, await (self.light if light else self.heavy).run(work))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
@@ -135,7 +137,7 @@ def test_totals_can_be_left_out(client: Client) -> None:
 def test_every_download_is_there(client: Client) -> None:
     page = client.get(TABLE).text
     links = re.findall(r'href="([^"]+)" download="[^"]+" data-format="([^"]+)"', page)
-    assert len(links) == 11
+    assert len(links) == 13
     for link, form in links:
         found = client.get(unescape(link))
         assert found.status_code == 200, form
@@ -178,3 +180,68 @@ def test_a_table_without_variables_leads_to_the_builder(client: Client) -> None:
     found = client.get("/datasets/town/table?by=")
     assert found.status_code == 303
     assert found.headers["location"].startswith("/datasets/town/build")
+
+
+def test_an_old_link_that_says_wafers_still_works(client: Client) -> None:
+    # Layers were called wafers: both addresses must give the second table of three, men.
+    path = "/datasets/town/table?by=sex,age_band,health&columns=health"
+    old, new = (client.get(f"{path}&{name}s=sex&{name}=1").text for name in ("wafer", "layer"))
+    assert re.search(r'<option value="1" selected>Male</option>', new)
+    assert old == new
+
+
+def test_files_are_named_after_their_question(client: Client) -> None:
+    page = client.get(f"{TABLE}&where=district=1&chart=heat").text
+    links = re.findall(r'href="([^"]+)" download="([^"]+)" data-format="([^"]+)"', page)
+    names = [name for _, name, _ in links]
+    assert len(set(names)) == len(names)
+    assert "town-age_band-sex-district-1.xlsx" in names
+    assert "town-age_band-sex-district-1-heat.svg" in names
+    assert "town-age_band-sex-district-1.csv.meta.json" in names
+    for href, name, _ in links:
+        told = client.get(unescape(href)).headers["content-disposition"]
+        assert told == f'inline; filename="{name}"'
+
+
+def test_the_file_of_the_page_is_what_the_page_shows(client: Client) -> None:
+    page = "?by=health,sex&columns=sex&where=district=1&show=row&sort=-2&names=both"
+    html = client.get(f"/datasets/town/table{page}").text
+    file = client.get(f"/datasets/town/shown.csv{page}").content.decode("utf-8-sig")
+    rows = list(csv.reader(io.StringIO(file)))
+    above, below = rows[: rows.index([])], rows[rows.index([]) + 1 :]
+    assert dict(above)["Table"] == "Records by health and sex"
+    assert "1" in dict(above)["Who is counted"]
+    assert dict(above)["Show"] == "% of row"
+    assert "data version" in dict(above)["Source"]
+    assert below[0] == ["Health", "Total", "1 Male", "2 Female"]
+    cells = re.findall(r'<td class="n[^"]*"[^>]*>(?:<span>)?([^<]+)', html)
+    assert [f"{text}%" for row in below[1:] for text in row[1:]] == cells
+    heads = re.findall(r'<th scope="row"[^>]*>([^<]+)<', html)
+    assert [row[0] for row in below[1:]] == heads
+
+
+def test_a_file_of_layers_shows_one_of_them(client: Client) -> None:
+    page = "?by=sex,age_band,health&columns=age_band,health&layers=sex&layer=1&totals=none"
+    file = client.get(f"/datasets/town/shown.csv{page}").content.decode("utf-8-sig")
+    rows = list(csv.reader(io.StringIO(file)))
+    assert ["Table for", "Female"] in rows
+    assert rows[-2][:3] == ["", "1", "2"]  # the second line of heads: states of health
+    assert len(rows[-1]) == 1 + 3 * 5
+
+
+def test_a_chart_file_carries_title_filters_and_source(client: Client) -> None:
+    found = client.get(
+        "/datasets/town/chart.svg?by=age_band,sex&columns=sex&where=health=1|2&show=row"
+    )
+    text = _text(found.text.replace("svg", "x").replace("style", "script"))
+    assert "Records by age band and sex (% of row)" in text
+    assert "Health: 1 and 2" in text
+    assert "Figures changed slightly" in text
+    assert re.search(r"\d\.\d%</title>", found.text)
+
+
+def test_programs_read_figures_as_numbers_and_codes_as_texts(client: Client) -> None:
+    page = unescape(client.get(TABLE).text)
+    assert 'types = {"age_band": str, "sex": str, "value": "Int64"}' in page
+    assert 'comment="#"' not in page  # a label may have one in it
+    assert "--output town-age_band-sex.csv.meta.json" in page

@@ -21,13 +21,13 @@ def _read(schema: Schema, **values: str) -> State:
 
 def test_an_address_is_read_and_written_again(schema: Schema) -> None:
     state = _read(
-        schema, by="age_band,sex,ward", columns="sex", wafers="age_band", where="district=1"
+        schema, by="age_band,sex,ward", columns="sex", layers="age_band", where="district=1"
     )
-    assert (state.wafers, state.rows, state.columns) == (("age_band",), ("ward",), ("sex",))
+    assert (state.layers, state.rows, state.columns) == (("age_band",), ("ward",), ("sex",))
     assert state.values() == {
         "by": "age_band,ward,sex",
         "columns": "sex",
-        "wafers": "age_band",
+        "layers": "age_band",
         "where": "district=1",
     }
     again = State.read({k: v for k, v in state.values().items() if v is not None}, schema)
@@ -57,11 +57,11 @@ def test_a_wrong_address_is_complained_about(schema: Schema, by: str, match: str
 
 
 @pytest.mark.parametrize(
-    ("action", "wafers", "rows", "columns"),
+    ("action", "layers", "rows", "columns"),
     [
         ("add:health", (), ("age_band", "health"), ("sex",)),
         ("move:sex:rows", (), ("age_band", "sex"), ()),
-        ("move:sex:wafers", ("sex",), ("age_band",), ()),
+        ("move:sex:layers", ("sex",), ("age_band",), ()),
         ("swap:", (), ("sex",), ("age_band",)),
         ("remove:sex", (), ("age_band",), ()),
         ("filter:sex", (), ("age_band",), ()),
@@ -70,10 +70,10 @@ def test_a_wrong_address_is_complained_about(schema: Schema, by: str, match: str
     ],
 )
 def test_a_button_does_one_thing(
-    schema: Schema, action: str, wafers: object, rows: object, columns: object
+    schema: Schema, action: str, layers: object, rows: object, columns: object
 ) -> None:
     state, opened = edited(_read(schema, by="age_band,sex", columns="sex"), [("do", action)])
-    assert (state.wafers, state.rows, state.columns) == (wafers, rows, columns)
+    assert (state.layers, state.rows, state.columns) == (layers, rows, columns)
     assert opened == ("sex" if action.startswith("filter") else None)
 
 
@@ -106,6 +106,17 @@ def test_branches_and_areas_are_picked(schema: Schema) -> None:
     assert edited(one, [("do", "untick:geography:district:1")])[0].where == ""
     part = edited(one, [("do", "also:geography:ward:12")])[0]  # a part of district 1: only that
     assert part.where == "ward=12"
+
+
+def test_areas_that_were_chosen_are_added_at_their_level(schema: Schema) -> None:
+    # Forty wards are too many for a table to begin with: without a choice there are districts.
+    assert edited(_read(schema, by="sex"), [("do", "add:geography")])[0].by == ("sex", "district")
+    state = _read(schema, by="sex", where="ward=3|12")
+    added = edited(state, [("do", "add:geography")])[0]
+    assert added.level_of("geography") == "ward"
+    assert [len(axis) for axis in added.axes_of(("ward",))] == [2]
+    moved = edited(state, [("do", "move:geography:layers")])[0]
+    assert moved.layers == ("ward",)
 
 
 def test_what_the_form_cannot_do_is_an_error(schema: Schema) -> None:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from applications import Client
 from discreet.page import charts
-from discreet.page.charts.svg import ticks
-from discreet.page.grid import Options, grid
+from discreet.page.arrange import Options
+from discreet.page.charts.svg import ticks, wrapped
+from discreet.page.grid import grid
 from discreet.page.quality import changes, hundred, quality
 from discreet.page.state import State
 from discreet.page.texts import texts
@@ -85,6 +90,104 @@ def test_rows_are_sorted_and_the_total_stays_last(ask) -> None:  # type: ignore[
     assert grid(release, state, Options(sort=99), 10, T).sort is None
 
 
+def _shares(release: Release) -> list[float]:
+    """The share of men in each state of health, of its published total (health × sex)."""
+    values = release.table.values
+    return [float(values[h, 0] / values[h, 2]) for h in range(5)]
+
+
+def test_a_column_of_percentages_is_sorted_by_percentages(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,sex", columns="sex")
+    shares = _shares(release)
+    by_share = sorted(range(5), key=lambda h: -shares[h])
+    by_count = sorted(range(5), key=lambda h: -int(release.table.values[h, 0]))
+    assert by_share != by_count, "the town must have them in another order"
+    found = grid(release, state, Options(show="row", sort=-2), 10, T)
+    assert [row.heads[0].text for row in found.rows] == [*(str(h + 1) for h in by_share), "Total"]
+    assert [row.cells[1].text for row in found.rows[:-1]] == [
+        T.percent(shares[h]) for h in by_share
+    ]
+
+
+def test_a_chart_shows_what_the_table_shows(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,sex", columns="sex")
+    shares = _shares(release)
+    order = sorted(range(5), key=lambda h: -shares[h])
+    options = Options(show="row", sort=-2, names="both")
+    found = charts.data(release, state, options, "Title", T)
+    assert found is not None
+    table = grid(release, state, options, 10, T)
+    assert list(found.categories) == [row.heads[0].text for row in table.rows[:-1]]
+    assert found.series == ("1 Male", "2 Female")
+    assert found.values[0, 0] == pytest.approx([100 * shares[h] for h in order])
+    drawn = charts.drawn(found, "stacked", 1040, T).text_of()
+    first = table.rows[0]
+    assert f"{first.heads[0].text}, 1 Male: {first.cells[1].text}" in drawn
+    assert ">100%</text>" in drawn
+    # Shares of different columns do not add up: they are not stacked.
+    columns = charts.data(release, state, Options(show="column"), "Title", T)
+    assert columns is not None
+    assert [kind.id for kind in charts.charts(columns, T)] == ["heat", "bars"]
+
+
+def test_a_heat_map_has_a_scale_for_each_column(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="district,rare", columns="rare")
+    found = charts.data(release, state, Options(), "Title", T)
+    assert found is not None
+    assert found.by_series is not None
+    drawn = charts.drawn(found, "heat", 1040, T).text_of()
+    assert T("chart.scale") in drawn
+    for name, column in zip(found.series, found.by_series, strict=True):
+        # The largest of a column is the darkest, however small the column is.
+        largest = int(np.nanargmax(column))
+        if column[largest] > 0:
+            said = f"{found.categories[largest]}, {name}: {T.number(int(column[largest]))}"
+            assert f'class="h5"><title>{said}</title>' in drawn
+
+
+@pytest.mark.parametrize("width", [340, 640, 1040])
+def test_the_heads_of_a_heat_map_stay_inside_it(width: int) -> None:
+    names = tuple(f"A category with a long name {i}" for i in range(17))
+    values = np.ones((1, 17, 3))
+    found = charts.Data(
+        "Title", "people", False, ("A", "B", "C"), names, (), values, values[0], None
+    )
+    drawn = charts.drawn(found, "heat", width, T).text_of()
+    heads = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" transform="rotate\(-(\d+)', drawn)
+    assert len(heads) == 17
+    for x, y, angle in heads:
+        # A letter of 13 pixels is about 6.5 wide: 29 of them are 189 long.
+        turned = math.radians(int(angle))
+        assert float(x) + 189 * math.cos(turned) <= width
+        assert float(y) - 189 * math.sin(turned) >= 0
+
+
+def test_a_figure_that_is_missing_is_not_drawn_as_zero(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="health,sex", columns="sex")
+    gone = np.zeros(release.table.shape, bool)
+    gone[0, 1] = True
+    values = np.where(gone, 0, release.table.values)
+    table = replace(release.table, values=values, withheld=gone)
+    found = charts.data(replace(release, table=table), state, Options(), "Title", T)
+    assert found is not None
+    drawn = charts.drawn(found, "stacked", 1040, T).text_of()
+    assert "1, Male: " in drawn
+    assert "1, Female: " not in drawn
+
+
+def test_a_long_label_of_a_chart_is_broken_and_its_file_says_its_source_whole() -> None:
+    assert wrapped("Never worked and long-term unemployed", 150) == [
+        "Never worked and",
+        "long-term unemployed",
+    ]
+    name = "Managers, directors and senior officials of large organisations"
+    values = np.array([[[3.0]]])
+    found = charts.Data("Title " * 30, "people", False, (name,), (), (), values, None, None)
+    drawn = charts.standalone(found, "bars", "Everywhere. " * 30 + "The census.", T)
+    assert "…" not in drawn
+    assert "The census.</text>" in drawn
+
+
 def test_a_long_table_has_pages_and_a_wide_one_too(ask) -> None:  # type: ignore[no-untyped-def]
     # 81 rows with the total; columns: all, then each of 4 districts with 5 states and their total.
     release, state = ask(by="age,district,health", columns="district,health")
@@ -100,10 +203,10 @@ def test_a_long_table_has_pages_and_a_wide_one_too(ask) -> None:  # type: ignore
     assert (wide.column_pages, len(wide.heads[-1])) == (2, 81 - 60)
 
 
-def test_wafers_stand_behind_each_other(ask) -> None:  # type: ignore[no-untyped-def]
-    release, state = ask(by="sex,age_band,health", wafers="sex", columns="health")
-    found = [grid(release, state, Options(wafer=i), 10, T) for i in range(3)]
-    assert [w.text for w in found[0].wafers] == ["Total", "Male", "Female"]
+def test_layers_stand_behind_each_other(ask) -> None:  # type: ignore[no-untyped-def]
+    release, state = ask(by="sex,age_band,health", layers="sex", columns="health")
+    found = [grid(release, state, Options(layer=i), 10, T) for i in range(3)]
+    assert [w.text for w in found[0].layers] == ["Total", "Male", "Female"]
     values = release.table.values
     assert found[1].rows[0].cells[0].text == T.number(int(values[0, 0, -1]))
     assert found[0].rows[0].cells[0].text == T.number(int(values[2, 0, -1]))
@@ -124,8 +227,8 @@ def test_codes_and_both_are_shown(ask) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_options_of_an_address_are_read_with_care() -> None:
-    read = Options.read({"show": "row", "sort": "-3", "page": "x", "wafer": "-5", "names": "<b>"})
-    assert read == Options(show="row", sort=-3, page=1, wafer=0, names="labels")
+    read = Options.read({"show": "row", "sort": "-3", "page": "x", "layer": "-5", "names": "<b>"})
+    assert read == Options(show="row", sort=-3, page=1, layer=0, names="labels")
 
 
 def test_a_hundred_figures_of_rounding_to_base_3() -> None:
@@ -139,13 +242,17 @@ def test_a_hundred_figures_of_rounding_to_base_3() -> None:
 
 
 def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
-    from dataclasses import replace
-
     told = quality(tier.protection, T)
     assert told is not None
     assert (told.bound, told.small) == (2, 10)
     assert told.near == sum(n for change, n in told.dots if abs(change) <= 1)
     assert told.picture.count("<circle") == 100
+    # Rounding to base 3 shows 21 for 19 to 23, and never 20; 201 and 2,001 are multiples of 3 too.
+    assert [(one.shown, one.low, one.high) for one in told.worked] == [
+        (21, 19, 23),
+        (201, 199, 203),
+        (2001, 1999, 2003),
+    ]
     secret = quality(replace(tier.protection, published=False), T)
     assert secret is not None
     assert (secret.bound, secret.dots, secret.picture, secret.worked) == (None, (), "", ())

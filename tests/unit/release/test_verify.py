@@ -46,6 +46,17 @@ def test_a_file_is_genuine_as_it_was_written(
     assert found.provenance == vars(made.provenance)
 
 
+@pytest.mark.parametrize("format", ["csv-layout", "html"])
+def test_a_file_of_the_first_version_that_says_wafers_is_genuine(
+    format: str, made: Release, signer: Signer, tmp_path: Path
+) -> None:
+    made.write(tmp_path / "t", format)
+    text = (tmp_path / "t").read_text("utf-8")
+    assert "layer" in text
+    (tmp_path / "t").write_text(text.replace("layer", "wafer"), "utf-8", newline="")
+    assert verify(tmp_path / "t", signer.public).genuine
+
+
 def _replaced(path: Path, old: str, new: str) -> None:
     text = path.read_bytes().decode()
     assert old in text

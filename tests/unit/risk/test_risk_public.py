@@ -75,6 +75,21 @@ def test_the_estimate_is_near_the_exact_score(name: str) -> None:
         assert abs(quality.unchanged.value - (true == released).mean()) < 0.06
 
 
+def test_zeros_do_not_make_the_other_figures_look_closer() -> None:
+    # Rounding leaves every true zero alone: 3,000 of them more make the share of all cells that
+    # are unchanged rise to (2,457/3 + 3,000)/5,457 or so, and must not move that of the others.
+    dense = np.maximum(census(2457, 1), 1)
+    released = released_of(np.concatenate([dense, np.zeros(3000, np.int64)]), ROUNDING, 1)
+    true = np.concatenate([dense, np.zeros(3000, np.int64)])
+    quality = risk.public_quality(released, ROUNDING)
+    assert quality.unchanged is not None
+    assert quality.positive is not None
+    assert quality.unchanged.value > 0.6
+    above = released > 0
+    assert abs(quality.positive.value - (true == released)[above].mean()) < 0.06
+    assert risk.public_quality(np.zeros(10, np.int64), ROUNDING).positive is None
+
+
 def test_a_score_that_would_be_a_guess_is_withheld() -> None:
     sparse = released_of(np.random.default_rng(1).poisson(2, 3000), ROUNDING, 1)
     assert sparse.mean() < 5

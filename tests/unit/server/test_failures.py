@@ -46,7 +46,7 @@ FAILURES: list[tuple[str, str, Any, int, str]] = [
     ("POST", f"{ROOT}/nowhere/table", {"by": ["sex"]}, 404, "UNKNOWN_DATASET"),
     *(
         ("GET", f"{path}{query}", None, 400, "BAD_REQUEST")
-        for path in (CHECK, TABLE)
+        for path in (CHECK, TABLE, f"{TABLE}/meta", f"{TABLE}/structure")
         for query in (
             "",
             "?by=",
@@ -68,6 +68,11 @@ FAILURES: list[tuple[str, str, Any, int, str]] = [
         )
     ),
     ("GET", f"{TABLE}?by=sex&format=docx", None, 400, "BAD_REQUEST"),
+    ("GET", f"{TABLE}/meta?by=sex&format=xlsx", None, 400, "BAD_REQUEST"),
+    ("GET", f"{TABLE}/structure?by=sex&format=csv", None, 400, "BAD_REQUEST"),
+    ("GET", f"{TABLE}/meta?by=ward,rare", None, 403, "SPARSE"),
+    ("GET", f"{TABLE}/structure?by=ward,rare", None, 403, "SPARSE"),
+    ("POST", f"{TABLE}/meta", {}, 405, "METHOD_NOT_ALLOWED"),
     ("GET", f"{TABLE}?by=sex,age,health,rare", None, 413, "MAX_CELLS"),
     ("GET", f"{TABLE}?by=ward,rare", None, 403, "SPARSE"),
     ("GET", f"{TABLE}?by=sex&totals=summed", None, 403, "TOTALS"),
@@ -139,8 +144,9 @@ def test_every_route_is_walked() -> None:
 
     walked = {url.split("?")[0].replace("town", "{d}") for _, url, *_ in FAILURES}
     assert {ROOT, f"{ROOT}/{{d}}", f"{ROOT}/{{d}}/check", f"{ROOT}/{{d}}/table"} <= walked
+    assert {f"{ROOT}/{{d}}/table/meta", f"{ROOT}/{{d}}/table/structure"} <= walked
     assert {"/api/v1/config", "/healthz"} <= walked
-    assert len(OF) == 8, "a new route must be walked too"
+    assert len(OF) == 10, "a new route must be walked too"
 
 
 @pytest.mark.parametrize("error", [RuntimeError, InternalError, ParameterError, OSError])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import discreet as dc
 from applications import Client
+from discreet.cli import app
 from discreet.release.writers import FORMATS
 from stores import build_town
 
@@ -53,6 +57,84 @@ def test_a_post_asks_the_same(client: Client) -> None:
     assert posted.status_code == 200
     assert posted.content == got.content
     assert posted.headers["etag"] == got.headers["etag"]
+
+
+@pytest.mark.parametrize("format", ["csv", "sdmx-csv", "parquet"])
+def test_a_downloaded_file_verifies_with_what_its_link_leads_to(
+    client: Client, store: Path, tmp_path: Path, format: str
+) -> None:
+    given = {"by": "sex,age_band", "where": "health=1|2", "totals": "protected", "format": format}
+    answer = client.get(TABLE, params=given)
+    form = r'<(.+)>; rel="describedby"; type="application/json"'
+    found = re.fullmatch(form, answer.headers["link"])
+    assert found is not None
+    beside = client.get(urljoin(TABLE, found[1]))
+    assert beside.status_code == 200
+    names = [re.findall('filename="(.+)"', a.headers["content-disposition"])[0]
+             for a in (answer, beside)]  # fmt: skip
+    assert names[1] == f"{names[0]}.meta.json"
+    for name, one in zip(names, (answer, beside), strict=True):
+        (tmp_path / name).write_bytes(one.content)
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / names[0]), "--store", str(store)])
+    assert done.exit_code == 0, done.output
+    assert f"({format}): genuine" in done.output
+    # The same bytes as `discreet table` writes.
+    release = dc.open(store).release("sex,age_band", "health=1|2", "protected", "public")
+    written = release.write(tmp_path / "by-hand", format)
+    assert written[0].read_bytes() == answer.content
+    assert written[1].read_bytes() == beside.content
+    (tmp_path / names[0]).write_bytes(answer.content.replace(b"Female", b"Femail"))
+    if format == "csv":
+        done = CliRunner().invoke(app, ["verify", str(tmp_path / names[0]), "--store", str(store)])
+        assert done.exit_code == 1
+
+
+def test_the_file_beside_is_refused_where_the_table_is(client: Client) -> None:
+    for path in (TABLE, f"{TABLE}/meta"):
+        assert client.get(path, params={"by": "ward,rare"}).status_code == 403
+        assert client.get(path, params={"by": "ward,rare,age"}).status_code == 413
+    unknown = client.get(f"{TABLE}/meta", params={"by": "sex", "format": "xlsx"})
+    assert unknown.status_code == 400
+    assert "csv, sdmx-csv, parquet" in unknown.json()["error"]["message"]
+    assert "link" not in client.get(TABLE, params={"by": "sex", "format": "xlsx"}).headers
+    meta = client.get(f"{TABLE}/meta", params={"by": "sex"})
+    again = client.get(
+        f"{TABLE}/meta", params={"by": "sex"}, headers={"If-None-Match": meta.headers["etag"]}
+    )
+    assert again.status_code == 304
+
+
+def test_the_structure_is_served(client: Client) -> None:
+    found = client.get(f"{TABLE}/structure", params={"by": "sex"})
+    assert found.headers["content-type"].startswith("application/xml")
+    assert b"DataStructure" in found.content
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"by": "sex,age_band", "format": "csv"}, "town-sex-age_band.csv"),
+        ({"by": "sex,age_band", "format": "csv-layout"}, "town-sex-age_band-csv-layout.csv"),
+        ({"by": "sex", "where": "district=1,health=1|2"}, "town-sex-health-1-2-district-1.json"),
+    ],
+)
+def test_a_file_is_named_after_its_question(
+    client: Client, given: dict[str, str], name: str
+) -> None:
+    found = client.get(TABLE, params=given).headers["content-disposition"]
+    assert found == f'inline; filename="{name}"'
+
+
+def test_a_name_that_would_be_too_long_is_cut_and_still_another_for_another_question(
+    client: Client,
+) -> None:
+    names = set()
+    for last in (60, 61):
+        codes = "|".join(str(age) for age in (*range(20, 60), last))
+        given = {"by": "sex", "where": f"age={codes}", "format": "csv"}
+        names.add(client.get(TABLE, params=given).headers["content-disposition"])
+    assert len(names) == 2
+    assert all(len(name) < 130 for name in names)
 
 
 def test_check_counts_nothing(client: Client, store: Path) -> None:
@@ -172,6 +254,8 @@ def test_openapi_names_every_route_with_an_example(client: Client) -> None:
         "/api/v1/datasets/{dataset}",
         "/api/v1/datasets/{dataset}/check",
         "/api/v1/datasets/{dataset}/table",
+        "/api/v1/datasets/{dataset}/table/meta",
+        "/api/v1/datasets/{dataset}/table/structure",
         "/api/v1/config",
     }
     for path in paths.values():

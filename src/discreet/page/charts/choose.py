@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.page.arrange import Options, arranged, names_of, said_place
 from discreet.page.charts import draw
 from discreet.page.charts.svg import Svg
-from discreet.page.grid import Options, wafer_places
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
-from discreet.table import TOTAL
+from discreet.table import TOTAL, Dimension
+from discreet.types import Floats
 
 WIDTHS = (1040, 640, 340)
 MOST_SERIES = 5
@@ -31,96 +31,135 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a chart shows: values by category, series and, for a pyramid, side."""
+    """What a chart shows: values by category, series and, for a pyramid, side.
+
+    Values are as the table shows them, counts or per cent; NaN where there is none.
+    """
 
     title: str
     unit: str
+    percent: bool
     categories: tuple[str, ...]
     series: tuple[str, ...]
     sides: tuple[str, ...]
-    values: NDArray[np.int64]  # sides × series × categories
-    by_series: NDArray[np.int64] | None  # series × categories: the published totals of the sides
-    by_category: NDArray[np.int64] | None  # the published totals of sides and series
+    values: Floats  # sides × series × categories
+    by_series: Floats | None  # series × categories: the published totals of the sides
+    by_category: Floats | None  # the published totals of sides and series
+    adds: bool = True
+    """Whether series may be stacked: per cent of different wholes do not add up."""
+    tells: bool = True
+    """Whether the totals tell something: not where each is all of its row."""
+
+    def said(self, value: float, t: Texts) -> str:
+        """Return a value as the table says it."""
+        return t.percent(value / 100) if self.percent else t.number(int(value))
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which dimension runs along the axis, makes the sides of a pyramid, and is stacked."""
+
+    along: int
+    sides: int | None
+    stacked: int | None
+
+    @property
+    def used(self) -> list[int]:
+        return [i for i in (self.sides, self.stacked, self.along) if i is not None]
 
 
 def data(release: Release, state: State, options: Options, title: str, t: Texts) -> Data | None:
     """Return what can be drawn: two variables, or three of which one has two categories.
 
-    Other variables stand at their totals; where there are none, nothing is drawn.
+    Other variables stand at their totals; where there are none, nothing is drawn. Rows come in
+    the order of the table, under the names that it shows.
     """
-    table = release.table
-    dims, values, gone = table.dimensions, table.values, table.withheld
-    order = [d.variable for d in dims]
-    wafers = len(state.wafers)
-    if wafers:
-        front = _front(release, state, options)
-        values, gone = values[front], gone[front]
-        dims, order = dims[wafers:], order[wafers:]
-    inner = [len(d.codes) - (d.codes[-1] == TOTAL) for d in dims]
-    # Two-sided first, then the longest along the axis, then what is stacked.
-    binary = next((i for i, n in enumerate(inner) if n == 2), None)
-    ages = next((i for i, v in enumerate(order) if v == "age" or v.startswith("age_")), None)
-    rows = [i for i in range(len(dims)) if i < len(state.rows)]
-    along = ages if ages is not None else (rows[0] if rows else 0)
-    pyramid = ages is not None and binary is not None and binary != along
-    free = [i for i in range(len(dims)) if i != along and not (pyramid and i == binary)]
-    stacked = next((i for i in free if inner[i] <= MOST_SERIES), free[0] if free else None)
-    if pyramid and stacked is not None and inner[stacked] > MOST_SERIES:
-        stacked = None
-    used = [i for i in ((binary if pyramid else None), stacked, along) if i is not None]
-    index: list[int | slice] = []
-    for i, d in enumerate(dims):
-        if i == along:
-            index.append(slice(0, inner[i]))
-        elif i in used:
-            index.append(slice(None))  # with its total, which is not the sum of its parts
-        elif d.codes[-1] == TOTAL:
-            index.append(len(d.codes) - 1)
-        else:
-            return None
-    part, missing = values[tuple(index)], gone[tuple(index)]
-    left = [i for i in range(len(dims)) if i in used]
-    part = part.transpose([left.index(i) for i in used])
-    missing = missing.transpose([left.index(i) for i in used])
-    there = ~np.asarray(missing.all(axis=tuple(range(missing.ndim - 1))))
-    there = there if missing.ndim > 1 else ~missing
-    part = part[..., there]
-    names = [dims[i].labels[: inner[i]] for i in used]
-    series = tuple(names[-2]) if stacked is not None else ()
-    sides = tuple(names[0]) if pyramid else ()
-    categories = tuple(n for n, keep in zip(names[-1], there, strict=True) if keep)
+    found = arranged(release.table, state, options)
+    layered, dims = len(state.layers), release.table.dimensions
+    names = [names_of(d, options.names, t) for d in dims]
+    said = [said_place(found.front, names[:layered], dims[:layered], t)] if layered else []
+    said += [] if options.show == "count" else [t(f"table.{options.show}")]
+    dims, names = dims[layered:], names[layered:]
+    values = found.figures[found.front]
+    if len(state.rows) == 1:
+        order = [place[0] for place in found.rows]
+        values = values[order]
+        names[0] = [names[0][i] for i in order]
+    ends = [len(n) - (d.codes[-1] == TOTAL) for n, d in zip(names, dims, strict=True)]
+    roles = _roles([d.variable for d in dims], ends)
+    part = _part(values, dims, ends, roles)
+    if part is None:
+        return None
+    there = np.asarray(~np.isnan(part).all(axis=(0, 1)), bool)
+    categories = tuple(n for n, keep in zip(names[roles.along], there, strict=False) if keep)
     if not categories:
         return None
-    if stacked is None:
-        part = np.expand_dims(part, -2)
-    if not pyramid:
-        part = part[None]
+    part = part[..., there] * (1 if options.show == "count" else 100)
+    series = _named(names, ends, roles.stacked)
+    sides = _named(names, ends, roles.sides)
     by_series = by_category = None
     # One more than there are names: the published total is the last.
     if part.shape[0] > len(sides):
         by_series = part[-1, : max(len(series), 1)]
         if part.shape[1] > len(series):
             by_category = part[-1, -1]
+    span = range(len(state.rows), len(dims)) if options.show == "row" else range(len(state.rows))
     return Data(
-        title,
+        f"{title} ({', '.join(said)})" if said else title,
         t.inside(unit_word(release.provenance.unit, t)),
+        options.show != "count",
         categories,
         series,
         sides,
         part[: max(len(sides), 1), : max(len(series), 1)],
         by_series,
         by_category,
+        options.show == "count" or roles.stacked in span or (roles.sides in span and not series),
+        options.show == "count" or roles.along in span or len(dims) == 1,
     )
+
+
+def _roles(variables: list[str], sizes: list[int]) -> _Roles:
+    """Return what each dimension does: two-sided first, then the ages, then what is stacked."""
+    binary = next((i for i, n in enumerate(sizes) if n == 2), None)
+    ages = next((i for i, v in enumerate(variables) if v == "age" or v.startswith("age_")), None)
+    along = ages if ages is not None else 0
+    sides = binary if ages is not None and binary != along else None
+    free = [i for i in range(len(sizes)) if i not in (along, sides)]
+    stacked = next((i for i in free if sizes[i] <= MOST_SERIES), free[0] if free else None)
+    if sides is not None and stacked is not None and sizes[stacked] > MOST_SERIES:
+        stacked = None
+    return _Roles(along, sides, stacked)
+
+
+def _part(
+    values: Floats, dims: tuple[Dimension, ...], ends: list[int], roles: _Roles
+) -> Floats | None:
+    """Return values as sides × series × categories, with totals but of the categories."""
+    index: list[int | slice] = []
+    for i, d in enumerate(dims):
+        if i == roles.along:
+            index.append(slice(0, ends[i]))
+        elif i in roles.used:
+            index.append(slice(None))  # with its total, which is not the sum of its parts
+        elif d.codes[-1] == TOTAL:
+            index.append(-1)
+        else:
+            return None
+    left = [i for i in range(len(dims)) if i in roles.used]
+    part = values[tuple(index)].transpose([left.index(i) for i in roles.used])
+    if roles.stacked is None:
+        part = np.expand_dims(part, -2)
+    return part if roles.sides is not None else part[None]
+
+
+def _named(names: list[list[str]], ends: list[int], which: int | None) -> tuple[str, ...]:
+    return () if which is None else tuple(names[which][: ends[which]])
 
 
 def unit_word(unit: str, t: Texts) -> str:
     """Return the unit that is counted as this language says it."""
     return t(f"units.{unit}") if t.has(f"units.{unit}") else unit.capitalize()
-
-
-def _front(release: Release, state: State, options: Options) -> tuple[int, ...]:
-    places = wafer_places(release, len(state.wafers))
-    return places[min(options.wafer, len(places) - 1)]
 
 
 def charts(found: Data | None, t: Texts) -> list[Chart]:
@@ -129,18 +168,19 @@ def charts(found: Data | None, t: Texts) -> list[Chart]:
         return []
     kinds = []
     _, series, categories = found.values.shape
-    if found.sides:
+    bars = categories <= MOST_BARS
+    if found.sides and (found.adds or not found.series):
         kinds.append("pyramid")
-    if found.series and series <= MOST_SERIES and categories <= MOST_BARS and not found.sides:
+    if found.series and series <= MOST_SERIES and bars and not found.sides and found.adds:
         kinds.append("stacked")
-    if not found.series and not found.sides and categories <= MOST_BARS:
+    if not found.series and not found.sides and bars:
         kinds.append("bars")
-    if found.sides and categories <= MOST_BARS and not found.series:
+    if found.sides and bars and not found.series and found.adds:
         kinds.append("stacked")
     flat = found.by_series is not None if found.series else bool(found.sides)
     if flat and categories <= 3 * MOST_HEAT and series <= MOST_HEAT:
         kinds.append("heat")
-    if "bars" not in kinds and categories <= MOST_BARS and found.by_category is not None:
+    if "bars" not in kinds and bars and found.by_category is not None and found.tells:
         kinds.append("bars")
     return [Chart(kind, t(f"chart.{kind}")) for kind in kinds]
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.page.charts.svg import Svg, shorten, ticks
+from discreet.page.charts.svg import Svg, shorten, ticks, wrapped
 from discreet.page.texts import Texts
+from discreet.types import Floats
 
 if TYPE_CHECKING:
     from discreet.page.charts.choose import Data
@@ -26,42 +27,60 @@ STYLE = (
 )
 
 
-def _row_height(categories: int) -> tuple[float, float, int]:
+def _row_height(names: Names, width: float) -> tuple[float, float, int]:
     """Return the height of a line, of its bar, and how many lines share a label."""
-    if categories <= 12:
-        return 38, 28, 1
-    if categories <= 30:
-        return 26, 19, 1
-    return (9, 7, 5) if categories > 60 else (18, 13, 1)
+    if len(names) <= 30:
+        lines = max(len(wrapped(name, width)) for name in names)
+        step = 38 if len(names) <= 12 else 26
+        return max(step, 18 * lines + 6), 28 if len(names) <= 12 else 19, 1
+    return (9, 7, 5) if len(names) > 60 else (18, 13, 1)
 
 
-def _said(found: Data, parts: list[str], value: int, t: Texts) -> str:
-    return f"{', '.join(p for p in parts if p)}: {t.number(value)}"
+def _name(svg: Svg, x: float, y: float, step: float, name: str, width: float, kind: str) -> None:
+    """Write the name of a line in the middle of its height, broken where there is room."""
+    lines = wrapped(name, width) if step > 18 else [shorten(name, width)]
+    top = y + step / 2 + 5 - 9 * (len(lines) - 1)
+    for i, line in enumerate(lines):
+        svg.text(x, top + 18 * i, line, kind)
+
+
+def _said(found: Data, parts: list[str], value: float, t: Texts) -> str:
+    return f"{', '.join(p for p in parts if p)}: {found.said(value, t)}"
+
+
+def _tick(found: Data, tick: int, t: Texts) -> str:
+    return t.percent(tick / 100, 0) if found.percent else t.number(tick)
 
 
 def bars(
-    categories: Names, series: Names, values: NDArray[np.int64], found: Data, width: float, t: Texts
+    categories: Names,
+    series: Names,
+    values: Floats,
+    found: Data,
+    width: float,
+    t: Texts,
 ) -> Svg:
     """Return horizontal bars, stacked where there are series (values: series × categories)."""
-    step, thick, every = _row_height(len(categories))
     margin = min(
         max(len(name) for name in categories) * 7.6 + 16, width * (0.42 if width < 500 else 0.3)
     )
+    step, thick, every = _row_height(categories, margin - 12)
     top, right = 8, 36
-    axis = ticks(float(values.sum(axis=0).max()), 3 if width < 500 else 6)
+    axis = ticks(float(np.nansum(values, axis=0).max()), 3 if width < 500 else 6)
     scale = (width - margin - right) / axis[-1]
     bottom = top + step * len(categories)
     svg = Svg(width, bottom + 34, found.title, "chart")
     for tick in axis:
         svg.line(margin + tick * scale, top, margin + tick * scale, bottom, "grid")
-        label = t.number(tick)
-        svg.text(margin + tick * scale, bottom + 22, label, "mid soft")
+        svg.text(margin + tick * scale, bottom + 22, _tick(found, tick, t), "mid soft")
     for i, name in enumerate(categories):
         y, x = top + i * step, margin
         if i % every == 0:
-            svg.text(margin - 10, y + step / 2 + 5, shorten(name, margin - 12), "end")
+            _name(svg, margin - 10, y, step, name, margin - 12, "end")
         for s in range(len(values)):
-            value = int(values[s, i])
+            value = float(values[s, i])
+            if np.isnan(value):
+                continue
             length = value * scale
             label = _said(found, [name, series[s] if series else ""], value, t)
             svg.rect(
@@ -86,17 +105,19 @@ def pyramid(
     categories: Names,
     series: Names,
     sides: Names,
-    values: NDArray[np.int64],
+    values: Floats,
     found: Data,
     width: float,
     t: Texts,
 ) -> Svg:
     """Return a pyramid: the first side to the left, the oldest at the top."""
-    step, thick, every = _row_height(len(categories))
     middle = min(max(len(name) for name in categories) * 7.6 + 24, width * 0.34)
+    step, thick, every = _row_height(categories, middle - 8)
     half = (width - middle) / 2 - 44
     top = 30
-    axis = ticks(float(values.sum(axis=1).max()), 2 if width < 500 else 3 if width < 800 else 5)
+    axis = ticks(
+        float(np.nansum(values, axis=1).max()), 2 if width < 500 else 3 if width < 800 else 5
+    )
     scale = half / axis[-1]
     left, right = 44 + half, 44 + half + middle
     bottom = top + step * len(categories)
@@ -107,15 +128,17 @@ def pyramid(
         for base, sign in ((left, -1), (right, 1)):
             x = base + sign * tick * scale
             svg.line(x, top, x, bottom, "grid")
-            svg.text(x, bottom + 22, t.number(tick), "mid soft")
+            svg.text(x, bottom + 22, _tick(found, tick, t), "mid soft")
     for i, name in enumerate(categories):
         y = bottom - (i + 1) * step
         if i % every == 0:
-            svg.text((left + right) / 2, y + step / 2 + 5, shorten(name, middle - 8), "mid")
+            _name(svg, (left + right) / 2, y, step, name, middle - 8, "mid")
         for side, (base, sign) in enumerate(((left, -1), (right, 1))):
             x = base
             for s in range(values.shape[1]):
-                value = int(values[side, s, i])
+                value = float(values[side, s, i])
+                if np.isnan(value):
+                    continue
                 length = value * scale
                 label = _said(found, [sides[side], name, series[s] if series else ""], value, t)
                 kind = f"s{(s if series else side * 3) % 5 + 1}"
@@ -130,24 +153,29 @@ def pyramid(
 
 
 def heat(
-    categories: Names, series: Names, values: NDArray[np.int64], found: Data, width: float, t: Texts
+    categories: Names,
+    series: Names,
+    values: Floats,
+    found: Data,
+    width: float,
+    t: Texts,
 ) -> Svg:
-    """Return a heat map in six steps by rank of value, with a key (values: series × categories)."""
+    """Return a heat map with a scale for each column, and a key (values: series × categories).
+
+    Columns differ in size far more than the cells of one: a common scale would leave most empty.
+    """
     margin = min(max(len(name) for name in categories) * 7.6 + 16, width * 0.34)
-    step = 26 if len(categories) <= 60 else 9
-    every = 1 if step > 15 else 5
-    cell = min((width - margin - 8) / max(len(series), 1), 120)
-    longest = max((len(name) for name in series), default=1)
-    slanted = longest * 8 > cell
-    top = min(longest * 5.4 + 20, 150) if slanted else 28
+    step, _, every = _row_height(categories, margin - 12)
+    step = min(step, 9) if len(categories) > 60 else max(min(step, 44), 18)
+    cell, angle, top = _heads(series, width - margin - 8)
     bottom = top + step * len(categories)
-    svg = Svg(width, bottom + 56, found.title, "chart heat")
-    edges = _edges(values)
+    svg = Svg(width, bottom + 78, found.title, "chart heat")
+    steps = _steps(values)
     for s, name in enumerate(series):
         x = margin + s * cell + cell / 2
-        if slanted:
-            turn = f'transform="rotate(-48 {x:.1f} {top - 8:.1f})"'
-            short = escape(shorten(name, 190))
+        if angle:
+            turn = f'transform="rotate(-{angle} {x:.1f} {top - 8:.1f})"'
+            short = escape(shorten(name, 260))
             svg.parts.append(
                 f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>'
             )
@@ -156,34 +184,46 @@ def heat(
     for i, name in enumerate(categories):
         y = top + i * step
         if i % every == 0:
-            svg.text(margin - 10, y + step / 2 + 5, shorten(name, margin - 12), "end")
+            _name(svg, margin - 10, y, step, name, margin - 12, "end")
         for s, label in enumerate(series):
-            value = int(values[s, i])
-            kind = f"h{int(np.searchsorted(edges, value, side='right'))}"
+            if np.isnan(values[s, i]):
+                continue
             svg.rect(
-                margin + s * cell + 1, y + 1, cell - 2, step - 2, kind,
-                _said(found, [name, label], value, t),
+                margin + s * cell + 1, y + 1, cell - 2, step - 2, f"h{steps[s, i]}",
+                _said(found, [name, label], float(values[s, i]), t),
             )  # fmt: skip
-    side = min(96, (width - 24) / STEPS)
-    for i in range(STEPS):
-        low = 0 if i == 0 else int(edges[i - 1])
-        svg.rect(12 + i * side, bottom + 16, side - 3, 12, f"h{i}")
-        svg.text(
-            12 + i * side,
-            bottom + 46,
-            t.number(low) + ("+" if i == STEPS - 1 else ""),
-            "small soft",
-        )
+    _key(svg, bottom, t)
     return svg
 
 
-def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the steps begin: round numbers, evenly between 0 and the largest."""
-    top = max(int(values.max()), STEPS)
-    raw = np.array([top * i / STEPS for i in range(1, STEPS)])
-    digits = max(len(str(top)) - 2, 0)
-    rounded = (np.round(raw / 10**digits) * 10**digits).astype(np.int64)
-    return np.asarray(np.maximum(rounded, np.arange(1, STEPS)), np.int64)
+def _heads(names: Names, width: float) -> tuple[float, int, float]:
+    """Return the width of a column, by how much its head is turned, and the height of heads."""
+    cell = min(width / max(len(names), 1), 120)
+    longest = max((len(name) for name in names), default=1)
+    if longest * 8 <= cell:
+        return cell, 0, 28
+    # A slanted head runs over the columns to its right; the last ones must not leave the picture.
+    slanted = min((width - 4.6 * len(name)) / (i + 0.5) for i, name in enumerate(names))
+    if min(slanted, cell) >= 22:
+        return min(slanted, cell), 48, min(longest * 5.4 + 20, 190)
+    return cell, 90, min(longest * 6.8 + 16, 240)
+
+
+def _steps(values: Floats) -> NDArray[np.int64]:
+    """Return 0 for nothing, and 1 to 5 for each fifth of the largest of the series."""
+    largest = np.maximum(np.nan_to_num(values).max(axis=1, keepdims=True), 1e-9)
+    found = np.ceil((STEPS - 1) * np.nan_to_num(values) / largest)
+    return np.asarray(np.clip(found, 0, STEPS - 1), np.int64)
+
+
+def _key(svg: Svg, bottom: float, t: Texts) -> None:
+    """Say what the steps of a heat map stand for."""
+    side = min(96, (svg.width - 24) / STEPS)
+    svg.text(12, bottom + 24, t("chart.scale" if svg.width > 500 else "chart.scale_short"), "small")
+    for i in range(STEPS):
+        svg.rect(12 + i * side, bottom + 36, side - 3, 12, f"h{i}")
+        said = t.percent(i / (STEPS - 1), 0) if i else t.number(0)
+        svg.text(12 + i * side, bottom + 66, said, "small soft")
 
 
 def legend_needed(found: Data, kind: str) -> Names:
@@ -198,14 +238,18 @@ def legend_needed(found: Data, kind: str) -> Names:
 def framed(svg: Svg, found: Data, kind: str, source: str) -> str:
     """Return a chart as a file of its own, with title, legend and source."""
     names = legend_needed(found, kind)
-    head = 56 + (30 if names else 0)
-    outer = Svg(svg.width + 48, svg.height + head + 60, found.title, svg.kind)
-    outer.text(24, 36, shorten(found.title, svg.width, 23), "title")
+    title, said = wrapped(found.title, svg.width, 23, 4), wrapped(source, svg.width, 13, 8)
+    head = 28 + 30 * len(title) + (30 if names else 0)
+    foot = svg.height + head + 40
+    outer = Svg(svg.width + 48, foot + 20 * len(said), found.title, svg.kind)
+    for i, line in enumerate(title):
+        outer.text(24, 36 + 30 * i, line, "title")
     x = 24.0
     for i, name in enumerate(names):
-        outer.rect(x, 56, 14, 14, f"s{i % 5 + 1}")
-        outer.text(x + 20, 69, name)
+        outer.rect(x, head - 28, 14, 14, f"s{i % 5 + 1}")
+        outer.text(x + 20, head - 15, name)
         x += 20 + 8.2 * len(name) + 28
     outer.parts.append(f'<g transform="translate(24 {head + 4})">{"".join(svg.parts)}</g>')
-    outer.text(24, svg.height + head + 40, shorten(source, svg.width, 13), "small soft")
+    for i, line in enumerate(said):
+        outer.text(24, foot + 20 * i, line, "small soft")
     return outer.text_of(STYLE)

@@ -69,3 +69,17 @@ def shorten(text: str, width: float, size: float = 15) -> str:
     """Return a text that fits a width, cut with an ellipsis if it must be."""
     fits = max(int(width / (size * 0.5)), 3)
     return text if len(text) <= fits else text[: fits - 1].rstrip() + "…"
+
+
+def wrapped(text: str, width: float, size: float = 15, most: int = 3) -> list[str]:
+    """Return a text in lines that fit a width; the last of so many is cut if it must be."""
+    fits = max(int(width / (size * 0.5)), 3)
+    lines: list[str] = []
+    rest = text
+    while len(rest) > fits and len(lines) < most - 1:
+        at = rest.rfind(" ", 0, fits + 1)
+        if at < 1:
+            break
+        lines.append(rest[:at])
+        rest = rest[at + 1 :]
+    return [*lines, shorten(rest, width, size)]

@@ -1,8 +1,10 @@
 // The builder: the same requests as without scripts, fetched and put in place.
 import { menus } from "./menu.js";
 import { dragging } from "./drag.js";
+import { answered, noAnswer } from "./answer.js";
 
 const WAIT = 300;
+const LONGEST = 15000;
 let latest = 0;
 
 export function builder(form) {
@@ -46,6 +48,9 @@ function submitted(event) {
     button.setAttribute("aria-disabled", "true");
     button.textContent = form.dataset.making;
     say(form.dataset.making);
+    setTimeout(() => {
+      if (button.isConnected) noAnswer(form.dataset.dead, () => button.click());
+    }, 2 * LONGEST);
     return;
   }
   event.preventDefault();
@@ -102,18 +107,23 @@ async function load(url, after) {
     form.classList.add("busy");
     say(form.dataset.checking);
   }, WAIT);
+  let why = form.dataset.dead;
   try {
-    const answer = await fetch(url, { headers: { Accept: "text/html" } });
+    // A server that is gone may keep a request for ever.
+    const answer = await fetch(url, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(LONGEST) });
     if (mine !== latest) return;
-    if (!answer.ok) throw new Error(String(answer.status));
+    if (!answer.ok) {
+      why = [429, 503].includes(answer.status) ? form.dataset.busy : form.dataset.failed;
+      throw new Error(String(answer.status));
+    }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== latest) return;
     put(page, answer.url, after);
   } catch {
+    if (mine !== latest) return;
     form.classList.remove("busy");
-    say(form.dataset.failed);
-    const said = document.querySelector(".verdict-said p");
-    if (said) said.textContent = form.dataset.failed;
+    say("");
+    noAnswer(why, () => load(url, after));
   } finally {
     clearTimeout(slow);
   }
@@ -122,6 +132,7 @@ async function load(url, after) {
 function put(page, url, after) {
   if (after.only) {
     document.getElementById(after.only).replaceWith(page.getElementById(after.only));
+    answered();
     form_ready();
     return;
   }
@@ -154,6 +165,8 @@ function form_ready() {
 function focus(id) {
   const target = (id && document.getElementById(id)) || document.getElementById("main");
   target.focus({ preventScroll: target.id === "main" });
+  // What a search hides cannot have the focus.
+  if (document.activeElement !== target) document.getElementById("main").focus({ preventScroll: true });
   if (id === "panel") target.scrollIntoView({ block: "nearest" });
 }
 

@@ -3,8 +3,8 @@
 export function result(page) {
   document.addEventListener("click", copy);
   if (!page) return;
-  const wafer = page.querySelector("[data-go]");
-  if (wafer) wafer.addEventListener("change", () => wafer.form.submit());
+  const layer = page.querySelector("[data-go]");
+  if (layer) layer.addEventListener("change", () => layer.form.submit());
   figures(page.querySelector(".figures"));
 }
 

@@ -1,4 +1,7 @@
 // The sentence on a data set's page: is it allowed, before the click?
+import { answered, noAnswer } from "./answer.js";
+
+const LONGEST = 15000;
 
 export function sentence(form) {
   if (!form) return;
@@ -10,8 +13,9 @@ export function sentence(form) {
     const asked = new URLSearchParams({ by: [...new Set(by)].join(",") });
     if (where) asked.set("where", where);
     try {
-      const answer = await fetch(`${form.dataset.check}?${asked}`);
+      const answer = await fetch(`${form.dataset.check}?${asked}`, { signal: AbortSignal.timeout(LONGEST) });
       const found = await answer.json();
+      answered();
       verdict.hidden = !answer.ok;
       if (!answer.ok) return;
       const cells = found.cells.toLocaleString(document.documentElement.lang);
@@ -19,6 +23,7 @@ export function sentence(form) {
       verdict.classList.toggle("refused", !found.allowed);
     } catch {
       verdict.hidden = true;
+      noAnswer(form.dataset.dead, check);
     }
   };
   form.addEventListener("change", check);

@@ -101,6 +101,12 @@ def parsed(text: str | bytes, where: str) -> dict[str, Any]:
     return value
 
 
+def layer_of(layout: Mapping[str, Any]) -> str | None:
+    """Return which dimension makes the layers; files of version 0.1 call them wafers."""
+    found = layout["layer"] if "layer" in layout else layout["wafer"]
+    return None if found is None else str(found)
+
+
 def unlike(what: str, shown: str, stated: str) -> tuple[str, ...]:
     """Return a contradiction where a text is another than the notes say."""
     return () if folded(shown) == folded(stated) else (f"{what} is not the one in the notes",)

@@ -7,7 +7,16 @@ from itertools import chain
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.release.readers.base import Found, Named, assembled, figure, parsed, proof_of, unlike
+from discreet.release.readers.base import (
+    Found,
+    Named,
+    assembled,
+    figure,
+    layer_of,
+    parsed,
+    proof_of,
+    unlike,
+)
 from discreet.release.text import Facts
 from discreet.release.writers.csv_layout import PROOF
 
@@ -27,8 +36,8 @@ def blocks_found(rows: list[Row], facts: Facts, document: dict[str, Any]) -> Fou
     """Return the table in blocks of rows, each under its heads; a blank row ends a block."""
     layout = document["layout"]
     stub: list[str] = layout["stub"]
-    wafer, heading = layout["wafer"], layout["heading"]
-    ids = [name for name in (wafer, *stub, heading) if name is not None]
+    layer, heading = layer_of(layout), layout["heading"]
+    ids = [name for name in (layer, *stub, heading) if name is not None]
     labels: dict[str, dict[str, str]] = {name: {} for name in ids}
     heads: dict[str, str] = {}
     codes: dict[str, list[str]] = {name: [] for name in ids}
@@ -62,16 +71,16 @@ def blocks_found(rows: list[Row], facts: Facts, document: dict[str, Any]) -> Fou
                 codes[name] += [code] * len(across)
             if heading is not None:
                 codes[heading] += across
-            if wafer is not None:
-                codes[wafer] += [page] * len(across)
+            if layer is not None:
+                codes[layer] += [page] * len(across)
         elif texts[1:width:2] == stub:
             heads |= dict(zip(stub, texts[0:width:2], strict=True))
             named_across = texts[width:]
             waiting, inside = heading is not None, heading is None
-        elif wafer is not None and len(texts) > 3 and texts[1] == wafer:
+        elif layer is not None and len(texts) > 3 and texts[1] == layer:
             page = texts[3]
-            heads[wafer] = texts[0]
-            _note(labels[wafer], [(page, texts[2])])
+            heads[layer] = texts[0]
+            _note(labels[layer], [(page, texts[2])])
         else:
             titles.append(texts[0])
     named = [Named(name, heads.get(name, ""), labels[name]) for name in ids]

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.readers.base import Found, Named, assembled, figure, parsed, proof_of, unlike
+from discreet.release.readers.base import (
+    Found,
+    Named,
+    assembled,
+    figure,
+    layer_of,
+    parsed,
+    proof_of,
+    unlike,
+)
 from discreet.release.text import Facts, folded
 from discreet.release.writers.html import WITHHELD
 
@@ -67,8 +76,8 @@ def read(path: Path) -> Found:
         raise NotOurs(f"'{path.name}' must be a page that this program wrote.")
     document = parsed(page.proof, "the proof")
     layout = document["layout"]
-    stub, wafer, heading = layout["stub"], layout["wafer"], layout["heading"]
-    ids = [name for name in (wafer, *stub, heading) if name is not None]
+    stub, layer, heading = layout["stub"], layer_of(layout), layout["heading"]
+    ids = [name for name in (layer, *stub, heading) if name is not None]
     labels: dict[str, dict[str, str]] = {name: {} for name in ids}
     codes: dict[str, list[str]] = {name: [] for name in ids}
     heads: dict[str, str] = {}
@@ -79,14 +88,15 @@ def read(path: Path) -> Found:
             raise ParameterError(f"the code '{code}' of {name} has two labels.")
 
     for table in page.tables:
-        if wafer is not None:
-            lead = f"{document['wafer_label']}: "
+        if layer is not None:
+            title = document["layer_label" if "layer_label" in document else "wafer_label"]
+            lead = f"{title}: "
             if not folded(table["caption"]).startswith(folded(lead)):
                 raise ParameterError(
                     f"the caption '{table['caption']:.40}' is not one of the file."
                 )
-            heads[wafer] = document["wafer_label"]
-            note(wafer, table["code"], table["caption"][len(lead) :])
+            heads[layer] = title
+            note(layer, table["code"], table["caption"][len(lead) :])
         across = [""]
         for row in table["rows"]:
             figures = [text for tag, _, text in row if tag == "td"]
@@ -106,8 +116,8 @@ def read(path: Path) -> Found:
                 codes[name] += [given["data-code"]] * len(across)
             if heading is not None:
                 codes[heading] += across
-            if wafer is not None:
-                codes[wafer] += [table["code"]] * len(across)
+            if layer is not None:
+                codes[layer] += [table["code"]] * len(across)
             values += [None if x == WITHHELD else _figure(x) for x in figures]
     named = [Named(name, heads.get(name, ""), labels[name]) for name in ids]
     found = assembled(named, [codes[name] for name in ids], values)

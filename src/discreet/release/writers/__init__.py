@@ -49,6 +49,18 @@ def named(name: str) -> Format:
     return FORMATS[name]
 
 
+def file_name(stem: str, format: str) -> str:
+    """Return the name of a file; formats that share an ending say which they are."""
+    chosen = named(format)
+    first = next(one for one in FORMATS.values() if one.suffix == chosen.suffix)
+    return f"{stem}{chosen.suffix}" if chosen is first else f"{stem}-{format}{chosen.suffix}"
+
+
+def with_beside(ending: str) -> list[str]:
+    """Return the formats with a file of this ending beside theirs, such as `.meta.json`."""
+    return [one.name for one in FORMATS.values() if ending in one.beside]
+
+
 def write_to(release: Release, file: BinaryIO, format: str) -> None:
     """Write a release to an open file, in pieces."""
     named(format).write_to(release, file)
@@ -85,4 +97,13 @@ def write(release: Release, path: str | os.PathLike[str], format: str) -> list[P
     return [target, *beside]
 
 
-__all__ = ["FORMATS", "Format", "named", "to_bytes", "write", "write_to"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "file_name",
+    "named",
+    "to_bytes",
+    "with_beside",
+    "write",
+    "write_to",
+]

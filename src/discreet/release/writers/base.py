@@ -29,7 +29,7 @@ class Format:
     """A file format: how it is called, what it is to a browser, and what writes it.
 
     `write_to` streams a release; `companions` are small files that belong beside it, by what is
-    added to its name.
+    added to its name, `beside`.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Format:
     suffix: str
     write_to: Callable[[Release, BinaryIO], None]
     companions: Callable[[Release], Mapping[str, bytes]] = _nothing
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

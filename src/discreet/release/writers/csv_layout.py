@@ -1,4 +1,4 @@
-"""CSV as laid out: title, one block a wafer with the last dimension across, notes at the end."""
+"""CSV as laid out: title, one block a layer with the last dimension across, notes at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.release.text import clean, facts, guarded, meta
 from discreet.release.writers.base import Format
-from discreet.release.writers.layout import Layout, head_rows, wafers
+from discreet.release.writers.layout import Layout, head_rows, layers
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
@@ -26,22 +26,22 @@ def write_to(release: Release, file: BinaryIO) -> None:
         writer = csv.writer(text, lineterminator="\r\n")
         said = facts(meta(release))
         writer.writerow([guarded(said[0][1])])
-        for wafer in wafers(table, layout):
+        for layer in layers(table, layout):
             writer.writerow([])
-            if wafer.category is not None and layout.wafer is not None:
-                d = table.dimensions[layout.wafer]
-                i = wafer.category
+            if layer.category is not None and layout.layer is not None:
+                d = table.dimensions[layout.layer]
+                i = layer.category
                 writer.writerow([_label(d.label), d.level, _label(d.labels[i]), d.codes[i]])
-            across = 2 * len(wafer.stub)
-            first, *second = head_rows(wafer, release.provenance.unit)
+            across = 2 * len(layer.stub)
+            first, *second = head_rows(layer, release.provenance.unit)
             heads = [x if i % 2 and i < across else _label(x) for i, x in enumerate(first)]
             writer.writerow(heads)
             for codes in second:
                 writer.writerow([_label(codes[0]), *codes[1:]])
-            for place, figures in wafer.rows():
+            for place, figures in layer.rows():
                 stub = [
                     x
-                    for d, i in zip(wafer.stub, place, strict=True)
+                    for d, i in zip(layer.stub, place, strict=True)
                     for x in (_label(d.labels[i]), d.codes[i])
                 ]
                 writer.writerow([*stub, *figures])

@@ -58,5 +58,5 @@ def readable(value: object) -> bytes:
 
 
 FORMAT = Format(
-    "csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions
+    "csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions, (META,)
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.release.text import clean, facts, meta
 from discreet.release.writers.base import Format
-from discreet.release.writers.layout import Layout, Wafer, wafers
+from discreet.release.writers.layout import Layer, Layout, layers
 from discreet.table import Dimension
 
 if TYPE_CHECKING:
@@ -48,25 +48,25 @@ def write_to(release: Release, file: BinaryIO) -> None:
             _line(file, f'<p dir="auto">{escape(head)}: {escape(text)}</p>')
     if release.table.withheld.any():
         _line(file, f"<p>{WITHHELD} means: not available.</p>")
-    for wafer in wafers(table, layout):
+    for layer in layers(table, layout):
         caption = ""
         mark = ""
-        if wafer.category is not None and layout.wafer is not None:
-            d, i = table.dimensions[layout.wafer], wafer.category
+        if layer.category is not None and layout.layer is not None:
+            d, i = table.dimensions[layout.layer], layer.category
             name = f"{clean(d.label)}: {clean(d.labels[i])}"
             caption = f'<caption dir="auto">{escape(name)}</caption>'
             mark = f' data-code="{_attribute(d.codes[i])}"'
         _line(
             file,
             f'<div class="table" tabindex="0" role="region" aria-label="{title}"><table{mark}>',
-            caption + _head(wafer, release.provenance.unit),
+            caption + _head(layer, release.provenance.unit),
             "<tbody>",
         )
-        for place, figures in wafer.rows():
+        for place, figures in layer.rows():
             stub = "".join(
                 f'<th scope="row" data-code="{_attribute(d.codes[i])}" dir="auto">'
                 f"{escape(clean(d.labels[i]))}</th>"
-                for d, i in zip(wafer.stub, place, strict=True)
+                for d, i in zip(layer.stub, place, strict=True)
             )
             cells = "".join(
                 f"<td>{WITHHELD}</td>" if figure is None else f"<td>{figure:,}</td>"
@@ -78,11 +78,11 @@ def write_to(release: Release, file: BinaryIO) -> None:
     for head, text in said:
         _line(file, f'<dt>{escape(head)}</dt><dd dir="auto">{escape(text)}</dd>')
     names = None
-    if layout.wafer is not None:
-        names = table.dimensions[layout.wafer].label
+    if layout.layer is not None:
+        names = table.dimensions[layout.layer].label
     proof = {
         "layout": layout.as_dict(table),
-        "wafer_label": names,
+        "layer_label": names,
         "proof": release.proof,
     }
     data = json.dumps(proof, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
@@ -94,15 +94,15 @@ def write_to(release: Release, file: BinaryIO) -> None:
     )
 
 
-def _head(wafer: Wafer, unit: str) -> str:
+def _head(layer: Layer, unit: str) -> str:
     stub = "".join(
-        f'<th scope="col" data-id="{_attribute(d.level)}" dir="auto"{_span(wafer)}>'
+        f'<th scope="col" data-id="{_attribute(d.level)}" dir="auto"{_span(layer)}>'
         f"{escape(clean(d.label))}</th>"
-        for d in wafer.stub
+        for d in layer.stub
     )
-    if wafer.heading is None:
+    if layer.heading is None:
         return f'<thead><tr>{stub}<th scope="col" class="across">{escape(unit)}</th></tr></thead>'
-    d = wafer.heading
+    d = layer.heading
     group = (
         f'<th scope="colgroup" colspan="{len(d)}" data-id="{_attribute(d.level)}" dir="auto">'
         f"{escape(clean(d.label))}</th>"
@@ -118,8 +118,8 @@ def _across(dimension: Dimension) -> str:
     )
 
 
-def _span(wafer: Wafer) -> str:
-    return "" if wafer.heading is None else ' rowspan="2"'
+def _span(layer: Layer) -> str:
+    return "" if layer.heading is None else ' rowspan="2"'
 
 
 def _attribute(text: str) -> str:

@@ -65,5 +65,6 @@ def _document(release: Release) -> dict[str, Any]:
 
 
 FORMAT = Format(
-    "parquet", "Parquet", "application/vnd.apache.parquet", ".parquet", write_to, companions
+    "parquet", "Parquet", "application/vnd.apache.parquet", ".parquet", write_to, companions,
+    (META,),
 )  # fmt: skip

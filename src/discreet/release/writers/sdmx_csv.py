@@ -60,5 +60,5 @@ def companions(release: Release) -> Mapping[str, bytes]:
 
 FORMAT = Format(
     "sdmx-csv", "SDMX-CSV 2.0", "application/vnd.sdmx.data+csv; version=2.0.0", ".csv",
-    write_to, companions,
+    write_to, companions, (META, STRUCTURE),
 )  # fmt: skip

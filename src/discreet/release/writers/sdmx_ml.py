@@ -88,4 +88,5 @@ def _quoted(text: str) -> str:
 FORMAT = Format(
     "sdmx-ml", "SDMX-ML 2.1",
     "application/vnd.sdmx.structurespecificdata+xml; version=2.1", ".xml", write_to, companions,
+    (STRUCTURE,),
 )  # fmt: skip

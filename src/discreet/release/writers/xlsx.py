@@ -1,4 +1,4 @@
-"""XLSX: a sheet for each wafer, heads frozen, real numbers, and a sheet of notes.
+"""XLSX: a sheet for each layer, heads frozen, real numbers, and a sheet of notes.
 
 Every text is written as a string, so that none becomes a formula or a link.
 """
@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.release.text import clean, facts, meta
 from discreet.release.writers.base import Format
 from discreet.release.writers.csv_layout import PROOF
-from discreet.release.writers.layout import Layout, Wafer, head_rows, wafers
+from discreet.release.writers.layout import Layer, Layout, head_rows, layers
 from discreet.table import ProtectedTable
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def write_to(release: Release, file: BinaryIO) -> None:
     number = book.add_format({"num_format": "#,##0"})
     style = {"bold": bold, "head": head, "number": number}
     used = {NOTES.lower(), "history"}
-    for wafer in wafers(table, layout):
+    for layer in layers(table, layout):
         name = "Table"
-        if wafer.category is not None and layout.wafer is not None:
-            label = table.dimensions[layout.wafer].labels[wafer.category]
-            name = f"{wafer.category + 1} {label}"
-        _sheet(book.add_worksheet(_name(name, used)), release, layout, wafer, style)
+        if layer.category is not None and layout.layer is not None:
+            label = table.dimensions[layout.layer].labels[layer.category]
+            name = f"{layer.category + 1} {label}"
+        _sheet(book.add_worksheet(_name(name, used)), release, layout, layer, style)
     _notes(
         book.add_worksheet(NOTES), release, layout, said, bold, book.add_format({"text_wrap": 1})
     )
@@ -58,30 +58,30 @@ def write_to(release: Release, file: BinaryIO) -> None:
 
 
 def _sheet(
-    sheet: Any, release: Release, layout: Layout, wafer: Wafer, style: dict[str, Any]
+    sheet: Any, release: Release, layout: Layout, layer: Layer, style: dict[str, Any]
 ) -> None:
     table = release.table
-    width = 2 * len(wafer.stub)
+    width = 2 * len(layer.stub)
     sheet.set_column(0, width - 1, 14)
     for i in range(0, width, 2):
-        longest = max(map(len, wafer.stub[i // 2].labels))
+        longest = max(map(len, layer.stub[i // 2].labels))
         sheet.set_column(i, i, min(max(longest, 10), 50))
-    sheet.set_column(width, width + wafer.values.shape[1] - 1, 12)
+    sheet.set_column(width, width + layer.values.shape[1] - 1, 12)
     row = 0
     sheet.write_string(row, 0, clean(release.title)[:MOST_TEXT], style["bold"])
     row += 1
-    if wafer.category is not None and layout.wafer is not None:
-        d, i = table.dimensions[layout.wafer], wafer.category
+    if layer.category is not None and layout.layer is not None:
+        d, i = table.dimensions[layout.layer], layer.category
         for column, text in enumerate((d.label, d.level, d.labels[i], d.codes[i])):
             _string(sheet, row, column, text)
         row += 1
-    for texts in head_rows(wafer, release.provenance.unit):
+    for texts in head_rows(layer, release.provenance.unit):
         for column, text in enumerate(texts):
             _string(sheet, row, column, text, style["head"])
         row += 1
     sheet.freeze_panes(row, width)
-    for place, figures in wafer.rows():
-        for column, (d, i) in enumerate(zip(wafer.stub, place, strict=True)):
+    for place, figures in layer.rows():
+        for column, (d, i) in enumerate(zip(layer.stub, place, strict=True)):
             _string(sheet, row, 2 * column, d.labels[i])
             _string(sheet, row, 2 * column + 1, d.codes[i])
         for column, figure in enumerate(figures, width):

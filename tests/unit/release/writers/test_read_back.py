@@ -110,12 +110,12 @@ def by_pysdmx(path: Path, given: Release) -> Cells:
 def laid_out(rows: list[list[Any]], layout: dict[str, Any], given: Release) -> Cells:
     """Cells of pages with heads: read by position, as the documents describe the layout."""
     found: Cells = {}
-    stub, wafer, heading = layout["stub"], layout["wafer"], layout["heading"]
+    stub, layer, heading = layout["stub"], layout["layer"], layout["heading"]
     width, page, i = 2 * len(stub), None, 0
     order = [d.level for d in given.table.dimensions]
     while i < len(rows):
         row = rows[i]
-        if wafer and row[1:2] == [wafer]:
+        if layer and row[1:2] == [layer]:
             page = row[3]
         if row[1:width:2] == stub:
             across = [None]
@@ -126,7 +126,7 @@ def laid_out(rows: list[list[Any]], layout: dict[str, Any], given: Release) -> C
             while i < len(rows) and any(x not in (None, "") for x in rows[i]):
                 for code, value in zip(across, rows[i][width : width + len(across)], strict=True):
                     place = {**dict(zip(stub, rows[i][1:width:2], strict=True)), heading: code}
-                    place[wafer] = page
+                    place[layer] = page
                     key = tuple(str(place[name]) for name in order)
                     found[key] = None if value in (None, "") else int(value)
                 i += 1
@@ -195,7 +195,7 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-# What is seen, and the code of each head: rows of [wafer, stub codes, column code, text].
+# What is seen, and the code of each head: rows of [layer, stub codes, column code, text].
 _SEEN = """() => [...document.querySelectorAll("table")].flatMap(table => {
   const across = [...table.tHead.querySelectorAll("th[data-code]")].map(th => th.dataset.code);
   return [...table.tBodies[0].rows].flatMap(row => {
@@ -216,9 +216,9 @@ def test_a_browser_shows_the_same_cells(
     page.goto((tmp_path / "table.html").as_uri())
     layout = json.loads(page.locator("#proof").text_content() or "")["layout"]
     found: Cells = {}
-    for wafer, stub, across, text in page.evaluate(_SEEN):
+    for layer, stub, across, text in page.evaluate(_SEEN):
         place = {**dict(zip(layout["stub"], stub, strict=True)), layout["heading"]: across}
-        place[layout["wafer"]] = wafer
+        place[layout["layer"]] = layer
         key = tuple(place[d.level] for d in given.table.dimensions)
         found[key] = None if text == "…" else int(text.replace(",", ""))
     page.close()

@@ -49,6 +49,7 @@ def test_every_file_carries_what_a_reader_needs(
         "Usual residents",
         "Local authority",
         "North, upper",
+        "Census of Testland",
         PERTURBED,
         "Use the published total.",
         "Expected closeness is 0.97.",
@@ -121,7 +122,7 @@ def test_the_limits_of_a_sheet_are_checked_before_writing(
             to_bytes(given, "xlsx")
 
 
-def test_a_sheet_for_each_wafer_but_not_for_thousands() -> None:
+def test_a_sheet_for_each_layer_but_not_for_thousands() -> None:
     import io
 
     import openpyxl
@@ -131,7 +132,7 @@ def test_a_sheet_for_each_wafer_but_not_for_thousands() -> None:
         return openpyxl.load_workbook(io.BytesIO(to_bytes(release(parts), "xlsx"))).sheetnames
 
     assert len(sheets(3, 2, 2)) == 3 + 1
-    assert len(sheets(201, 2, 2)) == 2 + 1  # the second dimension makes the wafers instead
+    assert len(sheets(201, 2, 2)) == 2 + 1  # the second dimension makes the layers instead
     assert sheets(3, 2) == ["Table", "Notes"]
 
 
