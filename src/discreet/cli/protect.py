@@ -32,9 +32,10 @@ def command(
         typer.Option(
             "--method",
             "-m",
-            help="random-rounding, small-cell-adjustment, semi-controlled-rounding, "
-            "controlled-rounding, small-count-rounding, count-adjustment, "
-            "stochastic-perturbation, cell-key-perturbation, sampling or same-margins.",
+            help="random-rounding, conventional-rounding, small-cell-adjustment, "
+            "semi-controlled-rounding, controlled-rounding, small-count-rounding, "
+            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling or "
+            "same-margins.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],
@@ -122,6 +123,8 @@ def _sentence(
     if changed:
         parts[0] += f", by {change[change > 0].mean():.1f} on average and {change.max():,} at most"
     parts.append(f"kept: {_kept(protection, file)}")
+    if caution := getattr(protection, "caution", ""):
+        parts.append(caution)
     if file.has_totals:
         how = "summed from the protected cells" if totals is Totals.SUMMED else "protected alone"
         parts.append(f"totals {how}")

@@ -17,11 +17,11 @@ from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
 from discreet.protect.margins import SameMargins
 from discreet.protect.pram import Pram
-from discreet.protect.rounding import RandomRounding
+from discreet.protect.rounding import ConventionalRounding, RandomRounding
 from discreet.protect.sampling import Sampling
 from discreet.protect.semicontrolled import SemiControlledRounding
 from discreet.protect.smallcell import SmallCellAdjustment
-from discreet.protect.stochastic import StochasticPerturbation
+from discreet.protect.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.suppression import Objective, Suppressed, Suppression
 from discreet.protect.swapping import IndividualSwapping, RecordSwapping
 
@@ -31,10 +31,12 @@ __all__ = [
     "CellwiseMethod",
     "ControlledAdjustment",
     "ControlledRounding",
+    "ConventionalRounding",
     "CountAdjustment",
     "Edit",
     "IndividualSwapping",
     "InputPerturbation",
+    "InvariantPerturbation",
     "KeyMix",
     "LookupTable",
     "Objective",

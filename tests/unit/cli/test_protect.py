@@ -108,6 +108,22 @@ def test_totals_that_do_not_add_up_are_mentioned(wide: Path) -> None:
     assert "did not add up" in said
 
 
+def test_the_printed_matrix_is_named_and_the_invariant_one_is_to_be_had(long: Path) -> None:
+    out = long.with_name("out.csv")
+    words = (long, "-m", "stochastic-perturbation", "-o", out, "--seed", 1)
+    assert "the matrix as printed is biased, a count of 1 becomes 2.25 on average" in run(*words)
+    # Among 300 ones, 200 twos and 100 threes: as printed 180 ones would be left, ±12.
+    counts = [1] * 300 + [2] * 200 + [3] * 100
+    rows = "".join(f"f,{i},{count}\n" for i, count in enumerate(counts))
+    long.write_text("sex,area,count\n" + rows)
+    said = run(*words, "--option", "invariant=yes", "--option", "exact=yes")
+    assert "biased" not in said
+    assert "(invariant=yes, exact=yes)" in said
+    released = read_table(out).counts
+    assert (np.abs(np.bincount(released.ravel(), minlength=4)[:4] - [0, 300, 200, 100]) <= 1).all()
+    assert (released.ravel() != counts).mean() > 0.1
+
+
 def test_a_matrix_and_a_look_up_from_files(long: Path) -> None:
     matrix, out = long.with_name("matrix.csv"), long.with_name("out.csv")
     matrix.write_text("0.5,0.5\n0.5,0.5\n")
