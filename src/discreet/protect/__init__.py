@@ -1,7 +1,12 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup, redesign
-from discreet.protect.additivity import Restored, fit_to_margins, restore_additivity
+from discreet.protect.additivity import (
+    Restored,
+    fit_to_margins,
+    protected_margins,
+    restore_additivity,
+)
 from discreet.protect.adjustment import (
     AdjustedTable,
     ControlledAdjustment,
@@ -59,6 +64,7 @@ __all__ = [
     "lookup",
     "of_tables",
     "plain_uniforms",
+    "protected_margins",
     "redesign",
     "restore_additivity",
     "table_generator",
