@@ -138,6 +138,12 @@ def main() -> None:
         13,
     )
     one(
+        "conventional-rounding",
+        protect.ConventionalRounding(3).transition().matrix(9),
+        "Conventional rounding to base 3, percent",
+        13,
+    )
+    one(
         "small-cell-adjustment",
         protect.SmallCellAdjustment(3).transition().matrix(6),
         "Small-cell adjustment to base 3, percent",

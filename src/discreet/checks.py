@@ -62,19 +62,15 @@ def checked_axis(counts: NDArray[np.int64], axis: int) -> int:
     return axis % counts.ndim
 
 
-def checked_weights(weights: Sequence[float], number: int) -> tuple[float, ...]:
-    """Return the weights of a risk measure: so many, none negative, summing to 1."""
+def checked_weights(weights: Sequence[float], *numbers: int) -> tuple[float, ...]:
+    """Return the weights of a risk measure: as many as one of the numbers, none negative, sum 1."""
+    rule = f"weights must be {' or '.join(map(str, numbers))} numbers of 0 or more that sum to 1."
     try:
         given = tuple(float(weight) for weight in weights)
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"weights must be {number} numbers of 0 or more that sum to 1. Got {weights!r}."
-        ) from None
-    if len(given) != number or min(given) < 0 or abs(sum(given) - 1) > 1e-9:
-        raise ParameterError(
-            f"weights must be {number} numbers of 0 or more that sum to 1. "
-            f"Got {', '.join(f'{weight:g}' for weight in given)}."
-        )
+        raise ParameterError(f"{rule} Got {weights!r}.") from None
+    if len(given) not in numbers or not min(given) >= 0 or not abs(sum(given) - 1) <= 1e-9:
+        raise ParameterError(f"{rule} Got {', '.join(f'{weight:g}' for weight in given)}.")
     return given
 
 

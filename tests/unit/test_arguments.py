@@ -113,8 +113,8 @@ def test_no_negative_count_has_chances() -> None:
     [
         (lambda: dc.risk.before([[1], [2, 3]]), "a table must have rows of one length"),
         (lambda: dc.utility.hellinger([[1], [2, 3]], COUNTS), "the true table must have rows"),
-        (lambda: dc.risk.before(COUNTS, "abc"), "weights must be 3 numbers"),
-        (lambda: dc.risk.before(COUNTS, 5), "weights must be 3 numbers"),
+        (lambda: dc.risk.before(COUNTS, "abc"), "weights must be 3 or 4 numbers"),
+        (lambda: dc.risk.before(COUNTS, 5), "weights must be 3 or 4 numbers"),
         (lambda: dc.risk.slices(COUNTS, "x"), "axis must be an integer. Got 'x'."),
         (lambda: dc.risk.slices(COUNTS, 1.0), "axis must be an integer. Got 1.0."),
         (lambda: dc.risk.threshold(COUNTS, "3"), "smallest_safe must be an integer"),

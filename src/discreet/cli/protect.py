@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import AbsentZero, SecretFile, Seed, check_chance, check_out, generator
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +32,10 @@ def command(
         typer.Option(
             "--method",
             "-m",
-            help="random-rounding, small-cell-adjustment, semi-controlled-rounding, "
-            "controlled-rounding, small-count-rounding, count-adjustment, "
-            "stochastic-perturbation, cell-key-perturbation, sampling or same-margins.",
+            help="random-rounding, conventional-rounding, small-cell-adjustment, "
+            "semi-controlled-rounding, controlled-rounding, small-count-rounding, "
+            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling or "
+            "same-margins.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],
@@ -48,6 +49,14 @@ def command(
             help="Totals: sums of the protected cells, or protected themselves. A file without "
             "totals gets them.  [default: summed, where the file has totals]",
             show_default=False,
+        ),
+    ] = None,
+    fit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Protect the totals by these dimensions and fit the cells to them; 'total' is the "
+            "grand total. May be repeated.",
         ),
     ] = None,
     secret: SecretFile = None,
@@ -73,13 +82,19 @@ def command(
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    rng = generator((file.dimensions, file.counts.tolist()), method, options, secret, seed)
+    margins = _margins(fit or [], file)
+    if margins and totals is Totals.PROTECTED:
+        raise ParameterError("--fit cannot come with --totals protected: cells add up to totals.")
+    question = {**options, "fit": str(margins)} if margins else options
+    rng = generator((file.dimensions, file.counts.tolist()), method, question, secret, seed)
     released = _apply(protection, file.counts, rng)
+    if margins:
+        released = _fitted(protection, file.counts, released, margins, rng)
     protected_totals = None
     if totals is Totals.PROTECTED:
         protected_totals = _apply(protection, file.totals_of(file.counts), rng)
     file.write(out, released, protected_totals)
-    typer.echo(_sentence(out, file, released, protection, method, options, totals))
+    typer.echo(_sentence(out, file, released, protection, method, options, totals, margins))
 
 
 def _options(given: list[str], file: TableFile) -> dict[str, str]:
@@ -96,6 +111,37 @@ def _options(given: list[str], file: TableFile) -> dict[str, str]:
     if options.get("axis") in variables:
         options["axis"] = str(variables.index(options["axis"]))
     return options
+
+
+def _margins(given: list[str], file: TableFile) -> list[tuple[int, ...]]:
+    """Return the margins to fit to, each as the axes that it keeps."""
+    variables = [dimension.variable for dimension in file.dimensions]
+    found = []
+    for text in given:
+        names = [] if text == "total" else [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in variables:
+                raise unknown("dimension", name, variables)
+        if len(set(names)) == len(variables):
+            raise ParameterError(f"--fit must leave a dimension out. Got {text}.")
+        found.append(tuple(sorted({variables.index(name) for name in names})))
+    return list(dict.fromkeys(found))
+
+
+def _fitted(
+    protection: Any,
+    true: NDArray[np.int64],
+    released: NDArray[np.int64],
+    margins: list[tuple[int, ...]],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the protected cells fitted to margins that are protected in the same way."""
+    from discreet.protect import fit_to_margins, protected_margins
+
+    targets = protected_margins(
+        true, released, margins, lambda counts: _apply(protection, counts, rng), rng
+    )
+    return fit_to_margins(released, targets, rng)
 
 
 def _apply(
@@ -116,6 +162,7 @@ def _sentence(
     method: str,
     options: dict[str, str],
     totals: Totals | None,
+    margins: list[tuple[int, ...]],
 ) -> str:
     """Return one line: what changed, what was kept, what stands for totals."""
     import numpy as np
@@ -125,7 +172,14 @@ def _sentence(
     parts = [f"{changed:,} of {released.size:,} cells changed"]
     if changed:
         parts[0] += f", by {change[change > 0].mean():.1f} on average and {change.max():,} at most"
-    parts.append(f"kept: {_kept(protection, file)}")
+    if margins:
+        named = (" by ".join(file.dimensions[a].variable for a in axes) for axes in margins)
+        parts.append(f"fitted to the protected totals of {', '.join(n or 'all' for n in named)}")
+        parts.append(f"kept: {'zeros' if _keeps_zeros(protection) else 'nothing exactly'}")
+    else:
+        parts.append(f"kept: {_kept(protection, file)}")
+    if caution := getattr(protection, "caution", ""):
+        parts.append(caution)
     if file.has_totals:
         how = "protected alone" if totals is Totals.PROTECTED else "summed from the protected cells"
         parts.append(f"totals {how}")
@@ -144,6 +198,10 @@ def _kept(protection: Any, file: TableFile) -> str:
         kept.append(what if promise.within == 1 else f"{what} to less than {promise.within}")
     if promise.unbiased:
         kept.append("all totals on average")
-    if getattr(protection, "keeps_zeros", True):
+    if _keeps_zeros(protection):
         kept.append("zeros")
     return ", ".join(kept) or "nothing exactly"
+
+
+def _keeps_zeros(protection: Any) -> bool:
+    return bool(getattr(protection, "keeps_zeros", True))

@@ -14,11 +14,19 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.risk import Risk
     from discreet.rules.verdict import Attribute, Finding, Identity
     from discreet.table.files import TableFile
 
 WORST = 3
 WIDTH = 80
+TERMS = {
+    "zeros": "zeros",
+    "entropy": "concentration",
+    "entropy_small": "concentration of counts up to 6",
+    "entropy_large": "concentration of larger counts",
+    "size": "smallness",
+}
 
 
 def command(
@@ -36,7 +44,11 @@ def command(
         ),
     ] = None,
     weights: Annotated[
-        str, typer.Option(help="Weights of zeros, concentration and smallness.")
+        str,
+        typer.Option(
+            help="Weights of zeros, concentration and smallness; four split concentration into "
+            "that of counts up to 6 and of larger ones."
+        ),
     ] = "0.1,0.8,0.1",
     limit: Annotated[
         float, typer.Option(help="Risk of the table as a whole up to here is low.")
@@ -94,9 +106,20 @@ def _weights(text: str) -> tuple[float, ...]:
         given = [float(part) for part in text.split(",")]
     except ValueError:
         raise ParameterError(
-            f"weights must be 3 numbers separated by commas. Got '{text}'."
+            f"weights must be 3 or 4 numbers separated by commas. Got '{text}'."
         ) from None
-    return checked_weights(given, 3)
+    return checked_weights(given, 3, 4)
+
+
+def _terms(found: Risk) -> dict[str, float]:
+    """Return the terms of a risk, in the order of its weights."""
+    from discreet.risk import SplitRisk
+
+    if isinstance(found, SplitRisk):
+        parts = {"entropy_small": found.entropy_small, "entropy_large": found.entropy_large}
+    else:
+        parts = {"entropy": found.entropy}
+    return {"zeros": found.zeros, **parts, "size": found.size}
 
 
 def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[str, Any]:
@@ -123,9 +146,7 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
         "risk": {
             **_finding(whole),
             "value": terms.value,
-            "zeros": terms.zeros,
-            "entropy": terms.entropy,
-            "size": terms.size,
+            **_terms(terms),
             "norm": terms.norm,
             "weights": list(weights),
         },
@@ -230,9 +251,7 @@ def _after(
         found["by_method"] = {
             **_finding(whole),
             "value": by_method.value,
-            "zeros": by_method.zeros,
-            "entropy": by_method.entropy,
-            "size": by_method.size,
+            **_terms(by_method),
             "capped": by_method.capped,
             "zeros_true": _plain(who.zeros_true),
             "correct_claims": who.correct_claims,
@@ -256,9 +275,10 @@ def render(found: dict[str, Any]) -> str:
         "",
         "The table as a whole",
     ]
-    names = (("zeros", "zeros"), ("entropy", "concentration"), ("size", "smallness"))
+    names = [(key, name) for key, name in TERMS.items() if key in risk]
+    width = max(14, *(len(name) for _, name in names))
     for (key, name), weight in zip(names, risk["weights"], strict=True):
-        lines.append(f"  {name:<14} {risk[key]:.3f} × {weight:g} = {risk[key] * weight:.3f}")
+        lines.append(f"  {name:<{width}} {risk[key]:.3f} × {weight:g} = {risk[key] * weight:.3f}")
     lines += ["", "Worst"]
     along = {tuple(entry["along"]): entry for entry in found["attribute_disclosure"]["lines"]}
     for name, slices in found["slices"].items():

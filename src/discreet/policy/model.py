@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from discreet.checks import checked_weights
 from discreet.errors import ParameterError, unknown
 from discreet.protect import CellwiseMethod, TablewiseMethod
 from discreet.protect.registry import method as make
@@ -104,8 +105,9 @@ class CountRules:
 class RiskRules:
     """The measure of a whole table's risk after protection, and how much of it is too much."""
 
-    # Of zeros, of concentration (entropy), of a small population [Shlomo2015, §4.1].
-    weights: tuple[float, float, float] = (0.1, 0.8, 0.1)
+    # Of zeros, of concentration (entropy), of a small population [Shlomo2015, §4.1]. Four numbers
+    # split concentration into that of counts up to 6 and that of larger ones.
+    weights: tuple[float, ...] = (0.1, 0.8, 0.1)
     # How much of the entropy term survives the method: a figure of the method's that the policy
     # fixes, 0.33 for rounding to base 3 in print [Shlomo2015, §4.2].
     multiplier: float = 0.33
@@ -115,10 +117,7 @@ class RiskRules:
     gate: Gate = Gate.PUBLIC
 
     def __post_init__(self) -> None:
-        if len(self.weights) != 3 or min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9:
-            raise ParameterError(
-                f"weights must be three numbers of at least 0 that sum to 1. Got {self.weights}."
-            )
+        checked_weights(self.weights, 3, 4)
         _number("multiplier", self.multiplier, 0, 1)
         _number("maximum", self.maximum, 0, 1)
 

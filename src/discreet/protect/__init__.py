@@ -3,16 +3,21 @@
 from discreet.protect import lookup
 from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
 from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import RandomRounding
+from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
 from discreet.protect.cells.small_cell import SmallCellAdjustment
-from discreet.protect.cells.stochastic import StochasticPerturbation
+from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
 from discreet.protect.records.cube import InputPerturbation
 from discreet.protect.records.imputation import Edit, OverImputation
 from discreet.protect.records.pram import Pram
 from discreet.protect.records.swapping import IndividualSwapping, RecordSwapping
-from discreet.protect.tables.additivity import Restored, fit_to_margins, restore_additivity
+from discreet.protect.tables.additivity import (
+    Restored,
+    fit_to_margins,
+    protected_margins,
+    restore_additivity,
+)
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
 from discreet.protect.tables.same_margins import SameMargins
@@ -23,10 +28,12 @@ __all__ = [
     "CellKeyPerturbation",
     "CellwiseMethod",
     "ControlledRounding",
+    "ConventionalRounding",
     "CountAdjustment",
     "Edit",
     "IndividualSwapping",
     "InputPerturbation",
+    "InvariantPerturbation",
     "KeyMix",
     "LookupTable",
     "OverImputation",
@@ -45,6 +52,7 @@ __all__ = [
     "fit_to_margins",
     "lookup",
     "plain_uniforms",
+    "protected_margins",
     "restore_additivity",
     "table_generator",
 ]

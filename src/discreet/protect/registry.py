@@ -15,9 +15,9 @@ from discreet.errors import ParameterError, unknown
 from discreet.protect import lookup
 from discreet.protect.base import CellwiseMethod, TablewiseMethod
 from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import RandomRounding
+from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
 from discreet.protect.cells.small_cell import SmallCellAdjustment
-from discreet.protect.cells.stochastic import StochasticPerturbation
+from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.lookup import LookupTable
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
@@ -83,10 +83,14 @@ def _cell_key(
     raise unknown("design", design, ("max-entropy", "normal"))
 
 
-def _stochastic(matrix: str = "published", exact: bool = False) -> StochasticPerturbation:
+def _stochastic(
+    matrix: str = "published", exact: bool = False, invariant: bool = False
+) -> StochasticPerturbation | InvariantPerturbation:
     if matrix == "published":
-        return StochasticPerturbation.published(exact)
-    return StochasticPerturbation(_read_matrix(matrix), exact)
+        method = StochasticPerturbation.published(exact)
+    else:
+        method = StochasticPerturbation(_read_matrix(matrix), exact)
+    return InvariantPerturbation(method) if invariant else method
 
 
 def _read_matrix(path: str) -> NDArray[np.float64]:
@@ -103,6 +107,9 @@ def _read_matrix(path: str) -> NDArray[np.float64]:
 METHODS: dict[str, Named] = {
     "random-rounding": Named(
         RandomRounding, {"base": _integer}, "each cell to a multiple of the base, at random"
+    ),
+    "conventional-rounding": Named(
+        ConventionalRounding, {"base": _integer}, "each cell to the nearest multiple of the base"
     ),
     "small-cell-adjustment": Named(
         SmallCellAdjustment, {"base": _integer}, "only counts below the base are rounded"
@@ -129,7 +136,7 @@ METHODS: dict[str, Named] = {
     ),
     "stochastic-perturbation": Named(
         _stochastic,
-        {"matrix": _text, "exact": _yes},
+        {"matrix": _text, "exact": _yes, "invariant": _yes},
         "counts changed by a matrix of chances",
     ),
     "cell-key-perturbation": Named(

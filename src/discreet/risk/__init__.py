@@ -4,7 +4,12 @@ Everything here is for the custodian except `public_quality`, `public_gate` and 
 which take the released table and the description of the method alone.
 """
 
-from discreet.risk.after import after, conditional_entropy
+from discreet.risk.after import (
+    after,
+    after_as_printed,
+    conditional_entropy,
+    conditional_entropy_as_printed,
+)
 from discreet.risk.attribute import (
     LineShares,
     SmallCells,
@@ -88,6 +93,7 @@ __all__ = [
     "SplitRisk",
     "SplitRiskAfter",
     "after",
+    "after_as_printed",
     "after_channel",
     "after_swapping",
     "after_transition",
@@ -106,6 +112,7 @@ __all__ = [
     "channel_entropy",
     "closest_estimate",
     "conditional_entropy",
+    "conditional_entropy_as_printed",
     "dominance",
     "entropy_risk",
     "expected_after_transition",

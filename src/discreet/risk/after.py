@@ -6,20 +6,28 @@ gate is `after_transition`, the posterior, or for the public `public_gate`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_pair, checked_total, checked_weights
-from discreet.risk.before import WEIGHTS, Risk, entropy_term
+from discreet.risk.before import (
+    LARGEST_SMALL,
+    WEIGHTS,
+    Risk,
+    entropy_term,
+    split_masks,
+    split_risk,
+)
 from discreet.risk.terms import changed_zero_share, smallness, weighted, x_log_x
 
 
 def after(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
     """Return R2, the risk of the released table G of the true table F, by conditional entropy.
 
-    For the custodian, for reproduction and study; see `after_transition` for a gate.
+    For the custodian, for reproduction and study; see `after_transition` for a gate. Four weights
+    ask for a split form, a `SplitRisk`.
 
     Notes
     -----
@@ -27,30 +35,68 @@ def after(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Ris
     cells of F and G, T2 and T3 those of F, and H(X|Y) of eq. 3.6 (`conditional_entropy`). Zeros:
     |D| = 0 makes the first term 0, and so does |D∩E| = 0 (as a limit); H(X) = 0, all people in
     one cell, makes the second term 0. A released table of nobody (M = 0) has no value: the second
-    term and the risk are NaN. A true table of nobody is refused.
+    term and the risk are NaN. A true table of nobody is refused. The split form, which is not in
+    print, takes the cells with true counts of at most 6 and those of 7 and more as tables of
+    their own in the second term, as [Shlomo2015, §4.1] does before protection; a part of nobody
+    has the term 0.
     """
+    return _r2(F, G, weights, conditional_entropy)
+
+
+def after_as_printed(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
+    """Return R2 as the tables of the paper have it, which is not what its formula says.
+
+    For the custodian, to reproduce [Antal2014, tables 1 to 4]; nothing else should use it.
+
+    Notes
+    -----
+    As `after`, with the conditional entropy of `conditional_entropy_as_printed`. All 83 printed
+    means are met by it within simulation error, and not by eq. 3.6 where one cell dominates: most
+    likely a slip in the program behind the paper. Zeros: as in `after`, but a released table of
+    nobody (M = 0) has a second term of 0 and counts.
+    """
+    return _r2(F, G, weights, conditional_entropy_as_printed)
+
+
+def _r2(
+    F: ArrayLike,
+    G: ArrayLike,
+    weights: Sequence[float],
+    conditional: Callable[[ArrayLike, ArrayLike], float],
+) -> Risk:
     true, released = checked_pair(F, G)
-    w = checked_weights(weights, 3)
-    total = checked_total(true)
+    w = checked_weights(weights, 3, 4)
+    size = float(smallness(checked_total(true)))
     zeros = zeros_after(true, released)
-    entropy = entropy_term(true) * entropy_ratio(true, released)
-    size = float(smallness(total))
-    return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    if len(w) == 3:
+        entropy = _entropy_after(true, released, conditional)
+        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    small, large = (
+        _entropy_after(true[part], released[part], conditional)
+        for part in split_masks(true, LARGEST_SMALL)
+    )
+    return split_risk(w, zeros, small, large, size)
+
+
+def _entropy_after(
+    true: NDArray[np.int64],
+    released: NDArray[np.int64],
+    conditional: Callable[[ArrayLike, ArrayLike], float],
+) -> float:
+    """Return T2·H(X|Y)/H(X): 0 where nobody is or all are in one cell, NaN without H(X|Y)."""
+    if not true.any():
+        return 0.0
+    entropy = -float(x_log_x(true / true.sum()).sum())
+    known = conditional(true, released)
+    if known != known:
+        return known
+    return entropy_term(true) * (known / entropy if entropy > 0 else 0.0)
 
 
 def zeros_after(true: NDArray[np.int64], released: NDArray[np.int64]) -> float:
     """Return the first term after protection; see `terms.changed_zero_share` for its zeros."""
     d, e = true == 0, released == 0
     return float(changed_zero_share(d.sum(), (d | e).sum(), (d & e).sum(), true.size))
-
-
-def entropy_ratio(true: NDArray[np.int64], released: NDArray[np.int64]) -> float:
-    """Return H(X|Y)/H(X), 0 where H(X) = 0 and NaN where the released table holds nobody."""
-    if not released.any():
-        return float("nan")
-    share = true / true.sum()
-    entropy = -float(x_log_x(share).sum())
-    return conditional_entropy(true, released) / entropy if entropy > 0 else 0.0
 
 
 def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:
@@ -71,3 +117,22 @@ def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:
     lost, gained = np.maximum(a - b, 0), np.maximum(b - a, 0)
     kept = x_log_x(b) - x_log_x(np.minimum(a, b)) - x_log_x(gained)
     return float(kept[gained > 0].sum() - x_log_x(lost).sum() + x_log_x(lost.sum()))
+
+
+def conditional_entropy_as_printed(F: ArrayLike, G: ArrayLike) -> float:
+    """Return the H(X|Y) behind the printed means of R2; see `after_as_printed`.
+
+    Notes
+    -----
+    [Antal2014, eq. 3.6] with the largest cell of b in place of b_j in the last sum,
+    −Σ (b−m)·log((b−m)/max b): what `conditional_entropy` says and Σ (b−m)·log(max b/b) more.
+    Zeros: as there, but 0 where G holds nobody.
+    """
+    true, released = checked_pair(F, G)
+    checked_total(true)
+    if not released.any():
+        return 0.0
+    a, b = true / true.sum(), released / released.sum()
+    gained = np.maximum(b - a, 0)
+    more = gained * np.log(b.max() / np.where(b > 0, b, 1.0))
+    return conditional_entropy(true, released) + float(more.sum())

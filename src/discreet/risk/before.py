@@ -43,24 +43,27 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class SplitRisk:
-    """The split form of the risk: the entropy term apart for small and for large counts."""
+class SplitRisk(Risk):
+    """The split form of the risk: the entropy term apart for small and for large counts.
 
-    value: float
-    zeros: float
-    entropy_small: float
-    entropy_large: float
-    size: float
-    weights: tuple[float, ...] = SPLIT_WEIGHTS
+    `entropy` is the mean of the two parts, weighted as they are; `norm` is over the four terms.
+    """
 
-    def __float__(self) -> float:
-        return self.value
+    entropy_small: float = float("nan")
+    entropy_large: float = float("nan")
+
+    @property
+    def norm(self) -> float:
+        """The weight-free form over the four terms, as [Shlomo2015, §4.1] has it over three."""
+        terms = (self.zeros, self.entropy_small, self.entropy_large, self.size)
+        return sqrt(sum(term**2 for term in terms) / 4)
 
 
 def before(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
     """Return R1, the disclosure risk of a table of true counts, with its three terms.
 
-    For the custodian only: the value and its terms tell about the true table.
+    For the custodian only: the value and its terms tell about the true table. Four weights ask
+    for the split form, a `SplitRisk`; see `before_split`.
 
     Notes
     -----
@@ -70,7 +73,9 @@ def before(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
     term is 1. All cells zero: refused with a ParameterError, never scored.
     """
     counts = checked_counts(F)
-    w = checked_weights(weights, 3)
+    w = checked_weights(weights, 3, 4)
+    if len(w) == 4:
+        return before_split(counts, w)
     total = checked_total(counts)
     zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
     entropy = entropy_term(counts)
@@ -106,7 +111,23 @@ def before_split(
     small, large = (split_part(counts[part]) for part in split_masks(counts, largest_small))
     zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
     size = float(smallness(total))
-    return SplitRisk(float(weighted(w, zeros, small, large, size)), zeros, small, large, size, w)
+    return split_risk(w, zeros, small, large, size)
+
+
+def split_risk(
+    weights: tuple[float, ...], zeros: float, small: float, large: float, size: float
+) -> SplitRisk:
+    """Return the split form made of its terms."""
+    value = float(weighted(weights, zeros, small, large, size))
+    return SplitRisk(value, zeros, joint(weights, small, large), size, weights, small, large)
+
+
+def joint(weights: tuple[float, ...], small: float, large: float) -> float:
+    """Return the two entropy terms as one, by their weights; their mean where these are 0."""
+    both = weights[1] + weights[2]
+    if both == 0:
+        return (small + large) / 2
+    return float(weighted((weights[1] / both, weights[2] / both), small, large))
 
 
 def checked_largest_small(largest_small: int) -> None:

@@ -15,12 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.risk.attribute import SMALL
-from discreet.risk.before import WEIGHTS, Risk
+from discreet.risk.before import LARGEST_SMALL, WEIGHTS, Risk, split_risk
 from discreet.risk.terms import smallness, weighted
-from discreet.risk.transition import checked_multiplier, flows, mean_diagonal
+from discreet.risk.transition import (
+    Multiplier,
+    checked_multipliers,
+    flows,
+    mean_diagonal,
+)
 from discreet.table.transition import Transition
 from discreet.types import Floats
 
+Complex = NDArray[np.complex128]
 # Steps of the trapezoidal rule in log t, which converges exponentially for these integrands.
 STEP = 0.02
 # Nodes taken at once, so that memory does not grow with the number of distinct counts.
@@ -31,28 +37,35 @@ def expected_after_transition(
     F: ArrayLike,
     transition: Transition,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: float | None = None,
+    multiplier: Multiplier | None = None,
 ) -> Risk:
     """Return the expectation of `after_transition(F, G, transition)` over the released table G.
 
-    Terms and value are before the cut at the risk before protection.
+    Terms and value are before the cut at the risk before protection. Four weights ask for the
+    split form, as there.
 
     Notes
     -----
     [Shlomo2015, §4.2] with expected contents c_j, which depend on F and P alone. With C = Σ c and
     S = Σ c·log c over the released cells the entropy term is 1 − (log C − S/C)/log K, and
     E[log C] = ∫(e^(−t) − Φ(t))/t dt, E[S/C] = ∫E[S·e^(−tC)] dt over t > 0, Φ(t) = E[e^(−tC)] the
-    product over cells of Σ_j P[i, j]·e^(−t·c_j). First term: `expected_zeros_after`. Zeros: true
-    zeros are cells of the product; a table of nobody is refused.
+    product over cells of Σ_j P[i, j]·e^(−t·c_j). In the split form of §4.1 the number of cells of
+    a part is random too: a factor z for every cell that lands in it gives its distribution. First
+    term: `expected_zeros_after`. Zeros: true zeros are cells of the product; a table of nobody is
+    refused.
     """
     counts = checked_counts(F)
-    w = checked_weights(weights, 3)
+    w = checked_weights(weights, 3, 4)
     total = checked_total(counts)
-    psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
+    psi = checked_multipliers(mean_diagonal(transition) if multiplier is None else multiplier)
     zeros = expected_zeros_after(counts, transition)
-    entropy = psi * _expected_contents_term(counts, transition)
     size = float(smallness(total))
-    return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    if len(w) == 3:
+        entropy = max(psi) * _expected_term(counts, transition, 0, None)
+        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    small = psi[0] * _expected_term(counts, transition, 0, LARGEST_SMALL)
+    large = psi[1] * _expected_term(counts, transition, LARGEST_SMALL + 1, None)
+    return split_risk(w, zeros, small, large, size)
 
 
 def expected_zeros_after(F: ArrayLike, transition: Transition) -> float:
@@ -125,9 +138,10 @@ def _binomial(number: int, chance: float) -> tuple[NDArray[np.int64], Floats]:
     return outcomes[kept], np.exp(logs[kept])
 
 
-def _expected_contents_term(counts: NDArray[np.int64], transition: Transition) -> float:
-    if counts.size == 1:
-        return 1.0
+def _expected_term(
+    counts: NDArray[np.int64], transition: Transition, low: int, high: int | None
+) -> float:
+    """Return the expected entropy term of the cells whose released count is in low…high."""
     values, number = np.unique(counts, return_counts=True)
     rows = transition.index(values)
     chances = transition.probabilities[rows]
@@ -135,24 +149,86 @@ def _expected_contents_term(counts: NDArray[np.int64], transition: Transition) -
     targets = values[:, None] + transition.changes[rows]
     known = np.unique(targets[chances > 0])
     mu, sums = flows(values, number, transition, known)
+    # Contents are in units of N, so that E[C] = 1 over the whole table.
     content = np.divide(sums, mu, out=np.zeros_like(mu), where=mu > 0) / counts.sum()
-    place = np.minimum(np.searchsorted(known, targets), len(known) - 1)
-    held = np.where(chances > 0, content[place], 0.0)
-    logs = held * np.log(np.where(held > 0, held, 1.0))
-    # Contents are in units of N, so that E[C] = 1. The least C sets how far out t must go.
-    least = float((number * np.where(chances > 0, held, np.inf).min(axis=1)).sum())
-    v = np.arange(-34.0, np.log(800 / least) + STEP, STEP)
-    log_c = ratio = 0.0
-    for start in range(0, len(v), CHUNK):
-        t = np.exp(v[start : start + CHUNK])[:, None, None]
-        part = chances * np.exp(-t * held)
-        factor = part.sum(axis=2)
-        # Where e^(−t·c) is below what a double can hold the product is 0 as well.
-        alive = (factor > 0).all(axis=1)
-        safe = np.where(factor > 0, factor, 1.0)
-        product = np.where(alive, np.exp((number * np.log(safe)).sum(axis=1)), 0.0)
-        inner = (number * (part * logs).sum(axis=2) / safe).sum(axis=1)
-        t = t[:, 0, 0]
-        log_c += float((np.exp(-t) - product).sum()) * STEP
-        ratio += float((inner * product * t).sum()) * STEP
-    return float(np.clip(1 - (log_c - ratio) / np.log(counts.size), 0, 1))
+    held = content[np.minimum(np.searchsorted(known, targets), len(known) - 1)]
+    inside = (targets >= low) & (True if high is None else targets <= high)
+    part = _Part(number, np.where(inside, chances, 0.0), held)
+    return part.expected_term() if part.chances.any() else 0.0
+
+
+class _Part:
+    """The cells of a part of a table: which land in it, and with what contents.
+
+    `chances[i, w]` is the probability that a cell of the i-th true count lands in the part with
+    the content `held[i, w]`. A cell is open if it may land outside as well; `nodes` are the roots
+    of unity z that tell apart how many open cells land inside, from `first` on: all numbers that
+    matter at double precision.
+    """
+
+    def __init__(self, number: NDArray[np.integer], chances: Floats, held: Floats) -> None:
+        some = chances.any(axis=1)
+        self.number, self.chances, self.held = number[some], chances[some], held[some]
+        outside = 1 - self.chances.sum(axis=1)
+        self.outside = np.where(outside > 1e-12, outside, 0.0)
+        self.open = self.outside > 0
+        n, out = self.number[self.open], self.outside[self.open]
+        most, spread = int(n.sum()), float(np.sqrt((n * out * (1 - out)).sum()))
+        size = min(most + 1, int(20 * spread) + 60)
+        self.first = int(np.clip((n * (1 - out)).sum() - size // 2, 0, most + 1 - size))
+        self.nodes = np.exp(2j * np.pi * np.arange(size) / size)
+
+    def expected_term(self) -> float:
+        """Return E[1 − (log C − S/C)/log K], the term 1 where K = 1 and 0 where C = 0."""
+        positive = self.held[(self.chances > 0) & (self.held > 0)]
+        if not positive.size:
+            return 0.0
+        weights = self._weights()
+        empty = np.where(self.held > 0, 0.0, self.chances).sum(axis=1)
+        nothing = float((self._product(empty[None]) @ weights).real[0])
+        anything = float((self._product(1 - self.outside[None]) @ weights).real[0]) - nothing
+        logs = self.held * np.log(np.where(self.held > 0, self.held, 1.0))
+        # The least C above 0 sets how far out t must go.
+        sure = np.where(self.chances > 0, self.held, np.inf).min(axis=1)[~self.open]
+        least = max(float(positive.min()), float((self.number[~self.open] * sure).sum()))
+        v = np.arange(-34.0, np.log(800 / least) + STEP, STEP)
+        log_c = ratio = 0.0
+        for start in range(0, len(v), CHUNK):
+            t = np.exp(v[start : start + CHUNK])
+            part = self.chances * np.exp(-t[:, None, None] * self.held)
+            factor, gain = part.sum(axis=2), (part * logs).sum(axis=2)
+            product = self._product(factor)
+            left = (product @ weights).real - nothing
+            grown = ((product * self._growth(factor, gain)) @ weights).real
+            log_c += float((np.exp(-t) * anything - left).sum()) * STEP
+            ratio += float((grown * t).sum()) * STEP
+        none = float(np.prod((self.outside + empty) ** self.number))
+        return float(np.clip(1 - none - (log_c - ratio), 0, 1))
+
+    def _weights(self) -> Complex:
+        """Return what sums a function of the nodes to its mean of 1/log K, 0 for K below 2."""
+        among = self.first + np.arange(len(self.nodes))
+        cells = int(self.number[~self.open].sum()) + among
+        inverse = np.where(cells > 1, 1 / np.log(np.maximum(cells, 2)), 0.0)
+        return np.asarray(self.nodes[:, None] ** -among @ inverse / len(self.nodes))
+
+    def _product(self, factor: Floats) -> Complex:
+        """Return Π over cells of (outside + z·factor), a row for each t and a column for each z.
+
+        Cells that always land in the part have z left out: they are in every K.
+        """
+        sure = np.prod(factor[:, ~self.open] ** self.number[~self.open], axis=1)
+        result: Complex = sure[:, None] * np.ones_like(self.nodes)
+        for i in np.flatnonzero(self.open):
+            result *= (self.outside[i] + factor[:, i, None] * self.nodes) ** self.number[i]
+        return result
+
+    def _growth(self, factor: Floats, gain: Floats) -> Complex:
+        """Return Σ over cells of z·gain/(outside + z·factor); anything where the product is 0."""
+        each = self.number * gain / np.where(factor > 0, factor, 1.0)
+        result: Complex = each[:, ~self.open].sum(axis=1)[:, None] * np.ones_like(self.nodes)
+        for i in np.flatnonzero(self.open):
+            below = self.outside[i] + factor[:, i, None] * self.nodes
+            safe = np.where(np.abs(below) > 0, below, 1.0)
+            result += self.number[i] * gain[:, i, None] * self.nodes / safe
+        return result

@@ -130,12 +130,14 @@ def contents_sums(
     targets: NDArray[np.int32],
     chances: Floats,
     observed: bool,
+    counted: NDArray[np.bool_],
 ) -> Floats:
     """Return, for each slot, Σ content, Σ content·log content, and 1 where a value is impossible.
 
     `values[f_id]` is the true count; true counts of id k become the released id `targets[k, w]`
     (−1: not in the released table) with probability `chances[k, w]`; id 0 is the count 0 in both.
-    `cells` is the number of cells of each slot.
+    `cells` is the number of cells of each slot. Only cells whose released id is `counted` are
+    summed: the small ones, the large ones, or all.
     """
     size = cells.size
     released = g_id.max() + 1 if g_id.size else 1
@@ -169,7 +171,7 @@ def contents_sums(
         for slot in range(last - first):
             _slice_contents(
                 order[starts[slot] : starts[slot + 1]], f_id, g_id, cells[first + slot], values,
-                targets, chances, observed, mu, held, number, sums[:, first + slot],
+                targets, chances, observed, counted, mu, held, number, sums[:, first + slot],
             )  # fmt: skip
     return sums
 
@@ -184,6 +186,7 @@ def _slice_contents(
     targets: NDArray[np.int32],
     chances: Floats,
     observed: bool,
+    counted: NDArray[np.bool_],
     mu: Floats,
     held: Floats,
     number: Floats,
@@ -202,11 +205,11 @@ def _slice_contents(
                     held[j] += values[k] * chances[k, w]
         if g_id[cell] > 0:
             released_zeros -= 1
-            number[g_id[cell]] += 1
+            number[g_id[cell]] += counted[g_id[cell]]
     for w in range(targets.shape[1]):
         if targets[0, w] >= 0:
             mu[targets[0, w]] += true_zeros * chances[0, w]
-    number[0] = released_zeros
+    number[0] = released_zeros * counted[0]
     for cell in order:
         _add_content(g_id[cell], mu, held, number, observed, sums)
     _add_content(0, mu, held, number, observed, sums)

@@ -15,10 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_weights
-from discreet.risk.before import WEIGHTS, Risk, entropy_term
+from discreet.risk.before import (
+    LARGEST_SMALL,
+    WEIGHTS,
+    Risk,
+    entropy_term,
+    split_masks,
+    split_part,
+    split_risk,
+)
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
 from discreet.risk.terms import smallness, weighted
-from discreet.risk.transition import checked_multiplier
+from discreet.risk.transition import Multiplier, checked_multipliers
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Floats, Integers
 
@@ -169,29 +177,36 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     return low[where].reshape(released.shape), high[where].reshape(released.shape)
 
 
-def public_gate(G: ArrayLike, multiplier: float, weights: Sequence[float] = WEIGHTS) -> Risk:
+def public_gate(G: ArrayLike, multiplier: Multiplier, weights: Sequence[float] = WEIGHTS) -> Risk:
     """Return an upper bound of the risk after protection from the released table alone.
 
     For the gate of a public tier: the table is refused where this exceeds the policy's limit. The
-    multiplier is the one that the policy fixes for the method.
+    multiplier is the one that the policy fixes for the method. Four weights ask for the split
+    form, in which it may be two, for small and for large counts.
 
     Notes
     -----
     R_up = w1·n'0/K + w2·ψ·T2(G) + w3·T3(M), the terms of [Shlomo2015, eq. 3] of the released
-    table with ψ the multiplier of §4.2. Where zeros stay zero the first term is proven not to be
-    below the true one; the rest is empirical (docs/public-quality.md). Zeros: released zeros raise
-    the first term. A released table of nobody has the bound 1: it never passes.
+    table with ψ the multiplier of §4.2; in the split form of §4.1 the entropy term apart for
+    released counts of at most 6, zeros included, and of 7 and more. Where zeros stay zero the
+    first term is proven not to be below the true one; the rest is empirical
+    (docs/public-quality.md). Zeros: released zeros raise the first term. A released table of
+    nobody has the bound 1: it never passes.
     """
     counts = checked_counts(G, "the released table")
-    w = checked_weights(weights, 3)
-    psi = checked_multiplier(multiplier)
+    w = checked_weights(weights, 3, 4)
+    psi = checked_multipliers(multiplier)
     total = int(counts.sum())
     if total == 0:
-        return Risk(1.0, 1.0, 1.0, 1.0, w)
+        return Risk(1.0, 1.0, 1.0, 1.0, w) if len(w) == 3 else split_risk(w, 1.0, 1.0, 1.0, 1.0)
     zeros = float((counts == 0).mean())
-    entropy = psi * entropy_term(counts)
     size = float(smallness(total))
-    return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    if len(w) == 3:
+        entropy = max(psi) * entropy_term(counts)
+        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
+    parts = split_masks(counts, LARGEST_SMALL)
+    small, large = (m * split_part(counts[part]) for m, part in zip(psi, parts, strict=True))
+    return split_risk(w, zeros, small, large, size)
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +35,13 @@ from discreet.risk.terms import (
     weighted,
     zero_share,
 )
-from discreet.risk.transition import CONTENTS, Contents, checked_multiplier, mean_diagonal
+from discreet.risk.transition import (
+    CONTENTS,
+    Contents,
+    Multiplier,
+    checked_multipliers,
+    mean_diagonal,
+)
 from discreet.table.transition import Transition
 from discreet.types import Floats
 
@@ -61,9 +68,14 @@ def slices(F: ArrayLike, axis: int, weights: Sequence[float] = WEIGHTS) -> Float
 
 
 def all_slices(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
-    """Return R1 of every slice along every axis, and of the whole table; see `slices`."""
+    """Return R1 of every slice along every axis, and of the whole table; see `slices`.
+
+    Four weights ask for the split form; see `all_split_slices`.
+    """
     counts = checked_counts(F)
-    w = checked_weights(weights, 3)
+    w = checked_weights(weights, 3, 4)
+    if len(w) == 4:
+        return all_split_slices(counts, w)
     checked_total(counts)
     slots = Slots.of(counts, counts)
     return slots.split(weighted(w, *_before_terms(slots, _sums(slots))))
@@ -100,16 +112,7 @@ def all_split_slices(
     checked_largest_small(largest_small)
     checked_total(counts)
     slots = Slots.of(counts, counts)
-    zeros, _, size = _before_terms(slots, _sums(slots))
-    is_large = slots.true > largest_small
-    small, large = (
-        _sums(replace(slots, true=np.where(part, slots.true, 0)))[:3]
-        for part in (~is_large, is_large)
-    )
-    parts = []
-    for (_, total, logs), cells in ((small, slots.cells - large[0]), (large, large[0])):
-        parts.append(np.where(total > 0, concentration(total, logs, cells), 0.0))
-    return slots.split(weighted(w, zeros, *parts, size))
+    return slots.split(weighted(w, *_split_terms(slots, largest_small)))
 
 
 def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
@@ -117,26 +120,19 @@ def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIG
 
     Notes
     -----
-    [Antal2014, §3.3] as in `after`: for reproduction and study. A slice that holds nobody in the
-    true or in the released table is NaN.
+    [Antal2014, §3.3] as in `after`, with three weights or four: for reproduction and study. A
+    slice that holds nobody in the true or in the released table is NaN.
     """
-    from discreet.risk import kernels
-
     true, released = checked_pair(F, G)
-    w = checked_weights(weights, 3)
+    w = checked_weights(weights, 3, 4)
     checked_total(true)
     slots = Slots.of(true, released)
-    held, either, both, n, m, logs, conditional = kernels.after_sums(
-        slots.true, slots.released, slots.index, slots.size
-    )
-    k = slots.cells
-    zeros = changed_zero_share(k - held, k - both, k - either, k)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = np.log(n) - logs / n
-        # A slice with all its people in one cell has H(X) = 0 up to rounding: no second term.
-        ratio = np.where(held > 1, np.maximum(conditional, 0) / entropy, 0.0)
-    ratio = np.where((n > 0) & (m > 0), ratio, np.nan)
-    return slots.split(weighted(w, zeros, concentration(n, logs, k) * ratio, smallness(n)))
+    sums, k = _sums(slots), slots.cells
+    zeros = changed_zero_share(k - sums[0], k - sums[4], k - sums[3], k)
+    parts = [(slots, k)] if len(w) == 3 else _parts(slots, LARGEST_SMALL)
+    entropy = [_entropy_after(*part) for part in parts]
+    value = weighted(w, zeros, *entropy, smallness(sums[1]))
+    return slots.split(np.where(sums[1] > 0, value, np.nan))
 
 
 def all_transition_slices(
@@ -144,40 +140,100 @@ def all_transition_slices(
     G: ArrayLike,
     transition: Transition,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: float | None = None,
+    multiplier: Multiplier | None = None,
     contents: Contents = "expected",
 ) -> SliceValues:
     """Return the risk by the transition of every slice along every axis, and of the whole table.
 
     Notes
     -----
-    [Shlomo2015, §4.2] as in `after_transition`, each slice with its own frequencies n_i, never
-    above the slice's risk before. A slice that holds nobody in the true table is NaN.
+    [Shlomo2015, §4.2] as in `after_transition`, with three weights or four, each slice with its
+    own frequencies n_i, never above the slice's risk before. A slice that holds nobody in the
+    true table is NaN.
     """
-    from discreet.risk import kernels
-
     true, released = checked_pair(F, G)
-    w = checked_weights(weights, 3)
+    w = checked_weights(weights, 3, 4)
     checked_total(true)
     if contents not in CONTENTS:
         raise unknown("kind of contents", contents, CONTENTS)
-    psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
+    psi = checked_multipliers(mean_diagonal(transition) if multiplier is None else multiplier)
     slots = Slots.of(true, released)
-    held, logs, impossible = kernels.contents_sums(
-        *_identified(slots, transition), contents == "observed"
-    )
-    if impossible.any():
-        raise ParameterError(
-            "the released table must be one that the transition can make of the true table. "
-            "It holds a value that no true count leads to."
-        )
     sums, k = _sums(slots), slots.cells
-    terms = _before_terms(slots, sums)
+    terms = _before_terms(slots, sums) if len(w) == 3 else _split_terms(slots, LARGEST_SMALL)
     start = weighted(w, *terms)
     zeros = changed_zero_share(k - sums[0], k - sums[4], k - sums[3], k)
-    entropy = psi * concentration(held, logs, k)
-    value = weighted(w, zeros, entropy, terms[2])
+    split = None if len(w) == 3 else LARGEST_SMALL
+    held = _contents_terms(slots, transition, contents == "observed", split)
+    entropy = [max(psi) * held[0]] if split is None else [psi[0] * held[0], psi[1] * held[1]]
+    value = weighted(w, zeros, *entropy, terms[-1])
     return slots.split(np.where(np.isnan(value), value, np.minimum(value, start)))
+
+
+def _contents_terms(
+    slots: Slots, transition: Transition, observed: bool, largest_small: int | None
+) -> list[Floats]:
+    """Return the entropy terms of the expected contents, of all cells or of the two parts."""
+    from discreet.risk import kernels
+
+    identified = _identified(slots, transition)
+    known = np.unique(np.append(slots.released, 0))
+    if largest_small is None:
+        parts = [(np.ones(len(known), bool), slots.cells)]
+    else:
+        is_large = slots.released > largest_small
+        large = _sums(replace(slots, true=np.where(is_large, slots.released, 0)))[0]
+        small_value = known <= largest_small
+        parts = [(small_value, slots.cells - large), (~small_value, large)]
+    terms = []
+    for counted, cells in parts:
+        held, logs, impossible = kernels.contents_sums(*identified, observed, counted)
+        if impossible.any():
+            raise ParameterError(
+                "the released table must be one that the transition can make of the true table. "
+                "It holds a value that no true count leads to."
+            )
+        empty = np.nan if largest_small is None else 0.0
+        terms.append(np.where(held > 0, concentration(held, logs, cells), empty))
+    return terms
+
+
+def _parts(slots: Slots, largest_small: int) -> list[tuple[Slots, NDArray[Any]]]:
+    """Return the cells of small and of large true counts, with their number in each slot."""
+    is_large = slots.true > largest_small
+    small, large = (
+        replace(
+            slots,
+            true=np.where(part, slots.true, 0),
+            released=np.where(part, slots.released, 0),
+        )
+        for part in (~is_large, is_large)
+    )
+    number = _sums(large)[0]
+    return [(small, slots.cells - number), (large, number)]
+
+
+def _split_terms(slots: Slots, largest_small: int) -> tuple[Floats, Floats, Floats, Floats]:
+    zeros, _, size = _before_terms(slots, _sums(slots))
+    small, large = (
+        np.where(sums[1] > 0, concentration(sums[1], sums[2], cells), 0.0)
+        for sums, cells in ((_sums(part), cells) for part, cells in _parts(slots, largest_small))
+    )
+    return zeros, small, large, size
+
+
+def _entropy_after(slots: Slots, cells: NDArray[Any]) -> Floats:
+    """Return T2·H(X|Y)/H(X) of each slot: 0 without true people, NaN without released ones."""
+    from discreet.risk import kernels
+
+    held, _, _, n, m, logs, conditional = kernels.after_sums(
+        slots.true, slots.released, slots.index, slots.size
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = np.log(n) - logs / n
+        # A slice with all its people in one cell has H(X) = 0 up to rounding: no second term.
+        ratio = np.where(held > 1, np.maximum(conditional, 0) / entropy, 0.0)
+    term = concentration(n, logs, cells) * np.where(m > 0, ratio, np.nan)
+    return np.where(n > 0, term, 0.0)
 
 
 def _sums(slots: Slots) -> Floats:

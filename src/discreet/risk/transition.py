@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,15 @@ from discreet.risk.before import (
     SplitRisk,
     before,
     before_split,
+    joint,
     split_masks,
 )
-from discreet.risk.terms import concentration, smallness, weighted, x_log_x
+from discreet.risk.terms import concentration, weighted, x_log_x
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Floats, Integers
+
+Multiplier = float | Sequence[float]
+"""What is left of the entropy term: one number, or one for small and one for large counts."""
 
 Contents = Literal["expected", "observed"]
 CONTENTS = ("expected", "observed")
@@ -44,16 +48,8 @@ class RiskAfter(Risk):
 
 
 @dataclass(frozen=True)
-class SplitRiskAfter(SplitRisk):
+class SplitRiskAfter(RiskAfter, SplitRisk):
     """The split form after protection, never above the split form before."""
-
-    uncapped: float = float("nan")
-    before: float = float("nan")
-
-    @property
-    def capped(self) -> bool:
-        """Whether the measure exceeded the risk before and was cut down to it."""
-        return self.uncapped > self.before
 
 
 def after_transition(
@@ -61,40 +57,35 @@ def after_transition(
     G: ArrayLike,
     transition: Transition,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: float | None = None,
+    multiplier: Multiplier | None = None,
     contents: Contents = "expected",
 ) -> RiskAfter:
     """Return the risk of the released table G by what its figures are expected to contain.
 
-    For the custodian. The identity method leaves the risk unchanged.
+    For the custodian. The identity method leaves the risk unchanged. Four weights ask for the
+    split form; see `after_transition_split`.
 
     Notes
     -----
     [Shlomo2015, §4.2]. First term (|D|/K)^(|D∪E|/|D∩E|). Second: every released cell of value j
     is replaced by its expected content (Σ_i i·n_i·P[i, j])/μ_j, n_i the number of true cells of
     value i; the entropy term of these contents is multiplied by `multiplier`, the mean diagonal
-    of P unless given (`mean_diagonal`; 0.9, 0.75 and 0.33 are in print). Third term as before.
+    of P unless given (`mean_diagonal`; 0.9, 0.75 and 0.33 are in print). Of two multipliers, for
+    small and for large counts, the larger is taken. Third term as before.
     μ_j = Σ_i n_i·P[i, j] with `contents="expected"`; with `"observed"` it is the number of
     released cells of value j, the printed form, which can exceed the risk before on tiny tables.
     Reported is the smaller of that and the risk before; `.capped` tells which.
     Zeros: released zeros are cells with a content like any other. All true cells zero: refused.
     """
-    true, released = checked_pair(F, G)
-    w = checked_weights(weights, 3)
-    checked_total(true)
-    checked_transition(transition)
-    psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
-    values, number = np.unique(released, return_counts=True)
-    content = expected_contents(true, transition, values, number, contents)
-    entropy = psi * contents_term(content, number)
-    return _reported(true, released, entropy, w)
+    w = checked_weights(weights, 3, 4)
+    return _after_transition(F, G, transition, w, multiplier, LARGEST_SMALL, contents)
 
 
 def after_transition_split(
     F: ArrayLike,
     G: ArrayLike,
     transition: Transition,
-    multipliers: tuple[float, float] | None = None,
+    multipliers: Multiplier | None = None,
     weights: Sequence[float] = SPLIT_WEIGHTS,
     largest_small: int = LARGEST_SMALL,
     contents: Contents = "expected",
@@ -110,22 +101,35 @@ def after_transition_split(
     if its released count is at most 6. Zeros: released zeros belong to the small part with their
     expected content; a part whose contents are all 0 has the term 0.
     """
-    true, released = checked_pair(F, G)
     w = checked_weights(weights, 4)
-    total = checked_total(true)
-    default = mean_diagonal(checked_transition(transition))
-    psi = [checked_multiplier(m) for m in multipliers or (default, default)]
+    found = _after_transition(F, G, transition, w, multipliers, largest_small, contents)
+    assert isinstance(found, SplitRiskAfter)
+    return found
+
+
+def _after_transition(
+    F: ArrayLike,
+    G: ArrayLike,
+    transition: Transition,
+    weights: tuple[float, ...],
+    multiplier: Multiplier | None,
+    largest_small: int,
+    contents: Contents,
+) -> RiskAfter:
+    true, released = checked_pair(F, G)
+    checked_total(true)
+    checked_transition(transition)
+    psi = checked_multipliers(mean_diagonal(transition) if multiplier is None else multiplier)
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)
-    parts = []
-    for m, part in zip(psi, split_masks(values, largest_small), strict=True):
-        held = bool((content[part] > 0).any())
-        parts.append(m * contents_term(content[part], number[part]) if held else 0.0)
-    zeros, size = zeros_after(true, released), float(smallness(total))
-    uncapped = float(weighted(w, zeros, *parts, size))
-    start = before_split(true, w, largest_small).value
-    value = min(uncapped, start) if uncapped == uncapped else uncapped
-    return SplitRiskAfter(value, zeros, parts[0], parts[1], size, w, uncapped, start)
+    if len(weights) == 3:
+        terms = [contents_term(content, number)]
+    else:
+        terms = [
+            contents_term(content[part], number[part]) if content[part].any() else 0.0
+            for part in split_masks(values, largest_small)
+        ]
+    return _reported(true, released, terms, psi, weights, largest_small)
 
 
 def after_swapping(
@@ -133,39 +137,73 @@ def after_swapping(
     G: ArrayLike,
     rate: float,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: float | None = None,
-    contents: Contents = "expected",
+    multiplier: Multiplier | None = None,
 ) -> RiskAfter:
     """Return the risk after record swapping at a rate, by the matrix that stands in for it.
 
-    For the custodian.
+    For the custodian. A rate of 0 leaves the risk unchanged, and with three weights a higher rate
+    never raises it. Four weights ask for the split form of [Shlomo2015, §4.1].
 
     Notes
     -----
     [Shlomo2015, §4.2]: a cell keeps its count with probability 1 − rate; the rest is spread
-    evenly over the other values 0…L, L the largest count of either table. In closed form, since
-    the matrix is never written out: Σ_i i·n_i·P[i, j] = (1 − rate)·j·n_j + (rate/L)·(N − j·n_j).
-    The multiplier is 1 − rate unless given. Zeros: value 0 is a value like the others.
+    evenly over the other values 0…L, L the largest count of either table. The second term is that
+    of the cells that this matrix leads one to expect, of every value j so many as
+    μ_j = Σ_i n_i·P[i, j], each holding c_j = Σ_i i·n_i·P[i, j]/μ_j. In closed form, since the
+    matrix is never written out: Σ_i i·n_i·P[i, j] = (1 − rate)·j·n_j + (rate/L)·(N − j·n_j), and
+    a value that no true cell has holds N/K. (The cells of G themselves must not be taken: a swap
+    gives most large cells a value that no true cell has, which would make them all alike.) From
+    rate = L/(L + 1) on every value is as likely and the second term 0. The multiplier is 1 − rate
+    unless given. G decides on the first term alone, (|D|/K)^(|D∪E|/|D∩E|). In the split form the
+    contents of the values up to 6 stand for the true cells of at most 6, and the others for those
+    of 7 and more. Zeros: value 0 is a value like the others; a part of nobody has the term 0.
     """
     true, released = checked_pair(F, G)
-    w = checked_weights(weights, 3)
-    total = checked_total(true)
+    w = checked_weights(weights, 3, 4)
+    checked_total(true)
     if not 0 <= rate < 1:
         raise ParameterError(f"rate must be at least 0 and below 1. Got {rate}.")
-    if contents not in CONTENTS:
-        raise unknown("kind of contents", contents, CONTENTS)
-    psi = 1 - rate if multiplier is None else checked_multiplier(multiplier)
+    psi = checked_multipliers(1 - rate if multiplier is None else multiplier)
     largest = max(int(true.max()), int(released.max()))
-    values, number = np.unique(released, return_counts=True)
-    known, held = np.unique(true, return_counts=True)
-    place = np.searchsorted(known, values)
-    place[place == len(known)] = 0
-    same = np.where(known[place] == values, held[place], 0)
-    spread = rate / largest
-    sums = (1 - rate) * values * same + spread * (total - values * same)
-    mu = (1 - rate) * same + spread * (true.size - same)
-    content = _divided(sums, mu, number, values, contents)
-    return _reported(true, released, psi * contents_term(content, number), w)
+    values, number, content = _swapped(true, largest, rate)
+    if len(w) == 3:
+        terms = [_swapped_term(true, number, content)]
+    else:
+        parts = zip(
+            split_masks(true, LARGEST_SMALL), split_masks(values, LARGEST_SMALL), strict=True
+        )
+        terms = [_swapped_term(true[a], number[b], content[b]) for a, b in parts]
+    return _reported(true, released, terms, psi, w, LARGEST_SMALL)
+
+
+def _swapped_term(true: Integers, number: Floats, content: Floats) -> float:
+    """Return the entropy term of a part with as many cells as it has, 0 where it holds nobody."""
+    if not true.any():
+        return 0.0
+    return contents_term(content, number * (true.size / number.sum()), true.size)
+
+
+def _swapped(true: Integers, largest: int, rate: float) -> tuple[Integers, Floats, Floats]:
+    """Return values, the number of cells to expect of each, and their content.
+
+    Values up to 6 are listed one by one; the larger ones that no true cell has come last, as one.
+    """
+    known, n = np.unique(true, return_counts=True)
+    values = np.union1d(known, np.arange(min(largest, LARGEST_SMALL) + 1))
+    same = np.zeros(len(values))
+    same[np.searchsorted(values, known)] = n
+    stay = max(1 - rate, 1 / (largest + 1))
+    spread = (1 - stay) / largest
+    people, cells = int(true.sum()), true.size
+    number = stay * same + spread * (cells - same)
+    sums = stay * values * same + spread * (people - values * same)
+    content = np.divide(sums, number, out=np.zeros_like(sums), where=number > 0)
+    absent = (largest + 1 - len(values)) * spread * cells
+    return (
+        np.append(values, largest + 1),
+        np.append(number, absent),
+        np.append(content, people / cells),
+    )
 
 
 def mean_diagonal(transition: Transition) -> float:
@@ -180,11 +218,18 @@ def mean_diagonal(transition: Transition) -> float:
     return float(stays.mean())
 
 
-def checked_multiplier(multiplier: float) -> float:
-    """Return the multiplier, which must be in [0, 1]."""
-    if not 0 <= multiplier <= 1:
-        raise ParameterError(f"multiplier must be between 0 and 1. Got {multiplier}.")
-    return float(multiplier)
+def checked_multipliers(multiplier: Multiplier) -> tuple[float, float]:
+    """Return the multipliers of small and of large counts, which must be in [0, 1].
+
+    One number is both. A measure that does not split takes the larger: the risk is not understated.
+    """
+    given = np.asarray(multiplier, np.float64).reshape(-1).tolist()
+    if len(given) not in (1, 2) or not all(0 <= number <= 1 for number in given):
+        raise ParameterError(
+            "multiplier must be between 0 and 1, or two such numbers for small and large counts. "
+            f"Got {', '.join(f'{number:g}' for number in given)}."
+        )
+    return given[0], given[-1]
 
 
 def flows(
@@ -217,16 +262,6 @@ def expected_contents(
     if contents not in CONTENTS:
         raise unknown("kind of contents", contents, CONTENTS)
     mu, sums = flows(*np.unique(true, return_counts=True), transition, values)
-    return _divided(sums, mu, number, values, contents)
-
-
-def _divided(
-    sums: Floats,
-    mu: Floats,
-    number: NDArray[np.integer],
-    values: Integers,
-    contents: Contents,
-) -> Floats:
     if contents == "observed":
         return sums / number
     if (mu <= 0).any():
@@ -238,17 +273,37 @@ def _divided(
     return sums / mu
 
 
-def contents_term(content: Floats, number: NDArray[np.integer]) -> float:
+def contents_term(content: Floats, number: NDArray[Any], cells: int | None = None) -> float:
     """Return the entropy term of contents, each held by a number of cells, renormalised."""
     total = float((number * content).sum())
-    return float(concentration(total, (number * x_log_x(content)).sum(), number.sum()))
+    sum_x_log_x = (number * x_log_x(content)).sum()
+    return float(concentration(total, sum_x_log_x, number.sum() if cells is None else cells))
 
 
 def _reported(
-    true: Integers, released: Integers, entropy: float, weights: tuple[float, ...]
+    true: Integers,
+    released: Integers,
+    terms: list[float],
+    psi: tuple[float, float],
+    weights: tuple[float, ...],
+    largest_small: int,
 ) -> RiskAfter:
-    start = before(true, weights)
+    """Return the risk after protection with one entropy term, or with those of two parts."""
     zeros = zeros_after(true, released)
-    uncapped = float(weighted(weights, zeros, entropy, start.size))
-    value = min(uncapped, start.value) if uncapped == uncapped else uncapped
-    return RiskAfter(value, zeros, entropy, start.size, weights, uncapped, start.value)
+    if len(terms) == 1:
+        start = before(true, weights)
+        entropy = max(psi) * terms[0]
+        uncapped = float(weighted(weights, zeros, entropy, start.size))
+        value = _capped(uncapped, start.value)
+        return RiskAfter(value, zeros, entropy, start.size, weights, uncapped, start.value)
+    split = before_split(true, weights, largest_small)
+    small, large = psi[0] * terms[0], psi[1] * terms[1]
+    uncapped = float(weighted(weights, zeros, small, large, split.size))
+    return SplitRiskAfter(
+        _capped(uncapped, split.value), zeros, joint(weights, small, large), split.size, weights,
+        small, large, uncapped, split.value,
+    )  # fmt: skip
+
+
+def _capped(uncapped: float, start: float) -> float:
+    return min(uncapped, start) if uncapped == uncapped else uncapped

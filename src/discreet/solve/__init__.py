@@ -2,7 +2,7 @@
 
 from discreet.solve.additivity import closest_additive
 from discreet.solve.bounds import Intervals, intervals, tightened
-from discreet.solve.ipf import ipf
+from discreet.solve.ipf import ipf, round_to_margins
 from discreet.solve.matrix import round_matrix
 from discreet.solve.rounding import controlled_rounding
 from discreet.solve.small import round_small_counts
@@ -21,5 +21,6 @@ __all__ = [
     "ipf",
     "round_matrix",
     "round_small_counts",
+    "round_to_margins",
     "tightened",
 ]

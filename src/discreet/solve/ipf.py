@@ -1,14 +1,24 @@
-"""Iterative proportional fitting of a table to given margins."""
+"""Iterative proportional fitting of a table to given margins, and integers that have them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from discreet.errors import ParameterError
+from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
+
+# Far below any fraction that matters, far above what fitting leaves open.
+EXACT = 1e-7
+# Costs are drawn, so that the first table found is as good as the cheapest.
+CLOSE = 0.5
+NODES = 2_000
 
 
 def ipf(
@@ -59,6 +69,72 @@ def ipf(
                 return Solution(Status.INFEASIBLE, values, gap)
             before = gap
     return Solution(Status.NOT_CONVERGED, values, gap)
+
+
+def round_to_margins(
+    table: ArrayLike, margins: Mapping[tuple[int, ...], ArrayLike], rng: np.random.Generator
+) -> Solution:
+    """Return a table that has the given integer margins rounded to integers that have them too.
+
+    Solved: every cell is one of its two neighbouring integers. Relaxed: no such table exists, and
+    as few cells as can be are one further away. Infeasible: not even that. Zeros stay zero. `gap`
+    is the largest change of a cell.
+
+    Notes
+    -----
+    Controlled rounding to base 1 [Salazar2005] as an integer programme. Which cells go up is drawn
+    by random costs, the cheaper the larger the fraction: close to unbiased, not exactly.
+    """
+    values = np.array(table, np.float64)
+    targets = {axes: _target(values, axes, target) for axes, target in margins.items()}
+    flat = values.reshape(-1)
+    low = np.floor(flat + EXACT)
+    part = flat - low
+    sums = sparse.vstack([_membership(values.shape, axes) for axes in targets], format="csc")
+    rest = np.concatenate([target.reshape(-1) for target in targets.values()]) - sums @ low
+    open_cells, held = np.flatnonzero(part > EXACT), np.flatnonzero(flat > EXACT)
+    cost = (rng.random(flat.size) - part)[open_cells]
+    # One further away, up or down, costs more than all neighbours together.
+    away = np.full(len(held), float(flat.size + 1))
+    lower = held[low[held] > 0]
+    for status, cells, steps, costs in (
+        (Status.SOLVED, open_cells, np.ones(len(open_cells)), cost),
+        (
+            Status.RELAXED,
+            np.concatenate([open_cells, held, lower]),
+            np.repeat([1.0, 1.0, -1.0], [len(open_cells), len(held), len(lower)]),
+            np.concatenate([cost, away, away[: len(lower)]]),
+        ),
+    ):
+        chosen = _chosen(sums[:, cells].multiply(steps), rest, costs)
+        if chosen is not None:
+            rounded = low.astype(np.int64)
+            np.add.at(rounded, cells, (steps * chosen).astype(np.int64))
+            gap = float(np.abs(rounded - flat).max(initial=0))
+            return Solution(status, rounded.reshape(values.shape), gap)
+    return Solution(Status.INFEASIBLE, np.rint(values).astype(np.int64), np.inf)
+
+
+def _chosen(
+    sums: Any, rest: NDArray[np.float64], cost: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return 0 or 1 for each column so that the sums are met at the least cost, None if none is."""
+    if not len(cost):
+        return None if rest.any() else np.zeros(0)
+    ones = np.ones(len(cost))
+    found = LinearProgram(
+        sums, rest, rest, 0 * ones, ones, cost, ones > 0, nodes=NODES, relative=CLOSE
+    ).run()
+    return np.rint(found.values) if len(found.values) else None
+
+
+def _membership(shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """Return the matrix that sums the cells of a table to a margin."""
+    cells = np.arange(prod(shape))
+    places = np.unravel_index(cells, shape)
+    kept = tuple(shape[axis] for axis in axes)
+    rows = np.ravel_multi_index([places[axis] for axis in axes], kept) if axes else 0 * cells
+    return sparse.csc_matrix((np.ones(cells.size), (rows, cells)), (prod(kept), cells.size))
 
 
 def _others(dimensions: int, axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from discreet.risk.attribute import median_entropy, subgroup_entropy
 from discreet.utility.association import Association, chi_square, cramers_v
 from discreet.utility.average_absolute import average_absolute, average_absolute_rows
 from discreet.utility.change import ChangeListing, ClassRow, change_listing, listing_text
+from discreet.utility.divergence import kullback_leibler
 from discreet.utility.expected import (
     expected_average_absolute,
     expected_hellinger,
@@ -12,8 +13,14 @@ from discreet.utility.expected import (
     expected_score,
     expected_unchanged,
 )
-from discreet.utility.hellinger import hellinger, hellinger_rows, score
+from discreet.utility.hellinger import (
+    hellinger,
+    hellinger_of_proportions,
+    hellinger_rows,
+    score,
+)
 from discreet.utility.margins import additivity_gap, margin_differences
+from discreet.utility.mean_square import reciprocal_mean_square
 from discreet.utility.rank_change import rank_change
 from discreet.utility.relative_absolute import relative_absolute, relative_absolute_rows
 from discreet.utility.rows import Rows
@@ -40,11 +47,14 @@ __all__ = [
     "expected_score",
     "expected_unchanged",
     "hellinger",
+    "hellinger_of_proportions",
     "hellinger_rows",
+    "kullback_leibler",
     "listing_text",
     "margin_differences",
     "median_entropy",
     "rank_change",
+    "reciprocal_mean_square",
     "relative_absolute",
     "relative_absolute_rows",
     "score",

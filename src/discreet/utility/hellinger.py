@@ -25,6 +25,25 @@ def hellinger(F: ArrayLike, G: ArrayLike) -> float:
     return sqrt(0.5 * float(np.square(np.sqrt(true) - np.sqrt(released)).sum()))
 
 
+def hellinger_of_proportions(F: ArrayLike, G: ArrayLike) -> float:
+    """Return the Hellinger distance of the two distributions, between 0 and 1.
+
+    For the custodian. Unlike `hellinger` it does not see a change of all cells in proportion.
+
+    Notes
+    -----
+    HD(P, Q) = √(½·Σ(√p − √q)²) = √(1 − Σ√(p·q)) with p = F/N and q = G/M [Shlomo2015, §4.3],
+    [Antal2014, §3.1]; 1 where no cell has people in both. Zeros: cells of 0 in both add nothing;
+    1 → 0 and 0 → 1 count through N and M as well. A released table of nobody has no distribution:
+    NaN. A true table of nobody is refused.
+    """
+    true, released = checked_pair(F, G)
+    total, shown = checked_total(true), int(released.sum())
+    if shown == 0:
+        return float("nan")
+    return sqrt(0.5 * float(np.square(np.sqrt(true / total) - np.sqrt(released / shown)).sum()))
+
+
 def score(F: ArrayLike, G: ArrayLike) -> float:
     """Return the closeness of the released table to the true one: 1 equal, 0 nothing in common.
 

@@ -129,10 +129,54 @@ def test_a_file_without_totals_gets_them(totals: str, long: Path, wide: Path) ->
     assert out.read_text().splitlines()[0] == ",a,b"
 
 
+def test_cells_are_fitted_to_any_set_of_protected_margins(long: Path) -> None:
+    rng = np.random.default_rng(4)
+    true = rng.poisson(9, (3, 4, 5))
+    rows = "".join(f"{i},a{j},{k}x,{true[i, j, k]}\n" for i, j, k in np.ndindex(true.shape))
+    long.write_text("sex,area,age,count\n" + rows)
+    out = long.with_name("out.csv")
+    words = (long, "-m", "random-rounding", "-o", out, "--seed", 2)
+    said = run(*words, "--fit", "sex,area", "--fit", "age")
+    assert "fitted to the protected totals of sex by area, age; kept: zeros" in said
+    released = read_table(out).counts
+    # The first margin is as protected: multiples of 3, less than 3 from the truth. The second has
+    # its total and is protected itself; the cells are integers, not multiples any more.
+    first, second = released.sum(axis=2), released.sum(axis=(0, 1))
+    assert not (first % 3).any()
+    assert np.abs(first - true.sum(axis=2)).max() < 3
+    assert first.sum() == second.sum()
+    assert np.abs(second - true.sum(axis=(0, 1))).max() < 3 + np.abs(first.sum() - true.sum())
+    assert (released % 3).any()
+    assert not released[true == 0].any()
+    # Without fitting the totals by sex and area are sums of rounded cells, further away.
+    run(*words)
+    assert np.abs(read_table(out).counts.sum(axis=2) - true.sum(axis=2)).max() >= 3
+    assert run(*words, "--fit", "total").count("protected totals of all") == 1
+    # Three margins that are linked in a circle need the integer programme.
+    run(*words, "--fit", "sex,area", "--fit", "area,age", "--fit", "sex,age")
+    assert not (read_table(out).counts.sum(axis=2) % 3).any()
+
+
 def test_totals_that_do_not_add_up_are_mentioned(wide: Path) -> None:
     wide.write_text(WIDE.replace("7,8", "7,9"))
     said = run(wide, "-m", "random-rounding", "-o", wide.with_name("out.csv"))
     assert "did not add up" in said
+
+
+def test_the_printed_matrix_is_named_and_the_invariant_one_is_to_be_had(long: Path) -> None:
+    out = long.with_name("out.csv")
+    words = (long, "-m", "stochastic-perturbation", "-o", out, "--seed", 1)
+    assert "the matrix as printed is biased, a count of 1 becomes 2.25 on average" in run(*words)
+    # Among 300 ones, 200 twos and 100 threes: as printed 180 ones would be left, ±12.
+    counts = [1] * 300 + [2] * 200 + [3] * 100
+    rows = "".join(f"f,{i},{count}\n" for i, count in enumerate(counts))
+    long.write_text("sex,area,count\n" + rows)
+    said = run(*words, "--option", "invariant=yes", "--option", "exact=yes")
+    assert "biased" not in said
+    assert "(invariant=yes, exact=yes)" in said
+    released = read_table(out).counts
+    assert (np.abs(np.bincount(released.ravel(), minlength=4)[:4] - [0, 300, 200, 100]) <= 1).all()
+    assert (released.ravel() != counts).mean() > 0.1
 
 
 def test_a_matrix_and_a_look_up_from_files(long: Path) -> None:
@@ -170,6 +214,12 @@ def test_a_matrix_and_a_look_up_from_files(long: Path) -> None:
         (("-m", "random-rounding", "--secret", "nowhere"), "must be a readable file"),
         (("-m", "same-margins", "--totals", "protected"), "cell by cell; same-margins does not"),
         (("-m", "sampling"), "sampling needs a fraction"),
+        (("-m", "random-rounding", "--fit", "age"), "no dimension 'age'"),
+        (("-m", "random-rounding", "--fit", "sex,area"), "must leave a dimension out"),
+        (
+            ("-m", "random-rounding", "--fit", "sex", "--totals", "protected"),
+            "--fit cannot come with --totals protected",
+        ),
         (("-m", "cell-key-perturbation", "--option", "design=flat"), "no design 'flat'"),
         (("-m", "stochastic-perturbation", "--option", "matrix=none.csv"), "'published' or"),
         (("-m", "stochastic-perturbation", "--option", "exact=maybe"), "exact must be yes or no"),

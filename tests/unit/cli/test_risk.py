@@ -128,6 +128,21 @@ def test_json_holds_everything_and_no_nan(run) -> None:  # type: ignore[no-untyp
     assert (age["lines"], age["one_or_two"]) == (0, {"lines": 1, "people": 1})
 
 
+def test_four_weights_ask_for_the_split_form(run) -> None:  # type: ignore[no-untyped-def]
+    # (1, 3) and (8, 24): both parts ¼ and ¾, T2 = 1 − (2·log 2 − ¾·log 3)/log 2 = 0.189.
+    table = "area,x,y\nn,1,3\ns,8,24\n"
+    code, out, _ = run(table, "--weights", "0.1,0.7,0.1,0.1")
+    assert code == 0
+    assert "concentration of counts up to 6 0.189 × 0.7 = 0.132" in out
+    assert "concentration of larger counts  0.189 × 0.1 = 0.019" in out
+    words = ("--after", "released.csv", "--base", "3", "--weights", "0.1,0.7,0.1,0.1", "--json")
+    found = json.loads(run(table, *words, released="area,x,y\nn,0,3\ns,9,24\n")[1])
+    assert found["risk"]["entropy_small"] == pytest.approx(0.18872, abs=1e-5)
+    assert found["risk"]["value"] == pytest.approx(found["split"])
+    assert 0 < found["after"]["by_method"]["entropy_small"] < 0.189 / 3
+    assert found["after"]["conditional_entropy"] > 0
+
+
 def test_totals_in_the_file_are_not_cells(run) -> None:  # type: ignore[no-untyped-def]
     plain = json.loads(run(WIDE, "--json")[1])
     totals = json.loads(run("area,x,y,_T\nn,5,6,11\ns,7,8,15\n_T,12,14,26\n", "--json")[1])
@@ -184,8 +199,8 @@ def test_a_released_table_of_nobody(run) -> None:  # type: ignore[no-untyped-def
         ("area,x,y\nn,0,0\n", (), "at least one person"),
         (LONG, ("--after", "released.csv"), "labels of the two tables must match"),
         (LONG, ("--after", "absent.csv"), "there is no file"),
-        (LONG, ("--weights", "1,2"), "weights must be 3 numbers"),
-        (LONG, ("--weights", "a,b,c"), "weights must be 3 numbers"),
+        (LONG, ("--weights", "1,2"), "weights must be 3 or 4 numbers"),
+        (LONG, ("--weights", "a,b,c"), "weights must be 3 or 4 numbers"),
         (LONG, ("--limit", "2"), "limit must be between 0 and 1"),
         (LONG, ("--base", "3"), "--base must come with --after"),
         (LONG.replace("1,b,0\n", ""), (), "a row for every cell"),

@@ -57,7 +57,7 @@ def test_every_threshold_of_a_preset_is_set_where_it_can_be_read() -> None:
         (public(question={"max_cell": 1}), "tiers.public.question: no setting 'max_cell'"),
         (public(counts={"max_small": 2}), "max_small must be a number from 0 to 1. Got 2."),
         (public(counts={"small": 0}), "small must be an integer of at least 1. Got 0."),
-        (public(risk={"weights": [1, 1, 1]}), "weights must be three numbers"),
+        (public(risk={"weights": [1, 1, 1]}), "weights must be 3 or 4 numbers"),
         (public(risk={"gate": "transition"}), "the gate of tier 'public' must be 'public'"),
         (public(protection={"method": "rounding"}), "no method 'rounding'"),
         (

@@ -19,6 +19,7 @@ TWO_WAY = tuple(shape for shape in SHAPES if len(shape) >= 2)
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     **{f"rounding {base}": (protect.RandomRounding(base), {}) for base in (2, 3, 5, 10, 100)},
+    **{f"nearest {base}": (protect.ConventionalRounding(base), {}) for base in (2, 3, 10)},
     **{f"small cells {base}": (protect.SmallCellAdjustment(base), {}) for base in (2, 3, 100)},
     "semi-controlled table": (protect.SemiControlledRounding(3), {}),
     "semi-controlled 100": (protect.SemiControlledRounding(100), {}),
@@ -36,6 +37,14 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "stochastic, exact": (protect.StochasticPerturbation.published(exact=True), {}),
     "stochastic, invariant": (
         protect.StochasticPerturbation.published().invariant([90, 30, 20, 9, 8, 7, 6, 5]),
+        {},
+    ),
+    "stochastic, the table's own": (
+        protect.InvariantPerturbation(protect.StochasticPerturbation.published()),
+        {},
+    ),
+    "stochastic, the table's own, exact": (
+        protect.InvariantPerturbation(protect.StochasticPerturbation.published(exact=True)),
         {},
     ),
     "a matrix that moves zeros": (protect.StochasticPerturbation([[0.5, 0.5], [0.5, 0.5]]), {}),

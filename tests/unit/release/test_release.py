@@ -16,6 +16,7 @@ from discreet.population.keys import Secret
 from discreet.query import Query
 from discreet.release import Release, Releaser
 from discreet.release.areas import withheld_areas
+from discreet.risk import SplitRisk, public_gate
 from discreet.table import ProtectedTable
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.duck import DuckEngine
@@ -271,6 +272,28 @@ def test_only_a_protected_table_is_released(version: Version) -> None:
     assert type(release.table) is ProtectedTable
     with pytest.raises(ValueError, match="read-only"):
         release.table.values[0] = 1
+
+
+def test_four_weights_judge_by_the_split_form(version: Version) -> None:
+    weights = [0.1, 0.7, 0.1, 0.1]
+    rules = policy(risk={"maximum": 1, "weights": weights})
+    release = releaser(version, rules).release(Query.parse("a,b,c"))
+    released = release.table.values[release.table.inner]
+    gate = public_gate(released, rules.default_tier.risk.multiplier, weights)
+    assert isinstance(gate, SplitRisk)
+    split, plain = (r.release(Query.parse("a,b,c")).record for r in (
+        releaser(version, rules), releaser(version)
+    ))  # fmt: skip
+    assert split is not None
+    assert plain is not None
+    assert split.risk_public == pytest.approx(gate.value)
+    assert split.risk_after is not None
+    assert split.risk_before is not None
+    assert split.risk_after <= split.risk_before != plain.risk_before
+    below = policy(risk={"maximum": gate.value * (1 - 1e-9), "weights": weights})
+    with pytest.raises(QueryRefused) as refusal:
+        releaser(version, below).release(Query.parse("a,b,c"))
+    assert refusal.value.code == "RISK"
 
 
 def test_the_gate_refuses_above_the_maximum_and_not_at_it(version: Version) -> None:

@@ -120,7 +120,7 @@ def test_what_is_no_table_is_refused(table: object, message: str) -> None:
 
 @pytest.mark.parametrize("weights", [(0.5, 0.5), (0.5, 0.6, 0.1), (-0.1, 1, 0.1)])
 def test_weights_are_three_and_sum_to_1(weights: tuple[float, ...]) -> None:
-    with pytest.raises(ParameterError, match="weights must be 3 numbers"):
+    with pytest.raises(ParameterError, match="weights must be 3 or 4 numbers"):
         risk.before([1, 2], weights)
 
 

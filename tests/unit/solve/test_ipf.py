@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.solve import Status, ipf
+from discreet.solve import Status, ipf, round_to_margins
 
 
 def test_a_uniform_table_becomes_the_product_of_its_margins() -> None:
@@ -60,3 +60,27 @@ def test_bad_margins_are_refused() -> None:
         ipf(np.ones((2, 2)), {(2,): [1, 2]})
     with pytest.raises(ParameterError, match="non-negative"):
         ipf(np.ones((2, 2)), {(0,): [-1, 2]})
+
+
+def test_integers_with_three_linked_margins_by_hand() -> None:
+    # The 2 × 2 × 2 cube of halves has all two-way margins 1. Next to ½ are 0 and 1: the cells of
+    # even parity, or those of odd parity, and no other table.
+    margins = {(0, 1): np.ones((2, 2)), (0, 2): np.ones((2, 2)), (1, 2): np.ones((2, 2))}
+    found = set()
+    for seed in range(20):
+        solution = round_to_margins(np.full((2, 2, 2), 0.5), margins, np.random.default_rng(seed))
+        assert solution.status is Status.SOLVED
+        assert solution.gap == 0.5
+        found.add(tuple(solution.values.reshape(-1).tolist()))
+    assert found == {(1, 0, 0, 1, 0, 1, 1, 0), (0, 1, 1, 0, 1, 0, 0, 1)}
+
+
+def test_where_no_neighbours_add_up_cells_go_further_or_it_is_said() -> None:
+    rng = np.random.default_rng(1)
+    # (1, 1) with a total of 4: each goes one further.
+    solution = round_to_margins([1.0, 1.0], {(): 4}, rng)
+    assert solution.status is Status.RELAXED
+    assert solution.values.tolist() == [2, 2]
+    assert round_to_margins([1.0, 1.0], {(): 1}, rng).values.sum() == 1
+    assert round_to_margins([1.0, 0.0], {(): 4}, rng).status is Status.INFEASIBLE
+    assert round_to_margins([2.0, 3.0], {(): 5}, rng).values.tolist() == [2, 3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import isnan, sqrt
+from math import inf, isnan, log, sqrt
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from discreet import utility
+from discreet import risk, utility
 from discreet.errors import ParameterError
 from discreet.protect.cells.rounding import RandomRounding
 from discreet.table.transition import Transition
@@ -47,6 +47,57 @@ def test_hellinger_is_a_distance(pair: tuple[Integers, Integers]) -> None:
     assert distance <= sqrt((true.sum() + released.sum()) / 2) + 1e-9
     assert utility.hellinger(true, true) == 0
     assert (distance == 0) == bool((true == released).all())
+
+
+def test_hellinger_of_proportions_by_hand() -> None:
+    # p = (½, ½), q = (¼, ¾): √(1 − √⅛ − √⅜).
+    expected = sqrt(1 - sqrt(1 / 8) - sqrt(3 / 8))
+    assert utility.hellinger_of_proportions([2, 2], [1, 3]) == pytest.approx(expected)
+    assert utility.hellinger_of_proportions([1, 2], [10, 20]) == pytest.approx(0)
+    assert utility.hellinger_of_proportions([1, 0], [0, 5]) == 1
+    # 1 → 0: p = (⅕, ⅘), q = (0, 1); 0 → 1 the other way round: the same.
+    lost = sqrt(1 - sqrt(4 / 5))
+    assert utility.hellinger_of_proportions(*ONE_TO_ZERO) == pytest.approx(lost)
+    assert utility.hellinger_of_proportions(*ZERO_TO_ONE) == pytest.approx(lost)
+    assert isnan(utility.hellinger_of_proportions([1, 2], [0, 0]))
+    with pytest.raises(ParameterError, match="at least one person"):
+        utility.hellinger_of_proportions([0, 0], [1, 0])
+
+
+def test_kullback_leibler_by_hand() -> None:
+    # p = (½, ½), q = (¼, ¾): ½·log 2 + ½·log ⅔.
+    found = utility.kullback_leibler([2, 2], [1, 3])
+    assert found == pytest.approx(0.5 * log(2) + 0.5 * log(2 / 3))
+    assert utility.kullback_leibler([1, 2, 0], [3, 6, 0]) == pytest.approx(0)
+    assert utility.kullback_leibler(*ONE_TO_ZERO) == inf
+    assert utility.kullback_leibler(*ZERO_TO_ONE) == pytest.approx(log(5 / 4))  # p = 1, q = ⅘
+    assert isnan(utility.kullback_leibler([1, 2], [0, 0]))
+    with pytest.raises(ParameterError, match="at least one person"):
+        utility.kullback_leibler([0, 0], [1, 0])
+
+
+@given(pairs)
+def test_divergences_of_distributions(pair: tuple[Integers, Integers]) -> None:
+    true, released = pair
+    if not (true.any() and released.any()):
+        return
+    distance = utility.hellinger_of_proportions(true, released)
+    divergence = utility.kullback_leibler(true, released)
+    # [Antal2014, §3.1]: against the uniform it is log K − H, which is T2·log K.
+    uniform = utility.kullback_leibler(true, np.ones_like(true))
+    if true.size > 1:
+        assert uniform == pytest.approx(risk.before(true).entropy * log(true.size), abs=1e-9)
+    assert 0 <= distance <= 1 + 1e-12
+    # −2·log(1 − HD²) is a lower bound of the divergence, by Jensen.
+    if divergence < inf:
+        assert divergence >= -2 * log(1 - distance**2) - 1e-9
+
+
+def test_reciprocal_mean_square_by_hand() -> None:
+    assert utility.reciprocal_mean_square([[2, 4], [0, 5]], [[3, 3], [7, 5]]) == 4 / (1 + 1 + 49)
+    assert utility.reciprocal_mean_square(*ONE_TO_ZERO) == 2
+    assert utility.reciprocal_mean_square(*ZERO_TO_ONE) == 2
+    assert utility.reciprocal_mean_square([1, 2], [1, 2]) == inf
 
 
 def test_relative_and_average_absolute_by_hand() -> None:

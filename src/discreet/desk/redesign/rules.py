@@ -161,7 +161,7 @@ class RiskBefore:
 
     def __post_init__(self) -> None:
         _share("risk", self.most)
-        checked_weights(self.weights, 3)
+        checked_weights(self.weights, 3, 4)
 
     def __str__(self) -> str:
         return f"the risk before protection is at most {self.most:g}"

@@ -1,4 +1,4 @@
-"""Random rounding: every count to one of the two neighbouring multiples of a base."""
+"""Rounding of every count to a multiple of a base: at random, or conventionally the nearest."""
 
 from __future__ import annotations
 
@@ -46,3 +46,42 @@ class RandomRounding:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: every total in expectation."""
         return Promise(unbiased=True)
+
+
+@dataclass(frozen=True)
+class ConventionalRounding:
+    """Rounds each count to the nearest multiple of the base, half-way counts up.
+
+    Nothing is drawn: the same count has the same figure everywhere, and a released figure is
+    certain to stand for one of `base` neighbouring counts (fewer at 0).
+
+    Notes
+    -----
+    x = q·b + r becomes q·b where 2r < b and q·b + b elsewhere [Domingo2002, §4.2]. Each count has
+    a bias of its own, −r or b − r; totals are kept neither exactly nor in expectation. Zeros stay.
+    """
+
+    cellwise: ClassVar[bool] = True
+    base: int = 3
+
+    def __post_init__(self) -> None:
+        whole("base", self.base, 2, 100)
+
+    @cached_property
+    def _lookup(self) -> LookupTable:
+        matrix = np.zeros((self.base, self.base + 1))
+        up = 2 * np.arange(self.base) >= self.base
+        matrix[:, 0], matrix[:, self.base] = ~up, up
+        return LookupTable.from_matrix(matrix, period=self.base)
+
+    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
+        """Return the rounded counts; the uniforms, one a cell, play no part."""
+        return self._lookup.draw(counts, uniforms)
+
+    def transition(self) -> Transition:
+        """Return Pr(released j | true i), 0 or 1 throughout."""
+        return self._lookup.transition()
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: nothing."""
+        return Promise(unbiased=False)

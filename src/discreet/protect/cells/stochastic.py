@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,9 @@ from discreet.protect.base import (
 )
 from discreet.protect.lookup import LookupTable
 from discreet.solve import round_matrix
+
+# Beyond it counts are rare each, and the matrix would leave nearly all of them where they are.
+LARGEST_INVARIANT = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +132,20 @@ class StochasticPerturbation:
         """Return what is kept: totals in expectation where no row of the matrix has a bias."""
         return Promise(unbiased=bool(np.abs(bias(self.transition())).max() < 1e-9))
 
+    @property
+    def caution(self) -> str:
+        """What a user must know of the matrix: how far it is biased, and whether it is printed."""
+        means = bias(self.transition())
+        worst = int(np.abs(means).argmax())
+        if abs(means[worst]) < 1e-9:
+            return ""
+        printed = np.array_equal(np.asarray(self.matrix), published_matrix())
+        return (
+            f"the matrix {'as printed ' if printed else ''}is biased, a count of {worst} becomes "
+            f"{worst + means[worst]:.4g} on average: invariant=yes keeps how many cells have each "
+            "count"
+        )
+
     def invariant(self, frequencies: ArrayLike) -> StochasticPerturbation:
         """Return the version that keeps the given numbers of cells with 0, 1, … L on average.
 
@@ -156,6 +174,40 @@ class StochasticPerturbation:
         result[-1, -1] = 1
         result /= result.sum(axis=1, keepdims=True)
         return StochasticPerturbation(result, exact=self.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantPerturbation:
+    """Changes counts by the version of a matrix that is invariant for the table's own frequencies.
+
+    On average as many cells are released with each count as have it, so that the total is kept on
+    average too. Each cell by itself is drawn towards the counts that are frequent. A count that no
+    other cell is near cannot be kept and changed: it stays, and so do zeros and counts above 1,000.
+
+    Notes
+    -----
+    `StochasticPerturbation.invariant` of the numbers of cells with 0, 1, … L, L the largest count
+    up to 1,000 [Shlomo2015, sec. 3.3], [Gouweleeuw1998]. The matrix is another for every table,
+    so that the method has no transition of its own and figures agree in no two tables.
+    """
+
+    cellwise: ClassVar[bool] = False
+    perturbation: StochasticPerturbation
+
+    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
+        """Return the released counts, in the shape and type of the counts."""
+        true = checked_counts(counts)
+        if not true.any():
+            return true.copy()
+        largest = min(max(int(true.max()), 1), LARGEST_INVARIANT)
+        frequencies = np.bincount(true[(true > 0) & (true <= largest)], minlength=largest + 1)
+        method = self.perturbation.invariant(frequencies)
+        source = rng if method.exact else rng.random(true.shape)
+        return method.apply(true, source, structural=true == 0)
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept: no cell and no total exactly."""
+        return Promise(unbiased=False)
 
 
 def published_matrix() -> NDArray[np.float64]:

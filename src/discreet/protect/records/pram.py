@@ -22,16 +22,22 @@ class Pram:
 
     `invariant` (the default) replaces the matrix in each stratum by one that keeps the stratum's
     frequencies on average. A category that nobody in a stratum has is not created there: what is
-    impossible within strata stays impossible.
+    impossible within strata stays impossible. `staying` gives the share of records that keep
+    their category instead of a matrix; `kept` says what share that is, in any case.
 
     Notes
     -----
     [Gouweleeuw1998]: R = P·Q, Q[j, i] = t_i·P[i, j]/Σ_k t_k·P[k, j], so that tR = t. P is first
     restricted to the categories that the stratum has, the rest of each row being given to staying.
+    R stays more often than P: some of those who leave are drawn back. With `stay` given R is the
+    identity mixed with a draw anew from the stratum's frequencies, R[i, j] = (1 − α)·[i = j] +
+    α·t_j/N, also with tR = t; α = (1 − stay)/(1 − Σ(t/N)²) makes the share that stays what was
+    asked for.
     """
 
     matrix: ArrayLike
     invariant: bool = True
+    stay: float | None = None
 
     def __post_init__(self) -> None:
         frozen = np.array(self.matrix, np.float64)
@@ -46,17 +52,20 @@ class Pram:
 
     @classmethod
     def staying(cls, categories: int, stay: float, invariant: bool = True) -> Pram:
-        """Return PRAM by which a category stays with one chance and all others are as likely.
+        """Return PRAM by which so large a share of a stratum's records keeps its category.
 
-        The invariant version stays more often: what is drawn back to the frequencies may be the
-        category it was.
+        The invariant version changes to the other categories as they are frequent, so that rare
+        ones change more often than common ones; the other changes to all alike, and all stay
+        alike. The share is reached on average in every stratum where frequencies can be kept at
+        it: not where nearly all have one category (with two categories, more than (1 + stay)/2 of
+        the records). There as many change as can.
         """
         whole("categories", categories, 2, 65_535)
         if not 0 <= stay <= 1:
             raise ParameterError(f"stay must be between 0 and 1. Got {stay}.")
         matrix = np.full((categories, categories), (1 - stay) / (categories - 1))
         np.fill_diagonal(matrix, stay)
-        return cls(matrix, invariant)
+        return cls(matrix, invariant, stay)
 
     @property
     def categories(self) -> int:
@@ -74,6 +83,8 @@ class Pram:
                 "coarser variables."
             )
         there = t > 0
+        if self.stay is not None:
+            return _staying(t, self.stay, self.invariant)
         chances = np.where(there[:, None, :], np.asarray(self.matrix)[None], 0.0)
         place = np.arange(self.categories)
         chances[:, place, place] += 1 - chances.sum(axis=2)
@@ -85,6 +96,16 @@ class Pram:
         result = np.asarray(chances @ back.transpose(0, 2, 1))
         result[~there] = np.eye(self.categories)[np.nonzero(~there)[1]]
         return result
+
+    def kept(self, frequencies: ArrayLike) -> Floats:
+        """Return the share of each stratum's records that keep their category, on average.
+
+        NaN where a stratum has no records.
+        """
+        t = np.atleast_2d(np.asarray(frequencies, np.float64))
+        stays = np.diagonal(self.chances(t), axis1=1, axis2=2)
+        total = t.sum(axis=1)
+        return np.where(total > 0, (t * stays).sum(axis=1) / np.where(total > 0, total, 1), np.nan)
 
     def apply(
         self, codes: NDArray[np.integer], uniforms: ArrayLike, strata: ArrayLike | None = None
@@ -111,3 +132,26 @@ class Pram:
         changed = np.empty_like(given)
         kernels.draw_codes(given, groups, bounds, draws, changed)
         return changed
+
+
+def _staying(t: Floats, stay: float, invariant: bool) -> Floats:
+    """Return a matrix for each stratum by which the share `stay` of its records stays."""
+    there, same = t > 0, np.eye(t.shape[1], dtype=bool)
+    number = there.sum(axis=1)
+    total = t.sum(axis=1)
+    share = t / np.where(total > 0, total, 1)[:, None]
+    if invariant:
+        # More than 1/(1 − least share) would leave a rare category a negative chance to stay.
+        least = np.where(there, share, 1).min(axis=1)
+        alike = np.square(share).sum(axis=1)
+        several = number > 1
+        wanted = (1 - stay) / np.where(several, 1 - alike, 1)
+        anew = np.where(several, np.minimum(wanted, 1 / np.where(several, 1 - least, 1)), 0)
+        chances = anew[:, None, None] * share[:, None, :] * np.ones((1, t.shape[1], 1))
+    else:
+        others = (1 - stay) / np.maximum(number - 1, 1)
+        chances = np.where(there[:, None, :] & ~same, others[:, None, None], 0.0)
+        chances[number < 2] = 0
+    chances[~there] = 0
+    chances[:, same] += 1 - chances.sum(axis=2)
+    return np.maximum(chances, 0)

@@ -1,4 +1,4 @@
-"""Random rounding: neighbours, unbiased, multiples stay, repeatable."""
+"""Random rounding: neighbours, unbiased, multiples stay, repeatable; and conventional rounding."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import risk
 from discreet.errors import ParameterError
 from discreet.protect.base import CellwiseMethod
-from discreet.protect.cells.rounding import RandomRounding
+from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
 
 
 @settings(deadline=None)  # the first call loads the compiled kernel
@@ -58,3 +59,40 @@ def test_it_is_a_cellwise_method_with_one_transition() -> None:
 def test_a_base_that_is_none_is_refused(base: object) -> None:
     with pytest.raises(ParameterError, match="base must be an integer from 2 to 100"):
         RandomRounding(base)  # type: ignore[arg-type]
+
+
+def test_conventional_rounding_by_hand() -> None:
+    counts, any_number = np.arange(11), np.linspace(0, 0.99, 11)
+    assert ConventionalRounding(3).apply(counts, any_number).tolist() == [
+        0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9,
+    ]  # fmt: skip
+    # Half-way goes up: 2 of base 4 becomes 4.
+    assert ConventionalRounding(4).apply(counts, any_number).tolist() == [
+        0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12,
+    ]  # fmt: skip
+    values, chances = ConventionalRounding(5).transition().row(1_000_003)
+    assert (values.tolist(), chances.tolist()) == ([1_000_005], [1.0])
+
+
+@settings(deadline=None)
+@given(st.integers(2, 20), st.integers(0, 10**9))
+def test_the_nearest_multiple_is_at_most_half_the_base_away(base: int, count: int) -> None:
+    (value,) = ConventionalRounding(base).apply(np.array([count]), np.array([0.5]))
+    assert value % base == 0
+    assert 2 * abs(value - count) <= base
+
+
+def test_what_conventional_rounding_leaves_of_the_risk() -> None:
+    # F = (1, 2, 3): 1 becomes 0, 2 and 3 become 3, holding 1 and (2 + 3)/2: p = (1, 2.5, 2.5)/6,
+    # and the mean diagonal is ⅓.
+    transition = ConventionalRounding(3).transition()
+    after = risk.after_transition([1, 2, 3], [0, 3, 3], transition)
+    p = np.array([1, 2.5, 2.5]) / 6
+    assert after.entropy == pytest.approx((1 + (p * np.log(p)).sum() / np.log(3)) / 3)
+    assert risk.possible_range(transition, 0) == (0, 1)
+    assert risk.possible_range(transition, 3) == (2, 4)
+
+
+def test_a_base_that_is_no_base_is_refused() -> None:
+    with pytest.raises(ParameterError, match="base must be an integer from 2 to 100"):
+        ConventionalRounding(1)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.protect import StochasticPerturbation
+from discreet.protect import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.base import bias
 
 PUBLISHED = StochasticPerturbation.published()
@@ -62,6 +62,38 @@ def test_the_invariant_version_keeps_the_frequencies(frequencies: list[int]) -> 
     np.testing.assert_allclose(released, t, atol=1e-9 * max(1, t.sum()))
     values, _ = method.transition().row(len(t) + 10)
     np.testing.assert_array_equal(values, [len(t) + 10])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_invariant_method_keeps_the_numbers_of_cells(exact: bool) -> None:
+    # 800 ones, 400 twos, 300 of 3 to 5, a lone 700 and 500 zeros. As printed the matrix would
+    # leave about 800/2 + 400/8 + 200/60 = 453 ones.
+    counts = np.repeat([0, 1, 2, 3, 4, 5, 700], [500, 800, 400, 100, 100, 100, 1])
+    method = InvariantPerturbation(StochasticPerturbation.published(exact))
+    numbers, totals = [], []
+    for seed in range(60):
+        released = method.apply(counts, np.random.default_rng(seed))
+        assert not released[:500].any()  # zeros stay
+        assert released[-1] == 700  # nothing is near it
+        assert (released != counts)[500:1300].mean() > 0.1  # ones change all the same
+        numbers.append(np.bincount(released[:-1], minlength=8))
+        totals.append(released.sum())
+    mean, error = np.mean(numbers, axis=0), np.std(numbers, axis=0) / np.sqrt(60)
+    true = np.bincount(counts[:-1], minlength=8)
+    assert (np.abs(mean - true) <= 5 * error + 1e-9).all()
+    assert abs(np.mean(totals) - counts.sum()) <= 5 * np.std(totals) / np.sqrt(60)
+    if exact:
+        assert (np.abs(np.array(numbers) - true) < 1).all()
+
+
+def test_a_biased_matrix_says_so() -> None:
+    # Row 1 as printed: 1/2 + (2 + 3 + 4 + 5)/8 = 2.25, the largest bias.
+    assert PUBLISHED.caution.startswith(
+        "the matrix as printed is biased, a count of 1 becomes 2.25 on average"
+    )
+    assert StochasticPerturbation([[1, 0], [0, 1]]).caution == ""
+    leaning = StochasticPerturbation([[1, 0], [0.5, 0.5]])
+    assert leaning.caution.startswith("the matrix is biased, a count of 1 becomes 0.5 on average")
 
 
 def test_exact_draws_have_the_expected_numbers() -> None:

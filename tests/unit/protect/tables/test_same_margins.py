@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect import SameMargins, fit_to_margins
+from discreet.protect import RandomRounding, SameMargins, fit_to_margins, protected_margins
+from discreet.solve import ipf
 
 
 def _tables(true: NDArray[np.int64]) -> dict[tuple[int, ...], float]:
@@ -163,5 +164,84 @@ def test_margins_that_cannot_be_met_are_refused() -> None:
             fit_to_margins(table, margins, rng)
     with pytest.raises(ParameterError, match="must hold integers"):
         fit_to_margins(table, {(0,): [0.5, 1.5]}, rng)
-    with pytest.raises(ParameterError, match="share no axis"):
-        fit_to_margins(np.ones((2, 2, 2), int), {(0,): [4, 4], (1,): [4, 4]}, rng)
+    with pytest.raises(ParameterError, match="margins must be one or more"):
+        fit_to_margins(table, {}, rng)
+
+
+SETS = [
+    [(0, 1), (2,)],
+    [(0, 1), (1, 2)],
+    [(0, 1), (1, 2), (0, 2)],
+    [(0,), (1,)],  # one axis left out
+    [(0,), (1,), (2,)],
+    [(0, 1), (1,), ()],
+]
+
+
+@pytest.mark.parametrize("sets", SETS)
+@pytest.mark.parametrize("seed", range(3))
+def test_any_set_of_margins_is_met_in_integers(sets: list[tuple[int, ...]], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    released = rng.poisson(6, (4, 5, 3))
+    # Margins of another table, so that they agree and differ from those of the released one.
+    other = rng.poisson(released + 0.5) * (released > 0)
+    margins = {
+        axes: other.sum(axis=tuple(axis for axis in range(3) if axis not in axes)) for axes in sets
+    }
+    fitted = fit_to_margins(released, margins, rng)
+    for axes, target in margins.items():
+        others = tuple(axis for axis in range(3) if axis not in axes)
+        np.testing.assert_array_equal(fitted.sum(axis=others), target)
+    assert fitted.min() >= 0
+    assert not fitted[released == 0].any()
+    # Next to what fitting gives, a fraction: the odds are kept and no cell is more than 2 away.
+    assert np.abs(fitted - ipf(released, margins).values).max() < 2
+
+
+def test_a_fit_without_bias_where_two_margins_share_an_axis() -> None:
+    # Each layer of axis 1 is a matrix of its own: the mean over draws is the fitted table.
+    released = np.array([[[1, 2], [3, 1]], [[2, 2], [1, 1]]])
+    margins = {(0, 1): np.array([[4, 3], [3, 2]]), (1, 2): np.array([[3, 4], [3, 2]])}
+    wanted = ipf(released, margins).values
+    draws = np.stack(
+        [fit_to_margins(released, margins, np.random.default_rng(i)) for i in range(400)]
+    )
+    error = np.maximum(draws.std(axis=0), 0.05) / 20
+    assert (np.abs(draws.mean(axis=0) - wanted) <= 5 * error).all()
+
+
+def test_large_totals_are_met_exactly() -> None:
+    rng = np.random.default_rng(3)
+    released = rng.integers(1, 10**6, (30, 40))
+    other = rng.integers(1, 10**6, (30, 40))
+    margins = {(0,): other.sum(axis=1), (1,): other.sum(axis=0)}
+    fitted = fit_to_margins(released, margins, rng)
+    np.testing.assert_array_equal(fitted.sum(axis=1), margins[(0,)])
+    np.testing.assert_array_equal(fitted.sum(axis=0), margins[(1,)])
+
+
+def test_protected_margins_agree_and_can_be_fitted() -> None:
+    rng = np.random.default_rng(2)
+    true = rng.poisson(8, (4, 5, 3))
+    method = RandomRounding(3)
+
+    def protect(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(method.apply(counts, rng.random(counts.shape)))
+
+    released = protect(true)
+    margins = protected_margins(true, released, [(0, 1), (1, 2), (1,)], protect, rng)
+    assert list(margins) == [(0, 1), (1, 2)]  # the totals by axis 1 follow from both
+    assert not (margins[(0, 1)] % 3).any()  # the first is as protected
+    np.testing.assert_array_equal(margins[(0, 1)].sum(axis=0), margins[(1, 2)].sum(axis=1))
+    assert np.abs(margins[(0, 1)] - true.sum(axis=2)).max() < 3
+    fitted = fit_to_margins(released, margins, rng)
+    np.testing.assert_array_equal(fitted.sum(axis=2), margins[(0, 1)])
+    np.testing.assert_array_equal(fitted.sum(axis=0), margins[(1, 2)])
+
+
+def test_a_margin_whose_cells_are_all_released_as_zero_is_zero() -> None:
+    true, released = np.array([[1, 1], [5, 7]]), np.array([[0, 0], [6, 6]])
+    margins = protected_margins(
+        true, released, [(0,)], lambda counts: counts + 1, np.random.default_rng(1)
+    )
+    assert margins[(0,)].tolist() == [0, 13]
