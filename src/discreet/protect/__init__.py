@@ -8,7 +8,7 @@ from discreet.protect.adjustment import (
     CountAdjustment,
     of_tables,
 )
-from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
+from discreet.protect.base import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
 from discreet.protect.cellkey import CellKeyPerturbation
 from discreet.protect.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.cube import InputPerturbation
@@ -33,10 +33,12 @@ __all__ = [
     "ControlledRounding",
     "CountAdjustment",
     "Edit",
+    "Effect",
     "IndividualSwapping",
     "InputPerturbation",
     "KeyMix",
     "LookupTable",
+    "Multiplier",
     "Objective",
     "OverImputation",
     "Pram",

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InternalError, ParameterError, unknown
 from discreet.protect.base import (
     Counts,
+    Effect,
     Promise,
-    Transition,
     check_room,
     checked_counts,
     narrowed,
     whole,
 )
+from discreet.protect.smallcell import small_multiplier
 from discreet.risk.protection import Required, Rule, Threshold, required
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
@@ -74,11 +75,13 @@ class CountAdjustment:
             raise InternalError("no adjustment of this table was found; nothing is released.")
         return narrowed(found.values.reshape(true.shape), true.dtype)
 
-    def cell_transition(self) -> Transition:
-        """Raise: a cell goes where the totals need it."""
-        raise ParameterError(
-            "count adjustment has no transition: a cell's chances depend on the other cells."
-        )
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: not known, since a cell goes where the totals need it.
+
+        No small count stays; of larger ones it is not known, and nothing is taken off.
+        """
+        del dimensions
+        return Effect(multiplier=small_multiplier(self.smallest_safe))
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: nothing exactly; totals change little, without a bound."""

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Promise, checked_counts, checked_uniforms
+from discreet.protect.base import (
+    Counts,
+    Effect,
+    Multiplier,
+    Promise,
+    checked_counts,
+    checked_uniforms,
+)
 
 # Of a row's probability, what may be left out at either end of its description.
 NEGLIGIBLE = 1e-15
@@ -75,3 +82,22 @@ class Sampling:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: no total; each is the fraction of the truth on average."""
         return Promise(unbiased=False)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its chances are binomial, its change has no bound.
+
+        Notes
+        -----
+        A count of more than a few hardly ever equals its sample, yet the sample tells where people
+        are. The multiplier is therefore the share of the records that are left, as 1 − rate is of
+        swapping [Shlomo2015, §4.2].
+        """
+        del dimensions
+        share = f"{self.fraction:.6g}"
+        return Effect(
+            self.transition(),
+            None,
+            Multiplier(self.fraction, self.fraction, "the share of records in the sample"),
+            f"Figures count a random sample, a share of {share} of the records: divide them by "
+            f"{share} to estimate the population.",
+        )

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InternalError, ParameterError
 from discreet.protect.base import (
     Counts,
+    Effect,
+    Multiplier,
     Promise,
     Transition,
     bias,
@@ -127,6 +129,23 @@ class StochasticPerturbation:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: totals in expectation where no row of the matrix has a bias."""
         return Promise(unbiased=bool(np.abs(bias(self.transition())).max() < 1e-9))
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition, in free and in exact draws.
+
+        Notes
+        -----
+        For the printed matrix the multipliers in print, 0.75 for counts up to 6 and 0.9 for larger
+        ones [Shlomo2015, §5.2]; 0.75 is no mean of its rows, which is 0.77 for 1 to 6.
+        """
+        del dimensions
+        transition = self.transition()
+        if self.period == 5 and np.array_equal(np.asarray(self.matrix), published_matrix()):
+            multiplier = Multiplier(0.75, 0.9, "in print for this matrix [Shlomo2015, §5.2]")
+        else:
+            source = "the mean chance to be left as counted, by the matrix"
+            multiplier = Multiplier.mean_diagonal(transition, source)
+        return Effect.of(transition, multiplier)
 
     def invariant(self, frequencies: ArrayLike) -> StochasticPerturbation:
         """Return the version that keeps the given numbers of cells with 0, 1, … L on average.
