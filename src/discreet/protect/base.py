@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.table.transition import Counts, Transition
+from discreet.table.transition import Chances, Counts, Transition
 
 __all__ = [
     "CellwiseMethod",
@@ -45,19 +45,6 @@ class Promise:
     unbiased: bool
     margins: tuple[tuple[int, ...], ...] = ()
     within: int = 1
-
-
-@runtime_checkable
-class Chances(Protocol):
-    """Pr(released j | true i): a `Transition`, or a closed form where rows grow with the count."""
-
-    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the possible released values of a true count, increasing, with probabilities."""
-        ...
-
-    def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
-        ...
 
 
 SMALL = 6

@@ -49,6 +49,17 @@ class BinomialTransition:
         counts = np.arange(max_count + 1)
         return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
 
+    def flows(
+        self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j]."""
+        mu, sums = np.zeros(len(released)), np.zeros(len(released))
+        for count, cells in zip(values.tolist(), number.tolist(), strict=True):
+            chances = cells * _binomial().pmf(released, count, self.fraction)
+            mu += chances
+            sums += count * chances
+        return mu, sums
+
 
 @dataclass(frozen=True)
 class Sampling:

@@ -9,43 +9,53 @@ from numpy.typing import NDArray
 
 from discreet import risk
 from discreet import utility as useful
-from discreet.policy import Protection, RiskRules
+from discreet.policy import Tier
 
 
-def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
+def risk_before(true: NDArray[Any], tier: Tier) -> float | None:
     """Return the risk of the true table, None for a table of nobody."""
     counts = np.asarray(true, np.int64)
-    return float(risk.before(counts, rules.weights)) if counts.any() else None
+    return float(risk.before(counts, tier.risk.weights)) if counts.any() else None
+
+
+def multiplier(released: NDArray[np.int64], tier: Tier, swap_rate: float = 0.0) -> float | None:
+    """Return how much of the entropy term the protection leaves, from the released table alone.
+
+    None where neither the method nor the policy has one. Where the store was swapped and nothing
+    else is done, it is 1 − rate [Shlomo2015, §4.2].
+    """
+    known = tier.multiplier(released.ndim)
+    if known is None:
+        return None
+    alone = tier.protection.build is None and tier.risk.multiplier is None
+    return known.of(released) * (1 - swap_rate if alone else 1)
 
 
 def risk_after(
     true: NDArray[Any],
     released: NDArray[np.int64],
-    protection: Protection,
-    rules: RiskRules,
+    tier: Tier,
     swap_rate: float = 0.0,
 ) -> float | None:
-    """Return the risk that is left, by the method's transition; None where it has none.
+    """Return the risk that is left, by the method's chances; None where they are not known.
 
     `swap_rate` is the share of records that were swapped before the table was counted. Without a
     method on the table the risk is by the matrix of the swap [Shlomo2015, §4.2]; with one, what a
-    cell keeps of its concentration it must keep through both, so the multipliers multiply.
+    cell keeps of its concentration it must keep through both, so the multipliers multiply. Where
+    nothing was changed the risk is the one before.
     """
     counts = np.asarray(true, np.int64)
-    if swap_rate and protection.build is None and counts.any():
-        return float(risk.after_swapping(counts, released, swap_rate, weights=rules.weights))
-    transition = protection.transition
-    if transition is None or not counts.any():
+    weights = tier.risk.weights
+    if swap_rate and tier.protection.build is None and counts.any():
+        return float(risk.after_swapping(counts, released, swap_rate, weights=weights))
+    chances = tier.protection.effect(counts.ndim).chances
+    psi = multiplier(released, tier)
+    if chances is None or psi is None or not counts.any():
         return None
-    return float(
-        risk.after_transition(
-            counts,
-            released,
-            transition,
-            weights=rules.weights,
-            multiplier=rules.multiplier * (1 - swap_rate),
-        )
-    )
+    if not swap_rate and np.array_equal(counts, released):
+        return risk_before(counts, tier)
+    psi *= 1 - swap_rate
+    return float(risk.after_transition(counts, released, chances, weights, psi))
 
 
 def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float | None]:

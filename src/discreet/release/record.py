@@ -29,6 +29,10 @@ class Record:
     risk_public: float | None
     utility: dict[str, float | None]
     withheld: tuple[str, ...]
+    # What was applied to this very table, and what decided on it.
+    method: str = ""
+    gate: str = ""
+    multiplier: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -23,7 +23,7 @@ from discreet.risk.before import (
 )
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x
 from discreet.table.checks import checked_pair, checked_total, checked_weights
-from discreet.table.transition import Transition, checked_transition
+from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
 
 Contents = Literal["expected", "observed"]
 CONTENTS = ("expected", "observed")
@@ -60,7 +60,7 @@ class SplitRiskAfter(SplitRisk):
 def after_transition(
     F: ArrayLike,
     G: ArrayLike,
-    transition: Transition,
+    transition: Chances,
     weights: Sequence[float] = WEIGHTS,
     multiplier: float | None = None,
     contents: Contents = "expected",
@@ -83,8 +83,10 @@ def after_transition(
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3)
     checked_total(true)
-    checked_transition(transition)
-    psi = mean_diagonal(transition) if multiplier is None else checked_multiplier(multiplier)
+    checked_chances(transition)
+    if multiplier is None:
+        multiplier = mean_diagonal(checked_transition(transition))
+    psi = checked_multiplier(multiplier)
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)
     entropy = psi * contents_term(content, number)
@@ -189,27 +191,18 @@ def checked_multiplier(multiplier: float) -> float:
 
 
 def flows(
-    values: Integers, number: NDArray[np.integer], transition: Transition, released: Integers
+    values: Integers, number: NDArray[np.integer], transition: Chances, released: Integers
 ) -> tuple[Floats, Floats]:
     """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j].
 
     `values` and `number` are the true counts i and their n_i; `released` is increasing.
     """
-    rows = transition.index(values)
-    targets = values[:, None] + transition.changes[rows]
-    chances = number[:, None] * transition.probabilities[rows]
-    place = np.searchsorted(released, targets)
-    place[place == len(released)] = 0
-    hits = (released[place] == targets) & (chances > 0)
-    size = len(released)
-    mu = np.bincount(place[hits], chances[hits], size)
-    sums = np.bincount(place[hits], (values[:, None] * chances)[hits], size)
-    return mu.astype(np.float64), sums.astype(np.float64)
+    return transition.flows(values, number, released)
 
 
 def expected_contents(
     true: Integers,
-    transition: Transition,
+    transition: Chances,
     values: Integers,
     number: NDArray[np.integer],
     contents: Contents,
