@@ -283,7 +283,7 @@ class Releaser:
                 continue
             answer = self._judge(asked, tier, totals, stop)
             freed = newly_shown(question, judged.free, asked, answer.free)
-            if answer.code is not None or (judged.code is None and not freed):
+            if answer.code is not None or (judged.code is None and freed <= 0):
                 continue
             free = areas = None
             if answer.free is not None:
