@@ -46,7 +46,7 @@ def totals(opened: Opened, view: View) -> str:
 def table(opened: Opened, state: State, release: Release, view: View, base: str) -> Response:
     """Return the page of a table."""
     t, options = view.t, Options.read(view.values)
-    told = quality(release.protection or opened.tier.protection, t)
+    told = quality(opened.tier.protection, t)
     name, asked = _title(opened, state, view), totals(opened, view)
     shown = grid(release, state, options, 0 if told is None else told.small, t)
     found = charts.data(release, state, options, name, t)

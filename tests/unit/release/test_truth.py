@@ -7,6 +7,7 @@ ranges, the record, the policy in sentences) must hold of the figures that came 
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,20 @@ from numpy.typing import NDArray
 
 from discreet import utility
 from discreet.errors import ParameterError, QueryRefused
-from discreet.policy import PRESETS, Gate, Margins, Policy, Tier, explain, parse_policy
+from discreet.policy import (
+    PRESETS,
+    CountRules,
+    Gate,
+    Margins,
+    Policy,
+    Tier,
+    explain,
+    parse_policy,
+)
 from discreet.policy.read import policy_values
 from discreet.population import Version
 from discreet.population.keys import Secret
+from discreet.protect.base import Multiplier
 from discreet.protect.named import METHODS
 from discreet.query import Query
 from discreet.release import Release, Releaser
@@ -31,10 +42,10 @@ from discreet.tabulate import ScanEngine
 from populations import make_version
 
 SECRET = Secret(bytes(32))
-LENIENT = {
-    "minimum_population": 1, "minimum_mean": 0, "max_small": 1, "max_ones_of_populated": 1,
-    "max_small_of_populated": 1, "max_single_slices": 1,
-}  # fmt: skip
+LENIENT = {rule.name: 1 for rule in fields(CountRules) if rule.name.startswith("max_")} | {
+    "minimum_population": 1,
+    "minimum_mean": 0,
+}
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "random-rounding": [{}, {"base": 10}],
     "small-cell-adjustment": [{}, {"base": 20}],
@@ -212,7 +223,7 @@ def _record_holds(
     assert record.gate == tier.risk.gate
     exact = "measured exactly" in said
     assert exact == (record.gate == "transition")
-    assert record.multiplier is not None
+    _multiplier_is_explained(record.multiplier, tier.multiplier(true.ndim), said)
     chances = tier.protection.effect(true.ndim).chances
     assert (record.risk_after is not None) == (chances is not None)
     assert not (exact and record.risk_after is None)
@@ -221,6 +232,16 @@ def _record_holds(
         assert record.risk_after <= record.risk_before + 1e-12
         if np.array_equal(inner, true):
             assert record.risk_after == record.risk_before
+
+
+def _multiplier_is_explained(used: float | None, stated: Multiplier | None, said: str) -> None:
+    """The multiplier of the gate is the one of the policy in sentences."""
+    assert used is not None
+    assert stated is not None
+    assert min(stated.small, stated.large) <= used <= max(stated.small, stated.large)
+    told = next(line for line in said.splitlines() if "multiplier of its entropy term" in line)
+    for value in (stated.small, stated.large):
+        assert re.search(rf"\b{value:.2g}\b", told)
 
 
 def preset(name: str, **more: Any) -> Policy:
