@@ -150,20 +150,12 @@ class Releaser:
             if withheld.all():
                 common = Counter(codes[i] for i in shown if codes[i] is not None)
                 code = common.most_common(1)[0][0] if common else Code.SPARSE
-        bound, psi, judged = None, None, inner
+        bound = psi = None
         if code is None:
+            available = inner
             if geography is not None and withheld is not None:
-                judged = np.compress(~withheld, inner, axis=geography)
-            psi = measures.multiplier(judged, tier, self.version.swap_rate)
-            if psi is not None:
-                bound = float(public_gate(judged, psi, tier.risk.weights))
-            measure = bound
-            if tier.risk.gate is Gate.TRANSITION:
-                measure = measures.risk_after(table.counts, inner, tier, self.version.swap_rate)
-            if measure is None:
-                code = Code.NOT_MEASURED
-            elif measure > tier.risk.maximum:
-                code = Code.RISK
+                available = np.compress(~withheld, inner, axis=geography)
+            code, bound, psi = self._gate(tier, table, inner, available)
         back = np.argsort(order)
         table = CountTable(
             tuple(table.dimensions[i] for i in back),
@@ -181,6 +173,25 @@ class Releaser:
             bound,
             psi,
         )
+
+    def _gate(
+        self,
+        tier: Tier,
+        true: CountTable,
+        inner: NDArray[np.int64],
+        available: NDArray[np.int64],
+    ) -> tuple[Code | None, float | None, float | None]:
+        """Return what the risk that is left refuses, its public bound, and the multiplier."""
+        swap_rate, bound = self.version.swap_rate, None
+        psi = measures.multiplier(available, tier, swap_rate)
+        if psi is not None:
+            bound = float(public_gate(available, psi, tier.risk.weights))
+        measure = bound
+        if tier.risk.gate is Gate.TRANSITION:
+            measure = measures.risk_after(true.counts, inner, tier, swap_rate)
+        if measure is None:
+            return Code.NOT_MEASURED, bound, psi
+        return Code.RISK if measure > tier.risk.maximum else None, bound, psi
 
     def _record(self, question: Question, tier: Tier, totals: Margins, judged: _Judged) -> Record:
         geography = _geography(question)
