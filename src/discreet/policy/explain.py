@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from discreet.policy.model import MOST_CATEGORIES, CountRules, Gate, Margins, Place, Policy, Tier
+from discreet.policy.model import (
+    MOST_CATEGORIES,
+    MOST_DIMENSIONS,
+    CountRules,
+    Gate,
+    Margins,
+    Place,
+    Policy,
+    Tier,
+)
+from discreet.protect import Multiplier
 
 _MARGINS = {
     Margins.NONE: "Totals are not given.",
@@ -21,7 +31,10 @@ def explain(policy: Policy) -> str:
         "subtracting two groupings of a variable."
     )
     for levels in policy.benchmark_totals:
-        said.append(f"Tables by {levels} alone are official figures and released as counted.")
+        said.append(
+            f"Tables by {levels} alone, without filters, are official figures: they are released "
+            "as counted. The rules on counts hold for them, the limit of the risk does not."
+        )
     for tier in policy.tiers.values():
         said += ["", *_tier(tier)]
     return "\n".join(said)
@@ -43,10 +56,8 @@ def _tier(tier: Tier) -> list[str]:
         picked = "one category" if most == 1 else f"at most {most:,} categories"
         rules.append(f"A filter picks {picked} of a variable that is not in the table.")
     rules += _protection(tier)
-    if protection.beforehand and protection.margins is Margins.SUMMED:
-        rules.append("Totals are the sums of the figures.")
-    else:
-        rules.append(_MARGINS[protection.margins])
+    plain = protection.build is None and protection.margins is not Margins.NONE
+    rules.append("Totals are sums." if plain else _MARGINS[protection.margins])
     rules += [f"{text}" for text in _counts(tier.counts)]
     for level, counts in tier.counts_by_level.items():
         rules += [f"For tables by {level}: {text}" for text in _counts(counts)]
@@ -54,6 +65,8 @@ def _tier(tier: Tier) -> list[str]:
         f"The risk that is left is measured {_measured(tier)}; above {risk.maximum:g} a table is "
         "refused."
     )
+    rules.append(_multiplier(tier))
+    rules += _left_out(tier)
     return said + [f"  - {rule}" for rule in rules]
 
 
@@ -90,7 +103,64 @@ def _protection(tier: Tier) -> list[str]:
         said.append("Key sums are used as they are, for keys already in use elsewhere.")
     told = "may" if protection.published else "must not"
     said.append(f"The method and its parameters {told} be told.")
+    said.append(_change(tier))
     return said
+
+
+def _change(tier: Tier) -> str:
+    """Return how far off figures may be, by the tables for which it is least known."""
+    effects = [tier.protection.effect(dimensions) for dimensions in tier.dimensions]
+    bounds = [effect.largest_change for effect in effects if effect.largest_change is not None]
+    if len(bounds) < len(effects):
+        return "The method may change a figure by any amount: no range is given for it."
+    return f"The method changes no figure by more than {max(bounds)}, sums aside."
+
+
+def _multiplier(tier: Tier) -> str:
+    """Return what is taken off the risk for the method, and where that figure comes from."""
+    if tier.protection.beforehand and tier.risk.multiplier is None:
+        return (
+            "The multiplier of its entropy term is 1 less the share of records that were swapped "
+            "out of the areas of the table, in whole percents."
+        )
+    used = dict.fromkeys(tier.multiplier(dimensions) for dimensions in tier.dimensions)
+    own = dict.fromkeys(tier.protection.effect(d).multiplier for d in tier.dimensions)
+    told = " or ".join(_value(one) for one in used if one is not None)
+    text = f"The multiplier of its entropy term is {told}"
+    if tier.risk.multiplier is not None:
+        known = " or ".join(_value(one) for one in own if one is not None)
+        text += f" (the method's own: {known})" if known else " (the method has none of its own)"
+    return f"{text}."
+
+
+def _value(multiplier: Multiplier) -> str:
+    if multiplier.small == multiplier.large:
+        return f"{multiplier.small:.2g}, {multiplier.source}"
+    return (
+        f"{multiplier.small:.2g} for figures from 1 to {multiplier.limit} and "
+        f"{multiplier.large:.2g} for larger ones, {multiplier.source}"
+    )
+
+
+def _left_out(tier: Tier) -> list[str]:
+    """Return which tables are refused because of their number of variables, and why."""
+    every = range(1, min(tier.question.max_dimensions, MOST_DIMENSIONS) + 1)
+    said = []
+    not_taken = [d for d in every if d not in tier.dimensions]
+    unknown = [d for d in tier.dimensions if not tier.measured(d)]
+    if not_taken:
+        said.append(f"{_tables(not_taken)} are refused (NO_METHOD): the method takes none.")
+    if unknown:
+        said.append(
+            f"{_tables(unknown)} are refused (NOT_MEASURED): the chances of the method are not "
+            "known for them, so that their risk cannot be measured."
+        )
+    return said
+
+
+def _tables(dimensions: list[int]) -> str:
+    numbers = " or ".join(map(str, dimensions))
+    return f"Tables of {numbers} variable{'' if dimensions == [1] else 's'}"
 
 
 def _counts(rules: CountRules) -> list[str]:

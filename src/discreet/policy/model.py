@@ -5,14 +5,15 @@ Every threshold is commented where it is set; `policy.read` reads them from poli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 from discreet.checks import checked_weights
 from discreet.errors import ParameterError, unknown
-from discreet.protect import CellwiseMethod, TablewiseMethod
+from discreet.protect import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
 from discreet.protect.registry import method as make
 from discreet.table.transition import Transition
 
@@ -42,6 +43,8 @@ class Gate(StrEnum):
 
 # No variable has more.
 MOST_CATEGORIES = 65_535
+# No table has more dimensions.
+MOST_DIMENSIONS = 6
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,8 @@ class RiskRules:
     # Of zeros, of concentration (entropy), of a small population [Shlomo2015, §4.1]. Four numbers
     # split concentration into that of counts up to 6 and that of larger ones.
     weights: tuple[float, ...] = (0.1, 0.8, 0.1)
-    # How much of the entropy term survives the method: a figure of the method's that the policy
-    # fixes, 0.33 for rounding to base 3 in print [Shlomo2015, §4.2].
-    multiplier: float = 0.33
+    # How much of the entropy term survives the method [Shlomo2015, §4.2]. None: the method's own.
+    multiplier: float | None = None
     # Above it a table is refused. The tables of Shlomo2015 lie between 0.07 and 0.29 after
     # protection; 0.15 was studied (docs/public-quality.md).
     maximum: float = 0.15
@@ -118,7 +120,8 @@ class RiskRules:
 
     def __post_init__(self) -> None:
         checked_weights(self.weights, 3, 4)
-        _number("multiplier", self.multiplier, 0, 1)
+        if self.multiplier is not None:
+            _number("multiplier", self.multiplier, 0, 1)
         _number("maximum", self.maximum, 0, 1)
 
 
@@ -146,11 +149,21 @@ class Protection:
                 "margins must be 'summed' or 'none' where place is 'input': a total that is shown "
                 "beside areas that are withheld would give them away."
             )
-        transition = self.transition
-        if transition is not None and not _keeps_zeros(transition):
+        self.build  # noqa: B018 - built at once, so that a mistake in it is told here
+        if not self.takes:
+            raise ParameterError(
+                f"the method '{self.method}' takes no table of up to {MOST_DIMENSIONS} dimensions."
+            )
+        effect = self.effect(self.takes[0])
+        if effect.chances is not None and effect.chances.row(0)[0].any():
             raise ParameterError(
                 f"the method '{self.method}' must leave zeros alone: which zeros are impossible "
                 "cells is not known here."
+            )
+        if effect.told and not self.published:
+            raise ParameterError(
+                f"the method '{self.method}' must be told (published = true): its figures cannot "
+                "be read without."
             )
 
     @property
@@ -170,13 +183,26 @@ class Protection:
 
     @property
     def transition(self) -> Transition | None:
-        """Pr(released | true), or None where the method has none."""
-        if self.build is None:
-            return Transition.identity()
-        if self.cellwise and isinstance(self.build, CellwiseMethod):
-            chances = self.build.transition()
-            return chances if isinstance(chances, Transition) else None
-        return None
+        """Pr(released | true) of a method that acts cell by cell with bounded changes, or None."""
+        return self.effect(1).transition if self.cellwise else None
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count of a table with so many dimensions."""
+        return Effect.none() if self.build is None else self.build.effect(dimensions)
+
+    def promise(self, dimensions: int) -> Promise:
+        """Return what is kept of a table with so many dimensions."""
+        return Promise(unbiased=True) if self.build is None else self.build.promise(dimensions)
+
+    @cached_property
+    def takes(self) -> tuple[int, ...]:
+        """The numbers of dimensions of the tables that the method can protect."""
+        found = []
+        for dimensions in range(1, MOST_DIMENSIONS + 1):
+            with suppress(ParameterError):
+                self.effect(dimensions)
+                found.append(dimensions)
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -194,22 +220,84 @@ class Tier:
     risk: RiskRules
 
     def __post_init__(self) -> None:
-        if not self.public:
-            return
-        name, wrong = f"tier '{self.id}'", []
-        if self.protection.transition is None:
-            wrong.append(
-                f"the method of {name} must act cell by cell: the chances of "
-                f"'{self.protection.method}' are not known, and its draws for overlapping "
-                "questions could be averaged. It is for tiers that are not public."
+        wrong = [*self._not_public(), *self._no_totals(), *self._never_measured()]
+        if wrong:
+            raise ParameterError(" And ".join(wrong))
+
+    def _not_public(self) -> Iterator[str]:
+        """Yield what a public tier must not have."""
+        name, method = f"tier '{self.id}'", self.protection.method
+        if self.public and not self.protection.cellwise:
+            yield (
+                f"the method of {name} must act cell by cell: '{method}' draws a whole table, and "
+                "its draws for overlapping questions could be averaged. It is for tiers that are "
+                "not public."
             )
-        if self.risk.gate is not Gate.PUBLIC:
-            wrong.append(
+        elif self.public and self.protection.transition is None:
+            yield (
+                f"the method of {name} must have a bound on its changes: '{method}' has none. It "
+                "is for tiers that are not public."
+            )
+        if self.public and self.risk.gate is not Gate.PUBLIC:
+            yield (
                 f"the gate of {name} must be 'public': a refusal decided on true counts is an "
                 "answer about them."
             )
-        if wrong:
-            raise ParameterError(" And ".join(wrong))
+
+    def _no_totals(self) -> Iterator[str]:
+        """Yield why totals cannot be protected on their own."""
+        if self.protection.margins is Margins.PROTECTED and not self.protection.cellwise:
+            yield (
+                f"the margins of tier '{self.id}' must be 'none' or 'summed': "
+                f"'{self.protection.method}' draws a whole table, and has no draw for a total on "
+                "its own."
+            )
+
+    def _never_measured(self) -> Iterator[str]:
+        """Yield why no table could ever pass the gate."""
+        if any(map(self.measured, self.dimensions)):
+            return
+        method, start = self.protection.method, f"the gate of tier '{self.id}'"
+        if not self.dimensions:
+            most = self.question.max_dimensions
+            yield f"'{method}' takes no table of up to {most} variables: no question could pass."
+        elif self.risk.gate is Gate.TRANSITION and all(
+            self.protection.effect(d).chances is None for d in self.dimensions
+        ):
+            yield (
+                f"{start} must be 'public': the chances of '{method}' are not known, so that the "
+                "exact measure cannot be computed and every table would be refused."
+            )
+        else:
+            yield (
+                f"{start} needs a multiplier: '{method}' has none of its own, and every table "
+                "would be refused. Set one in risk (1 takes nothing off)."
+            )
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The numbers of dimensions that a table of this tier may have."""
+        return tuple(d for d in self.protection.takes if d <= self.question.max_dimensions)
+
+    def multiplier(self, dimensions: int) -> Multiplier | None:
+        """Return the multiplier of the risk: the policy's, or else the method's, if it has one."""
+        stated = self.risk.multiplier
+        if stated is not None:
+            return Multiplier(stated, stated, "stated by the policy")
+        return self.protection.effect(dimensions).multiplier
+
+    def measured(self, dimensions: int) -> bool:
+        """Whether the gate can be computed for tables with so many dimensions."""
+        known = self.protection.effect(dimensions).chances is not None
+        exact = self.risk.gate is Gate.TRANSITION
+        return self.multiplier(dimensions) is not None and (known or not exact)
+
+    @property
+    def as_counted(self) -> Tier:
+        """This tier for official figures: nothing is changed, nothing taken off, and no limit."""
+        protection = replace(self.protection, method="none", options={})
+        risk = replace(self.risk, multiplier=None, maximum=1.0)
+        return replace(self, protection=protection, risk=risk)
 
     def counts_at(self, level: str | None) -> CountRules:
         """Return the rules on counts for tables with areas of a level."""
@@ -257,10 +345,10 @@ class Policy:
             raise unknown("tier", name, self.tiers)
         return self.tiers[name]
 
-
-def _keeps_zeros(chances: Transition) -> bool:
-    values, probabilities = chances.row(0)
-    return bool(values.tolist() == [0] and probabilities.tolist() == [1.0])
+    def applied(self, tier: Tier, levels: Iterable[str], filtered: bool) -> Tier:
+        """Return the tier as it treats a table by these levels: official figures as counted."""
+        listed = [set(text.replace(" ", "").split(",")) for text in self.benchmark_totals]
+        return tier.as_counted if set(levels) in listed and not filtered else tier
 
 
 def _whole(name: str, value: object, least: int) -> None:

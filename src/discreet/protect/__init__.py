@@ -1,7 +1,7 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod
+from discreet.protect.base import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
 from discreet.protect.cells.cell_key import CellKeyPerturbation
 from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
 from discreet.protect.cells.small_cell import SmallCellAdjustment
@@ -31,11 +31,13 @@ __all__ = [
     "ConventionalRounding",
     "CountAdjustment",
     "Edit",
+    "Effect",
     "IndividualSwapping",
     "InputPerturbation",
     "InvariantPerturbation",
     "KeyMix",
     "LookupTable",
+    "Multiplier",
     "OverImputation",
     "Pram",
     "Promise",

@@ -2,7 +2,8 @@
 
 A cellwise method changes each cell by itself, from one uniform number. Its whole behaviour is then
 its transition, Pr(released j | true i), which the risk measures read; a method is never recognised
-by its name. A table-wise method draws a whole table and has no transition, or says what it has.
+by its name. A table-wise method draws a whole table. Either says in its `Effect` what it does to a
+count, as far as that is known; what is not known is neither computed nor told.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.table.transition import Counts, Transition
+from discreet.table.transition import Chances, Counts, Transition
 
 __all__ = [
     "CellwiseMethod",
     "Chances",
     "Counts",
+    "Effect",
+    "Multiplier",
     "Promise",
     "TablewiseMethod",
     "Transition",
@@ -44,17 +47,75 @@ class Promise:
     within: int = 1
 
 
-@runtime_checkable
-class Chances(Protocol):
-    """Pr(released j | true i): a `Transition`, or a closed form where rows grow with the count."""
+SMALL = 6
+"""The largest of the small counts, as the split form of the risk has them [Shlomo2015, §4.1]."""
 
-    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the possible released values of a true count, increasing, with probabilities."""
-        ...
 
-    def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
-        ...
+@dataclass(frozen=True)
+class Multiplier:
+    """How much of a table's concentration is left by a method: the mean chance to stay as counted.
+
+    One for figures from 1 to `limit`, one for larger ones; `source` says where they come from.
+
+    Notes
+    -----
+    [Shlomo2015, §4.2] multiplies the entropy term by the average of the diagonal of P. Of a banded
+    matrix that average depends on how many rows are written down. Here it is taken over the
+    counts from 1 to the limit, and over the rows that serve all larger counts: neither depends on
+    where a description happens to end. Zeros are left out, since they stay whatever the method.
+    """
+
+    small: float
+    large: float
+    source: str
+    limit: int = SMALL
+
+    @classmethod
+    def mean_diagonal(cls, transition: Transition, source: str, limit: int = SMALL) -> Multiplier:
+        """Return the mean chances to stay of a transition."""
+        stays = np.where(transition.changes == 0, transition.probabilities, 0).sum(axis=1)
+        small = stays[transition.index(np.arange(1, limit + 1))].mean()
+        return cls(float(small), float(stays[-transition.period :].mean()), source, limit)
+
+    def of(self, released: ArrayLike) -> float:
+        """Return the multiplier of a released table: the mean over its figures that are not 0."""
+        figures = np.asarray(released)
+        populated = int((figures > 0).sum())
+        if self.small == self.large or not populated:
+            return self.large
+        share = int(((figures > 0) & (figures <= self.limit)).sum()) / populated
+        return share * self.small + (1 - share) * self.large
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What a method does to one count, whatever the cells around it; None is what is not known.
+
+    `chances` are Pr(released j | true i), `largest_change` is the most that |j − i| can be.
+    `multiplier` is a figure of the risk after protection, or one that it does not exceed.
+    `told` is a sentence without which the figures cannot be read.
+    """
+
+    chances: Chances | None = None
+    largest_change: int | None = None
+    multiplier: Multiplier | None = None
+    told: str = ""
+
+    @classmethod
+    def of(cls, transition: Transition, multiplier: Multiplier) -> Effect:
+        """Return the effect of a transition."""
+        moved = transition.changes[transition.probabilities > 0]
+        return cls(transition, int(np.abs(moved).max()), multiplier)
+
+    @classmethod
+    def none(cls) -> Effect:
+        """Return the effect of changing nothing."""
+        return cls.of(Transition.identity(), Multiplier(1.0, 1.0, "nothing is changed"))
+
+    @property
+    def transition(self) -> Transition | None:
+        """The chances, where changes are bounded and the same for all large counts."""
+        return self.chances if isinstance(self.chances, Transition) else None
 
 
 @runtime_checkable
@@ -73,6 +134,10 @@ class CellwiseMethod(Protocol):
         """Return what is kept of a table with so many dimensions."""
         ...
 
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count, or raise where the method takes no such table."""
+        ...
+
 
 @runtime_checkable
 class TablewiseMethod(Protocol):
@@ -84,6 +149,10 @@ class TablewiseMethod(Protocol):
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept of a table with so many dimensions."""
+        ...
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count, or raise where the method takes no such table."""
         ...
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.protect.base import CellwiseMethod, Counts, Promise, TablewiseMethod
+from discreet.protect.base import CellwiseMethod, Counts, Effect, Promise, TablewiseMethod
 
 GRID = 1000
 """Uniforms on the even grid: frequencies then equal probabilities to 1/1000."""
@@ -42,12 +42,14 @@ def failures(
         return ["the method does not say whether it is cellwise."]
     if not callable(getattr(method, "promise", None)):
         return ["the method does not say what it keeps."]
+    if not callable(getattr(method, "effect", None)):
+        return ["the method does not say what it does to a count."]
     if method.cellwise:
         checks: tuple[Callable[..., Iterator[str]], ...] = (_chances, _same_key, _mean)
     else:
-        checks = (_seeded, _kept, _mean_of_draws)
+        checks = (_seeded, _kept, _mean_of_draws, _chances_of_draws)
     found = []
-    for check in (_forms, _large, _structural, *checks):
+    for check in (_forms, _large, _structural, _effect, *checks):
         try:
             found += list(check(method, shapes, largest))
         except Exception as error:  # whatever a method raises is its failure, not the suite's
@@ -118,6 +120,24 @@ def _structural(method: Any, shapes: tuple[tuple[int, ...], ...], largest: int) 
                 yield f"a structural zero of shape {shape} changes."
         elif getattr(method, "keeps_zeros", True) and _run(method, counts)[zeros].any():
             yield f"a zero of shape {shape} changes, though the method says that zeros stay."
+
+
+def _effect(method: Any, shapes: tuple[tuple[int, ...], ...], largest: int) -> Iterator[str]:
+    """No count changes by more than is said, or to a value that its chances exclude."""
+    del largest
+    for shape in shapes:
+        effect: Effect = method.effect(len(shape))
+        for seed in range(10):
+            counts = _table(shape, seed=seed)
+            released = _run(method, counts, seed)
+            moved = int(np.abs(released - counts).max(initial=0))
+            if effect.largest_change is not None and moved > effect.largest_change:
+                yield f"a count of shape {shape} changes by more than {effect.largest_change}."
+            pairs = set(zip(counts.ravel().tolist(), released.ravel().tolist(), strict=True))
+            if effect.chances is not None and any(
+                j not in effect.chances.row(i)[0] for i, j in pairs
+            ):
+                yield f"a count of shape {shape} becomes a value that its chances exclude."
 
 
 def _described(method: CellwiseMethod) -> list[int]:
@@ -230,3 +250,22 @@ def _mean_of_draws(
     error = np.maximum(draws.std(axis=0), 0.3) / np.sqrt(DRAWS)
     if (np.abs(draws.mean(axis=0) - counts) > 5 * error).any():
         yield "the mean of many draws is not the true table."
+
+
+def _chances_of_draws(
+    method: TablewiseMethod, shapes: tuple[tuple[int, ...], ...], largest: int
+) -> Iterator[str]:
+    """The frequencies of many draws are the chances that are told of a cell."""
+    del largest
+    known = [shape for shape in shapes if method.effect(len(shape)).chances is not None]
+    shape = max(known, key=lambda shape: int(np.prod(shape)), default=())
+    chances = method.effect(len(shape)).chances if known else None
+    if chances is None:
+        return
+    counts = _table(shape)
+    draws = np.stack([_run(method, counts, seed) for seed in range(DRAWS)])
+    for index in np.ndindex(shape):
+        for value, chance in zip(*chances.row(int(counts[index])), strict=True):
+            seen = float((draws[(slice(None), *index)] == value).mean())
+            if abs(seen - chance) > 5 * np.sqrt(max(chance * (1 - chance), 0.01) / DRAWS):
+                yield f"a count becomes {value} less or more often than its chances say."

@@ -1,16 +1,14 @@
-"""What protection before any table means for a release: its share, its gate, what is told."""
+"""What protection before any table means for a release: its share, and the risk that is left."""
 
 from __future__ import annotations
-
-from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.policy import Place, Protection, RiskRules, Tier
+from discreet.policy import Place, Protection, RiskRules
 from discreet.population import Version
 from discreet.query import Question
-from discreet.risk import PublicQuality, after_swapping, before
+from discreet.risk import after_swapping, before
 
 
 def swap_rate(version: Version, question: Question) -> float:
@@ -59,20 +57,3 @@ def prepared(version: Version, protection: Protection) -> bool:
     geography = version.schema.geography
     levels = () if geography is None else geography.levels
     return not protection.beforehand or any(version.swap_rate(level.id) for level in levels)
-
-
-def gate_multiplier(version: Version, question: Question, tier: Tier) -> float:
-    """Return what a public gate leaves of the entropy term.
-
-    Of a policy that leaves tables alone, 1 − rate of the swap [Shlomo2015, §4.2], the rate cut to
-    whole percents: the gate is then a function of the released figures and of one round number.
-    """
-    if not tier.protection.beforehand:
-        return tier.risk.multiplier
-    return 1 - floor(100 * swap_rate(version, question) + 1e-9) / 100
-
-
-def quality_beforehand(released: NDArray[np.int64]) -> PublicQuality:
-    """Return what may be said of counts of altered records: nothing of how close they are."""
-    said = "How close figures are to the true counts cannot be told from them."
-    return PublicQuality(released.size, True, None, None, None, None, None, (said,))

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.population import Level
 from discreet.query import Axis, Filter, Question
+from discreet.types import Flags
 
 
 def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
@@ -30,6 +31,32 @@ def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
                     f"Leave out {axis.level.label}",
                     Question(question.schema, axes, question.filters),
                 )
+
+
+def words(question: Question) -> tuple[str, str]:
+    """Return a question as it is asked: `by` and `where`."""
+    by = ",".join(axis.level.id for axis in question.axes)
+    return by, ",".join(f.canonical() for f in question.filters)
+
+
+def newly_shown(
+    question: Question, shown: Flags | None, other: Question, then: Flags | None
+) -> int:
+    """Return how many more of the areas asked for another table shows, or the areas around them.
+
+    `shown` and `then` mark the areas that are available in either table; None is a table without.
+    """
+    here, there = _areas(question), _areas(other)
+    if here is None or there is None or shown is None or then is None:
+        return 0
+    available = np.zeros(len(there.level), bool)
+    available[there.kept[then]] = True
+    covered = available[there.level.of[here.level.member[here.kept]]]
+    return int((covered & ~shown).sum()) - int((shown & ~covered).sum())
+
+
+def _areas(question: Question) -> Axis | None:
+    return next((axis for axis in question.axes if axis.variable.is_geography), None)
 
 
 def _coarser(axis: Axis) -> list[Level]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import floor, isnan
 from typing import Any
 
 import numpy as np
@@ -10,45 +10,64 @@ from numpy.typing import NDArray
 
 from discreet import risk
 from discreet import utility as useful
-from discreet.policy import Protection, RiskRules
+from discreet.policy import Tier
 from discreet.release.beforehand import after_beforehand
 
 
-def risk_before(true: NDArray[Any], rules: RiskRules) -> float | None:
+def risk_before(true: NDArray[Any], tier: Tier) -> float | None:
     """Return the risk of the true table, None for a table of nobody."""
     counts = np.asarray(true, np.int64)
-    return float(risk.before(counts, rules.weights)) if counts.any() else None
+    return float(risk.before(counts, tier.risk.weights)) if counts.any() else None
+
+
+def multiplier(
+    released: NDArray[np.int64], tier: Tier, swap_rate: float = 0.0
+) -> float | tuple[float, float] | None:
+    """Return how much of the entropy term the protection leaves, from the released table alone.
+
+    Two numbers, for small and for large counts, where the weights ask for the split form. None
+    where neither the method nor the policy has one. Where the records were swapped and nothing
+    else is done it is 1 − rate [Shlomo2015, §4.2], the rate cut to whole percents: what a public
+    gate reads is then the released figures and one round number.
+    """
+    known = tier.multiplier(released.ndim)
+    if known is None:
+        return None
+    alone = tier.protection.build is None and tier.risk.multiplier is None
+    stays = 1 - floor(100 * swap_rate + 1e-9) / 100 if alone else 1.0
+    if len(tier.risk.weights) == 4:
+        return known.small * stays, known.large * stays
+    return known.of(released) * stays
 
 
 def risk_after(
     true: NDArray[Any],
     released: NDArray[np.int64],
-    protection: Protection,
-    rules: RiskRules,
+    tier: Tier,
     swap_rate: float = 0.0,
     contents: risk.Contents = "expected",
 ) -> float | None:
-    """Return the risk that is left, by the method's transition; None where it has none.
+    """Return the risk that is left, by the method's chances; None where they are not known.
 
     `swap_rate` is the share of records that were swapped before the table was counted. Without a
     method on the table the risk is by the matrix of the swap [Shlomo2015, §4.2]; with one, what a
-    cell keeps of its concentration it must keep through both, so the multipliers multiply.
+    cell keeps of its concentration it must keep through both, so the multipliers multiply. Where
+    nothing was changed the risk is the one before.
     """
     counts = np.asarray(true, np.int64)
-    transition = protection.transition
-    if transition is None or not counts.any():
+    if not counts.any():
         return None
-    if protection.build is None:
-        return after_beforehand(counts, released, swap_rate, rules)
+    if tier.protection.build is None:
+        return after_beforehand(counts, released, swap_rate, tier.risk)
+    chances = tier.protection.effect(counts.ndim).chances
+    psi = multiplier(released, tier)
+    if chances is None or psi is None:
+        return None
+    if not swap_rate and np.array_equal(counts, released):
+        return risk_before(counts, tier)
+    kept = np.multiply(psi, 1 - swap_rate).tolist()
     left = float(
-        risk.after_transition(
-            counts,
-            released,
-            transition,
-            weights=rules.weights,
-            multiplier=rules.multiplier * (1 - swap_rate),
-            contents=contents,
-        )
+        risk.after_transition(counts, released, chances, tier.risk.weights, kept, contents)
     )
     return None if isnan(left) else left
 

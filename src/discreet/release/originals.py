@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.policy import Protection, RiskRules
+from discreet.policy import Tier
 from discreet.population import Store, Version
 from discreet.query import Question
 from discreet.release import measures
@@ -47,8 +47,7 @@ def whole_way(
     released: NDArray[np.int64],
     originals: Version,
     version: Version,
-    protection: Protection,
-    rules: RiskRules,
+    tier: Tier,
 ) -> Record:
     """Return the record with risk and utility of the whole way, from original to released counts.
 
@@ -65,8 +64,8 @@ def whole_way(
     rate = swap_rate(version, question)
     return replace(
         record,
-        risk_before=measures.risk_before(true, rules),
-        risk_after=measures.risk_after(true, released, protection, rules, rate, "observed"),
+        risk_before=measures.risk_before(true, tier),
+        risk_after=measures.risk_after(true, released, tier, rate, "observed"),
         utility=measures.utility(true, released),
         measured_from=ORIGINAL,
     )

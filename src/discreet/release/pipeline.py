@@ -11,7 +11,7 @@ the record, which only the custodian sees.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
@@ -23,48 +23,42 @@ from discreet.policy import Gate, Margins, Policy, Tier
 from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.query import Axis, Filter, Query, Question
-from discreet.release import measures
+from discreet.release import measures, told
 from discreet.release.areas import withheld_areas
-from discreet.release.beforehand import gate_multiplier, prepared, quality_beforehand, swap_rate
-from discreet.release.hints import alternatives
+from discreet.release.beforehand import prepared, swap_rate
+from discreet.release.hints import alternatives, newly_shown, words
 from discreet.release.originals import whole_way
 from discreet.release.protection import protect
 from discreet.release.record import ORIGINAL, PROTECTED, Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.release.text import ADDS_UP
-from discreet.risk import public_gate, public_quality
-from discreet.risk.public import possible_ranges
+from discreet.risk import public_gate
 from discreet.rules import Code, broken_rules, check_question
 from discreet.table import TOTAL, CountTable, Dimension, ProtectedTable
-from discreet.table.transition import Transition
 from discreet.tabulate import Engine
 
 MOST_HINTS = 3
-_PERTURBED = (
-    "Figures are perturbed to protect confidentiality. For small ones the change is a large share."
-)
-_BEFOREHAND = (
-    "Records were altered before any table was made, to protect confidentiality: single records, "
-    "and figures of small areas or groups, need not be true."
-)
-_MARGINS = {
-    Margins.NONE: "Figures of one table do not add up to those of another; use the published one.",
-    Margins.PROTECTED: "Parts do not add up to totals. Each total is perturbed on its own, which "
-    "keeps it closer to the truth than a sum of parts: use the published total.",
-    Margins.SUMMED: "Totals are sums of perturbed figures, and may be further off than they.",
-}
+Psi = float | tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
     """A protected table with its verdict; the true table stays beside it for the record."""
 
+    tier: Tier  # as it treats this question: what was applied, and what decided
     true: CountTable
     released: NDArray[np.int64]  # with totals if asked for
     inner: NDArray[np.int64]
     withheld: NDArray[np.bool_] | None  # by area, if the table has areas
     code: Code | None
     risk_public: float | None
+    multiplier: Psi | None
+
+    @property
+    def free(self) -> NDArray[np.bool_] | None:
+        """The areas that are shown, None where the table has none."""
+        if self.withheld is None:
+            return None
+        return ~self.withheld if self.code is None else np.zeros_like(self.withheld)
 
 
 class Releaser:
@@ -89,8 +83,19 @@ class Releaser:
     def check(self, query: Query, totals: str = "none", tier: str | None = None) -> Question:
         """Step 1 alone: return the question if the rules on questions allow it."""
         question = Question.of(query, self.version.schema)
-        check_question(question, self.policy.tier(tier), _margins(totals))
+        allowed = self.policy.tier(tier)
+        check_question(question, allowed, _margins(totals))
+        applied, dimensions = self._applied(question, allowed), len(question.axes)
+        if dimensions not in applied.protection.takes:
+            raise QueryRefused(Code.NO_METHOD, Code.NO_METHOD.sentence)
+        if not applied.measured(dimensions):
+            raise QueryRefused(Code.NOT_MEASURED, Code.NOT_MEASURED.sentence)
         return question
+
+    def _applied(self, question: Question, tier: Tier) -> Tier:
+        """Return the tier as it treats a question: official figures are not protected."""
+        levels = (axis.level.id for axis in question.axes)
+        return self.policy.applied(tier, levels, bool(question.filters))
 
     def release(
         self,
@@ -109,15 +114,18 @@ class Releaser:
             append(self._log, record)
         if self._originals is not None:
             record = whole_way(
-                record, question, judged.inner, self._originals, self.version, allowed.protection,
-                allowed.risk,
-            )  # fmt: skip
+                record, question, judged.inner, self._originals, self.version, judged.tier
+            )
         hints: tuple[Hint, ...] = ()
         if judged.code is not None or (judged.withheld is not None and judged.withheld.any()):
-            hints = self._hints(question, allowed, stop)
+            hints = self._hints(question, allowed, margins, judged, stop)
         if judged.code is not None:
             raise QueryRefused(judged.code, judged.code.sentence, hints, record)
-        return self._output(question, allowed, margins, judged, record, hints)
+        return self._output(question, margins, judged, record, hints)
+
+    @property
+    def _beforehand(self) -> bool:
+        return bool(self.version.manifest.get("protected_beforehand"))
 
     def _check_store(self, tier: Tier) -> None:
         """Refuse a store that was not prepared as the policy asks: never release it anyway."""
@@ -129,13 +137,11 @@ class Releaser:
     ) -> _Judged:
         """Steps 2 to 4 in the canonical order of variables, back in the order asked."""
         order, canonical = _canonical(question)
+        tier = self._applied(question, tier)
         protection = tier.protection
         # A table-wise draw is of the table asked for and no other.
         wide, shown = _widened(canonical) if protection.cellwise else (canonical, _all(canonical))
         table = self.engine.tabulate(wide, stop).dense()
-        official = ",".join(axis.level.id for axis in canonical.axes)
-        if official in self.policy.benchmark_totals and not question.filters:
-            protection = replace(protection, method="none", options={})
         seed = f"{self.version.schema.id}\0{tier.id}\0{self.policy.version}\0{canonical.canonical}"
         geography = _geography(canonical)
         beside = None
@@ -158,20 +164,14 @@ class Releaser:
             if withheld.all():
                 common = Counter(codes[i] for i in shown if codes[i] is not None)
                 code = common.most_common(1)[0][0] if common else Code.SPARSE
-        bound, judged = None, inner
+        bound = psi = None
         if code is None:
+            available = inner
             if geography is not None and withheld is not None:
-                judged = np.compress(~withheld, inner, axis=geography)
-            multiplier = gate_multiplier(self.version, question, tier)
-            bound = float(public_gate(judged, multiplier, tier.risk.weights))
-            measure = bound
-            if tier.risk.gate is Gate.TRANSITION:
-                exact = measures.risk_after(
-                    table.counts, inner, protection, tier.risk, swap_rate(self.version, question)
-                )
-                measure = bound if exact is None else exact
-            if measure > tier.risk.maximum:
-                code = Code.RISK
+                available = np.compress(~withheld, inner, axis=geography)
+            code, bound, psi = self._gate(
+                tier, table, inner, available, swap_rate(self.version, question)
+            )
         back = np.argsort(order)
         table = CountTable(
             tuple(table.dimensions[i] for i in back),
@@ -180,8 +180,35 @@ class Releaser:
             table.modulus,
         )
         return _Judged(
-            table, released.transpose(back), inner.transpose(back), withheld, code, bound
+            tier,
+            table,
+            released.transpose(back),
+            inner.transpose(back),
+            withheld,
+            code,
+            bound,
+            psi,
         )
+
+    def _gate(
+        self,
+        tier: Tier,
+        true: CountTable,
+        inner: NDArray[np.int64],
+        available: NDArray[np.int64],
+        rate: float,
+    ) -> tuple[Code | None, float | None, Psi | None]:
+        """Return what the risk that is left refuses, its public bound, and the multiplier."""
+        bound = None
+        psi = measures.multiplier(available, tier, rate)
+        if psi is not None:
+            bound = float(public_gate(available, psi, tier.risk.weights))
+        measure = bound
+        if tier.risk.gate is Gate.TRANSITION:
+            measure = measures.risk_after(true.counts, inner, tier, rate)
+        if measure is None:
+            return Code.NOT_MEASURED, bound, psi
+        return Code.RISK if measure > tier.risk.maximum else None, bound, psi
 
     def _record(self, question: Question, tier: Tier, totals: Margins, judged: _Judged) -> Record:
         geography = _geography(question)
@@ -189,7 +216,7 @@ class Releaser:
         if judged.withheld is not None and geography is not None:
             codes = question.axes[geography].dimension.codes
             missing = tuple(codes[i] for i in np.flatnonzero(judged.withheld))
-        true = judged.true.counts
+        true, applied = judged.true.counts, judged.tier
         return Record(
             question.canonical,
             totals.value,
@@ -198,20 +225,20 @@ class Releaser:
             self.policy.version,
             "released" if judged.code is None else str(judged.code),
             question.cells,
-            measures.risk_before(true, tier.risk),
-            measures.risk_after(
-                true, judged.inner, tier.protection, tier.risk, swap_rate(self.version, question)
-            ),
+            measures.risk_before(true, applied),
+            measures.risk_after(true, judged.inner, applied, swap_rate(self.version, question)),
             judged.risk_public,
             measures.utility(true, judged.inner),
             missing,
-            PROTECTED if self.version.manifest.get("protected_beforehand") else ORIGINAL,
+            PROTECTED if self._beforehand else ORIGINAL,
+            applied.protection.method,
+            applied.risk.gate.value if applied.risk == tier.risk else "none",
+            judged.multiplier,
         )
 
     def _output(
         self,
         question: Question,
-        tier: Tier,
         totals: Margins,
         judged: _Judged,
         record: Record,
@@ -227,7 +254,8 @@ class Releaser:
         if judged.withheld is not None and geography is not None:
             out = np.zeros(judged.released.shape[geography], bool)
             out[: len(judged.withheld)] = judged.withheld
-            if totals is Margins.SUMMED and judged.withheld.any():
+            summed = totals is Margins.SUMMED or judged.tier.protection.build is None
+            if summed and totals is not Margins.NONE and judged.withheld.any():
                 out[-1] = True  # a sum over all areas would give the withheld ones away
             np.moveaxis(withheld, geography, 0)[out] = True
             names = question.axes[geography].dimension
@@ -235,11 +263,8 @@ class Releaser:
                 Withheld(names.codes[i], names.labels[i]) for i in np.flatnonzero(judged.withheld)
             )
         values = np.where(withheld, 0, judged.released)
-        transition = tier.protection.transition or Transition.identity()
-        published = tier.protection.published
-        low = high = None
-        if published and tier.protection.build is not None and totals is not Margins.SUMMED:
-            low, high = possible_ranges(transition, values)
+        protection = judged.tier.protection
+        low, high = told.ranges(values, protection, totals, self._beforehand)
         available = judged.inner
         if geography is not None and judged.withheld is not None:
             available = np.compress(~judged.withheld, judged.inner, axis=geography)
@@ -247,25 +272,15 @@ class Releaser:
             ProtectedTable(dimensions, values, withheld, low, high),
             self.version.schema.title,
             tuple((f.level.label, _allowed(f)) for f in question.filters),
-            quality_beforehand(available)
-            if tier.protection.beforehand
-            else public_quality(available, transition, published),
-            self._notes(tier, totals),
-            self._provenance(question, tier, totals),
+            told.quality(available, protection, self._beforehand),
+            told.notes(protection, totals, len(dimensions), self._beforehand),
+            self._provenance(question, judged.tier, totals),
             missing,
             0 if geography is None else len(question.axes[geography]),
             hints,
             record,
+            protection=protection,
         )
-
-    def _notes(self, tier: Tier, totals: Margins) -> tuple[str, ...]:
-        """Return what readers are told: how figures were made safe, never by how much."""
-        before = (_BEFOREHAND,) if self.version.manifest.get("protected_beforehand") else ()
-        if tier.protection.beforehand:
-            return (*before, ADDS_UP)
-        if tier.protection.build is None:
-            return before
-        return (_PERTURBED, *before, _MARGINS[totals])
 
     def _provenance(self, question: Question, tier: Tier, totals: Margins) -> Provenance:
         schema, manifest = self.version.schema, self.version.manifest
@@ -281,29 +296,31 @@ class Releaser:
             self.policy.version,
         )
 
-    def _hints(self, question: Question, tier: Tier, stop: Event | None) -> tuple[Hint, ...]:
-        """Return what would be answered instead, judged on protected counts like the question."""
-        found: list[Hint] = []
+    def _hints(
+        self, question: Question, tier: Tier, totals: Margins, judged: _Judged, stop: Event | None
+    ) -> tuple[Hint, ...]:
+        """Return what is answered instead: the most of the areas asked for, then the finest.
+
+        Each is judged as it will be asked: from its words, with the totals of this question.
+        """
+        found: list[tuple[int, Hint]] = []
         for text, other in alternatives(question):
+            by, where = words(other)
             try:
-                check_question(other, tier)
+                asked = self.check(Query.parse(by, where or None), totals.value, tier.id)
             except QueryRefused:
                 continue
-            judged = self._judge(other, tier, Margins.NONE, stop)
-            if judged.code is not None:
+            answer = self._judge(asked, tier, totals, stop)
+            freed = newly_shown(question, judged.free, asked, answer.free)
+            if answer.code is not None or (judged.code is None and freed <= 0):
                 continue
             free = areas = None
-            if judged.withheld is not None:
-                areas = len(judged.withheld)
-                free = areas - int(judged.withheld.sum())
-            if free != areas:
+            if answer.free is not None:
+                free, areas = int(answer.free.sum()), len(answer.free)
                 text += f" ({free:,} of {areas:,} areas available)"
-            by = ",".join(axis.level.id for axis in other.axes)
-            where = ",".join(f.canonical() for f in other.filters)
-            found.append(Hint(text, by, where, free, areas))
-            if len(found) == MOST_HINTS:
-                break
-        return tuple(found)
+            found.append((asked.cells, Hint(text, by, where, free, areas, freed)))
+        found.sort(key=lambda one: (-one[1].freed, -one[0]))
+        return tuple(hint for _, hint in found[:MOST_HINTS])
 
 
 def _margins(totals: str) -> Margins:

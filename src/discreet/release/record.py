@@ -34,6 +34,10 @@ class Record:
     utility: dict[str, float | None]
     withheld: tuple[str, ...]
     measured_from: str = PROTECTED
+    # What was applied to this very table, and what decided on it.
+    method: str = ""
+    gate: str = ""
+    multiplier: float | tuple[float, float] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -12,6 +12,7 @@ from discreet.risk import PublicQuality
 from discreet.table import ProtectedTable
 
 if TYPE_CHECKING:
+    from discreet.policy import Protection
     from discreet.release.record import Record
     from discreet.release.signature import Signer
 
@@ -26,6 +27,8 @@ class Hint:
     # How many areas of how many it is available for, where it has areas.
     available: int | None = None
     areas: int | None = None
+    # How many more of the areas asked for it shows, by themselves or inside larger ones.
+    freed: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class Release:
     record: Record | None = field(default=None, repr=False)
     signer: Signer | None = field(default=None, repr=False)
     heading: str = ""
+    # What was applied to this very table: official figures have another one than their tier.
+    protection: Protection | None = field(default=None, repr=False)
 
     @property
     def title(self) -> str:
@@ -134,8 +139,10 @@ class Release:
             "provenance": vars(self.provenance),
         }
         if table.low is not None and table.high is not None:
-            found["low"] = table.low.ravel().tolist()
-            found["high"] = table.high.ravel().tolist()
+            for name, bounds in (("low", table.low), ("high", table.high)):
+                told = bounds.astype(object)
+                told[table.withheld] = None
+                found[name] = told.ravel().tolist()
         return found
 
 

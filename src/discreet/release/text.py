@@ -15,8 +15,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
 
-PERTURBED = "Figures are perturbed and do not add up; use the published total."
-ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
+PERTURBED = "Figures are perturbed and need not add up; use the published total."
 
 LONGEST_STEM = 100
 """Of the name of a file: beyond it only the beginning of the question, and a mark of all of it."""
@@ -102,8 +101,10 @@ _ORIGIN = (
 def _notes(release: Release) -> list[str]:
     """Return the notes; a table that was altered always says in one sentence what that means."""
     notes = list(release.notes)
-    additive = release.provenance.totals == "summed" or ADDS_UP in notes
-    if release.public_quality.altered and not additive:
+    applied = release.protection
+    counted = applied is not None and applied.build is None  # of altered records, maybe
+    altered = release.public_quality.altered and not counted
+    if altered and release.provenance.totals != "summed":
         notes.insert(0, PERTURBED)
     if release.withheld or bool(release.table.withheld.any()):
         notes.append("Figures that are missing are not available; they are not zero.")

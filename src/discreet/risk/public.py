@@ -149,6 +149,18 @@ def public_quality(
     )  # fmt: skip
 
 
+def unknown_quality(G: ArrayLike, largest_change: int | None = None) -> PublicQuality:
+    """Return what a reader may see of a table whose chances are not known: a bound at most.
+
+    For the public. `largest_change` is the method's, where it is known and may be told.
+    """
+    cells = checked_counts(G, "the released table").size
+    said = ["Figures are deliberately altered.", "How close they are cannot be said."]
+    if largest_change is not None:
+        said.append(_bound(largest_change))
+    return PublicQuality(cells, True, None, None, None, None, largest_change, tuple(said))
+
+
 def possible_range(transition: Transition, released: int) -> tuple[int, int]:
     """Return the smallest and the largest true count that a released figure may stand for.
 
@@ -329,5 +341,9 @@ def _sentences(
     else:
         said.append("The table is too small, or its figures too low, to say how close they are.")
     if bound is not None:
-        said.append(f"Each figure may be off by up to {bound}.")
+        said.append(_bound(bound))
     return tuple(said)
+
+
+def _bound(largest_change: int) -> str:
+    return f"Each figure may be off by up to {largest_change}, sums of figures by more."

@@ -24,7 +24,7 @@ from discreet.risk.before import (
     split_masks,
 )
 from discreet.risk.terms import concentration, weighted, x_log_x
-from discreet.table.transition import Transition, checked_transition
+from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
 from discreet.types import Floats, Integers
 
 Multiplier = float | Sequence[float]
@@ -55,7 +55,7 @@ class SplitRiskAfter(RiskAfter, SplitRisk):
 def after_transition(
     F: ArrayLike,
     G: ArrayLike,
-    transition: Transition,
+    transition: Chances,
     weights: Sequence[float] = WEIGHTS,
     multiplier: Multiplier | None = None,
     contents: Contents = "expected",
@@ -84,7 +84,7 @@ def after_transition(
 def after_transition_split(
     F: ArrayLike,
     G: ArrayLike,
-    transition: Transition,
+    transition: Chances,
     multipliers: Multiplier | None = None,
     weights: Sequence[float] = SPLIT_WEIGHTS,
     largest_small: int = LARGEST_SMALL,
@@ -110,7 +110,7 @@ def after_transition_split(
 def _after_transition(
     F: ArrayLike,
     G: ArrayLike,
-    transition: Transition,
+    transition: Chances,
     weights: tuple[float, ...],
     multiplier: Multiplier | None,
     largest_small: int,
@@ -118,8 +118,10 @@ def _after_transition(
 ) -> RiskAfter:
     true, released = checked_pair(F, G)
     checked_total(true)
-    checked_transition(transition)
-    psi = checked_multipliers(mean_diagonal(transition) if multiplier is None else multiplier)
+    checked_chances(transition)
+    if multiplier is None:
+        multiplier = mean_diagonal(checked_transition(transition))
+    psi = checked_multipliers(multiplier)
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)
     if len(weights) == 3:
@@ -233,27 +235,18 @@ def checked_multipliers(multiplier: Multiplier) -> tuple[float, float]:
 
 
 def flows(
-    values: Integers, number: NDArray[np.integer], transition: Transition, released: Integers
+    values: Integers, number: NDArray[np.integer], transition: Chances, released: Integers
 ) -> tuple[Floats, Floats]:
     """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j].
 
     `values` and `number` are the true counts i and their n_i; `released` is increasing.
     """
-    rows = transition.index(values)
-    targets = values[:, None] + transition.changes[rows]
-    chances = number[:, None] * transition.probabilities[rows]
-    place = np.searchsorted(released, targets)
-    place[place == len(released)] = 0
-    hits = (released[place] == targets) & (chances > 0)
-    size = len(released)
-    mu = np.bincount(place[hits], chances[hits], size)
-    sums = np.bincount(place[hits], (values[:, None] * chances)[hits], size)
-    return mu.astype(np.float64), sums.astype(np.float64)
+    return transition.flows(values, number, released)
 
 
 def expected_contents(
     true: Integers,
-    transition: Transition,
+    transition: Chances,
     values: Integers,
     number: NDArray[np.integer],
     contents: Contents,

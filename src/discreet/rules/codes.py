@@ -22,6 +22,8 @@ class Code(StrEnum):
     SINGLE_LINES = "SINGLE_LINES"
     RISK = "RISK"
     NOT_PROTECTED = "NOT_PROTECTED"
+    NO_METHOD = "NO_METHOD"
+    NOT_MEASURED = "NOT_MEASURED"
 
     @property
     def sentence(self) -> str:
@@ -44,4 +46,6 @@ _SENTENCES = {
     Code.SINGLE_LINES: "Too many rows or columns would show only one group.",
     Code.RISK: "The table as a whole would tell too much about single people.",
     Code.NOT_PROTECTED: "The data were not prepared as the policy asks.",
+    Code.NO_METHOD: "A table with this number of variables cannot be protected here.",
+    Code.NOT_MEASURED: "The risk of a table with this number of variables cannot be measured here.",
 }

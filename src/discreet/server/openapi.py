@@ -246,7 +246,7 @@ _META_EXAMPLE = {
     "population": "Synthetic census of 1,500,000 people",
     "unit": "persons",
     "filters": [],
-    "notes": ["Figures are perturbed and do not add up; use the published total."],
+    "notes": ["Figures are perturbed and need not add up; use the published total."],
     "quality": {"cells": 2, "altered": True},
     "availability": None,
     "withheld": [],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,28 @@ from discreet.errors import ParameterError
 
 Counts = NDArray[np.integer[Any]]
 """Counts as they come: any integer type, any shape."""
+
+
+@runtime_checkable
+class Chances(Protocol):
+    """Pr(released j | true i): a `Transition`, or a closed form where rows grow with the count."""
+
+    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the possible released values of a true count, increasing, with probabilities."""
+        ...
+
+    def matrix(self, max_count: int) -> NDArray[np.float64]:
+        """Return P with a row for each true count 0…max_count and a column a released value."""
+        ...
+
+    def flows(
+        self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j].
+
+        `values` and `number` are the true counts i and their n_i; `released` is increasing.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +120,21 @@ class Transition:
             dense[i, values] = probabilities
         return dense
 
+    def flows(
+        self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j]."""
+        rows = self.index(values)
+        targets = values[:, None] + self.changes[rows]
+        chances = number[:, None] * self.probabilities[rows]
+        place = np.searchsorted(released, targets)
+        place[place == len(released)] = 0
+        hits = (released[place] == targets) & (chances > 0)
+        size = len(released)
+        mu = np.bincount(place[hits], chances[hits], size)
+        sums = np.bincount(place[hits], (values[:, None] * chances)[hits], size)
+        return mu.astype(np.float64), sums.astype(np.float64)
+
     @cached_property
     def cumulative(self) -> NDArray[np.float64]:
         """The distribution function of each row; its last possible value is exactly 1."""
@@ -131,3 +168,8 @@ def checked_transition(given: object) -> Transition:
         hint = ": write method.transition()" if hasattr(given, "transition") else ""
         raise ParameterError(f"transition must be a Transition. Got {type(given).__name__}{hint}.")
     return given
+
+
+def checked_chances(given: object) -> Chances:
+    """Return chances: a transition, or a closed form."""
+    return given if isinstance(given, Chances) else checked_transition(given)

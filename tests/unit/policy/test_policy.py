@@ -164,7 +164,7 @@ def test_a_table_wise_method_is_for_tiers_that_are_not_public() -> None:
         "policy", "policy",
     )  # fmt: skip
     assert policy.tier("safe").protection.margins is Margins.NONE
-    assert policy.tier("safe").protection.transition is None
+    assert not policy.tier("safe").protection.cellwise
     with pytest.raises(ParameterError, match="no tier 'public'; Choices: safe"):
         policy.tier("public")
 
@@ -180,3 +180,97 @@ def test_a_limit_on_filters_is_explained() -> None:
     said = "A filter picks one category of a variable that is not in the table."
     assert said in explain(limited)
     assert "A filter picks" not in explain(parse_policy({}, "policy", "policy"))
+
+
+def safe(method: str, risk: dict[str, Any] | None = None, **protection: Any) -> dict[str, Any]:
+    """A policy with one tier that is not public."""
+    made = {"method": method, "margins": "none"} | protection
+    return {"tiers": {"safe": {"public": False, "protection": made, "risk": risk or {}}}}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            safe("small-count-rounding", {"gate": "transition"}),
+            "the gate of tier 'safe' must be 'public': the chances of 'small-count-rounding' are "
+            "not known",
+        ),
+        (
+            safe("semi-controlled-rounding", {"gate": "transition"}, options={"form": "paper"}),
+            "the chances of 'semi-controlled-rounding' are not known",
+        ),
+        (safe("same-margins"), "the gate of tier 'safe' needs a multiplier: 'same-margins' has"),
+        (
+            safe("controlled-rounding", margins="protected"),
+            "the margins of tier 'safe' must be 'none' or 'summed'",
+        ),
+        (
+            safe("sampling", options={"fraction": 0.1}),
+            "the method 'sampling' must be told (published = true)",
+        ),
+        (
+            public(
+                protection={
+                    "method": "sampling", "options": {"fraction": 0.1}, "published": True,
+                }
+            ),
+            "the method of tier 'public' must have a bound on its changes: 'sampling' has none.",
+        ),
+        (
+            {
+                "tiers": {
+                    "safe": {
+                        "public": False,
+                        "question": {"max_dimensions": 1},
+                        "protection": {"method": "same-margins", "margins": "none"},
+                    }
+                }
+            },
+            "'same-margins' takes no table of up to 1 variables",
+        ),
+    ],
+)  # fmt: skip
+def test_what_can_never_pass_is_a_mistake(values: dict[str, Any], message: str) -> None:
+    assert message in told(values)
+
+
+def test_what_cannot_be_measured_is_said_beforehand() -> None:
+    exact = parse_policy(safe("controlled-rounding", {"gate": "transition"}), "policy", "policy")
+    said = explain(exact)
+    assert "Tables of 3 or 4 or 5 variables are refused (NOT_MEASURED)" in said
+    assert "The method changes no figure by more than 5, sums aside." in said
+    by_figures = parse_policy(safe("controlled-rounding"), "policy", "policy")
+    assert "NOT_MEASURED" not in explain(by_figures)
+    margins = parse_policy(safe("same-margins", {"multiplier": 1}), "policy", "policy")
+    said = explain(margins)
+    assert "Tables of 1 variable are refused (NO_METHOD)" in said
+    assert "1, stated by the policy (the method has none of its own)" in said
+    assert "The method may change a figure by any amount" in said
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "told"),
+    [
+        ("random-rounding", {"base": 3}, "is 0.33, of 3 remainders one is left as counted"),
+        ("random-rounding", {"base": 5}, "is 0.2, of 5 remainders one is left as counted"),
+        (
+            "stochastic-perturbation", {},
+            "is 0.75 for figures from 1 to 6 and 0.9 for larger ones, in print for this matrix",
+        ),
+        ("small-cell-adjustment", {}, "is 0.33 for figures from 1 to 3 and 1 for larger ones"),
+    ],
+)  # fmt: skip
+def test_the_multiplier_is_the_methods_unless_the_policy_states_one(
+    method: str, options: dict[str, Any], told: str
+) -> None:
+    protection = {"method": method, "options": options}
+    own = explain(parse_policy(public(protection=protection), "policy", "policy"))
+    assert f"The multiplier of its entropy term {told}" in own
+    stated = parse_policy(
+        public(protection=protection, risk={"multiplier": 0.4}), "policy", "policy"
+    )
+    multiplier = stated.default_tier.multiplier(2)
+    assert multiplier is not None
+    assert multiplier.of([1, 100]) == 0.4
+    assert "0.4, stated by the policy (the method's own: " in explain(stated)

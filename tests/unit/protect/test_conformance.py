@@ -11,7 +11,7 @@ import pytest
 import discreet.protect as protect
 from discreet.errors import ParameterError
 from discreet.protect import lookup
-from discreet.protect.base import CellwiseMethod, Promise, TablewiseMethod, Transition
+from discreet.protect.base import CellwiseMethod, Effect, Promise, TablewiseMethod, Transition
 from discreet.protect.conformance import SHAPES, failures
 
 FLAT = tuple(shape for shape in SHAPES if len(shape) >= 1)
@@ -126,6 +126,13 @@ class Broken:
     def promise(self, dimensions: int) -> Promise:
         return Promise(unbiased=self.fault != "modest")
 
+    def effect(self, dimensions: int) -> Effect:
+        if self.fault == "bound":
+            return Effect(largest_change=1)
+        if self.fault == "support":
+            return protect.RandomRounding(2).effect(dimensions)
+        return protect.RandomRounding(3).effect(dimensions)
+
 
 @pytest.mark.parametrize(
     ("fault", "sentence"),
@@ -139,6 +146,8 @@ class Broken:
         ("zeros", "a zero of shape"),
         ("bias", "has a bias of"),
         ("modest", "its transition is not"),
+        ("bound", "changes by more than 1"),
+        ("support", "a value that its chances exclude"),
     ],
 )
 def test_the_suite_catches(fault: str, sentence: str) -> None:
@@ -158,10 +167,14 @@ def test_the_suite_catches_table_wise_faults() -> None:
         def promise(self, dimensions: int) -> Promise:
             return Promise(unbiased=True, margins=((),), within=3)
 
+        def effect(self, dimensions: int) -> Effect:
+            return protect.RandomRounding(3).effect(dimensions)
+
     found = " ".join(failures(Wrong()))
     assert "with one seed differ" in found
     assert "3 or more off" in found
     assert "mean of many draws" in found
+    assert "less or more often than its chances say" in found
 
 
 def test_a_method_must_describe_itself() -> None:

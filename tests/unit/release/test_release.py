@@ -279,7 +279,9 @@ def test_four_weights_judge_by_the_split_form(version: Version) -> None:
     rules = policy(risk={"maximum": 1, "weights": weights})
     release = releaser(version, rules).release(Query.parse("a,b,c"))
     released = release.table.values[release.table.inner]
-    gate = public_gate(released, rules.default_tier.risk.multiplier, weights)
+    own = rules.default_tier.multiplier(3)
+    assert own is not None
+    gate = public_gate(released, (own.small, own.large), weights)
     assert isinstance(gate, SplitRisk)
     split, plain = (r.release(Query.parse("a,b,c")).record for r in (
         releaser(version, rules), releaser(version)

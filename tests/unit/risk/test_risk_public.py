@@ -107,7 +107,7 @@ def test_words_and_what_they_leave_out() -> None:
     assert told.sentences[0] == "Figures are deliberately altered."
     assert "closeness is 0.9" in told.sentences[1]
     assert "1 = unchanged" in told.sentences[1]
-    assert told.sentences[-1] == "Each figure may be off by up to 2."
+    assert told.sentences[-1] == "Each figure may be off by up to 2, sums of figures by more."
     assert any("assumes that counts vary smoothly" in said for said in told.sentences)
     untold = risk.public_quality(released, ROUNDING)
     assert untold.largest_change is None

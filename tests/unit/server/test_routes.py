@@ -284,3 +284,15 @@ def test_an_answer_that_is_made_again_is_the_same_to_the_byte(
     assert FORMATS[format].suffix in answers[0].headers["content-disposition"]
     assert answers[0].headers["etag"] == answers[1].headers["etag"]
     assert answers[0].content == answers[1].content
+
+
+def test_official_figures_are_answered_as_counted(
+    tmp_path: Path, start: Callable[..., Client]
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "policy.toml").write_text('benchmark_totals = ["sex,district"]\n')
+    store = build_town(tmp_path / "data", tmp_path / "store", policy="policy.toml")
+    answer = start(stores=[store]).get(TABLE, params={"by": "district,sex", "format": "csv"})
+    assert answer.status_code == 200
+    counted = dc.open(store).tabulate("district,sex").counts
+    assert figures(answer.text) == counted.ravel().tolist()

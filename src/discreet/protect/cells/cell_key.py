@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Promise, Transition
+from discreet.protect.base import Counts, Effect, Multiplier, Promise, Transition
 from discreet.protect.lookup import LookupTable
 
 
@@ -53,3 +53,10 @@ class CellKeyPerturbation:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: every total in expectation where the look-up has no bias."""
         return Promise(unbiased=bool(np.abs(self.lookup.bias).max() < 1e-6))
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition."""
+        del dimensions
+        transition = self.transition()
+        source = "the mean chance to be left as counted, by the look-up"
+        return Effect.of(transition, Multiplier.mean_diagonal(transition, source))

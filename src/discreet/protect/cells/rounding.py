@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.protect.base import Counts, Promise, Transition, whole
+from discreet.protect.base import Counts, Effect, Multiplier, Promise, Transition, whole
 from discreet.protect.lookup import LookupTable, rounding
 
 
@@ -46,6 +46,11 @@ class RandomRounding:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: every total in expectation."""
         return Promise(unbiased=True)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition."""
+        del dimensions
+        return Effect.of(self.transition(), rounding_multiplier(self.base))
 
 
 @dataclass(frozen=True)
@@ -85,3 +90,21 @@ class ConventionalRounding:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: nothing."""
         return Promise(unbiased=False)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition."""
+        del dimensions
+        return Effect.of(self.transition(), rounding_multiplier(self.base))
+
+
+def rounding_multiplier(base: int) -> Multiplier:
+    """Return the multiplier of any rounding of all counts: 1 / base.
+
+    Notes
+    -----
+    Multiples stay with probability 1 and others never do, so that the mean over one round of
+    remainders is 1/b: 0.33 in print for base 3 [Shlomo2015, §5.2]. Where a multiple may move as
+    well this is the most that it can be.
+    """
+    source = f"of {base} remainders one is left as counted [Shlomo2015, §4.2]"
+    return Multiplier(1 / base, 1 / base, source)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.protect.base import Counts, Promise, Transition, whole
+from discreet.protect.base import Counts, Effect, Multiplier, Promise, Transition, whole
 from discreet.protect.lookup import LookupTable
 
 
@@ -45,3 +45,20 @@ class SmallCellAdjustment:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: every total in expectation."""
         return Promise(unbiased=True)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition."""
+        del dimensions
+        return Effect.of(self.transition(), small_multiplier(self.base))
+
+
+def small_multiplier(base: int) -> Multiplier:
+    """Return the multiplier of methods that leave no count below the base: 1 for larger figures.
+
+    Notes
+    -----
+    Of the counts 1…b only b can stay, so that their mean is at most 1/b. A figure above b takes
+    nothing off: in a table without small figures nothing was hidden.
+    """
+    source = f"of the counts 1 to {base} only {base} is left as counted, and larger ones are"
+    return Multiplier(1 / base, 1.0, source, base)

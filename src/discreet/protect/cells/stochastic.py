@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InternalError, ParameterError
 from discreet.protect.base import (
     Counts,
+    Effect,
+    Multiplier,
     Promise,
     Transition,
     bias,
@@ -146,6 +148,23 @@ class StochasticPerturbation:
             "count"
         )
 
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its transition, in free and in exact draws.
+
+        Notes
+        -----
+        For the printed matrix the multipliers in print, 0.75 for counts up to 6 and 0.9 for larger
+        ones [Shlomo2015, §5.2]; 0.75 is no mean of its rows, which is 0.77 for 1 to 6.
+        """
+        del dimensions
+        transition = self.transition()
+        if self.period == 5 and np.array_equal(np.asarray(self.matrix), published_matrix()):
+            multiplier = Multiplier(0.75, 0.9, "in print for this matrix [Shlomo2015, §5.2]")
+        else:
+            source = "the mean chance to be left as counted, by the matrix"
+            multiplier = Multiplier.mean_diagonal(transition, source)
+        return Effect.of(transition, multiplier)
+
     def invariant(self, frequencies: ArrayLike) -> StochasticPerturbation:
         """Return the version that keeps the given numbers of cells with 0, 1, … L on average.
 
@@ -208,6 +227,11 @@ class InvariantPerturbation:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: no cell and no total exactly."""
         return Promise(unbiased=False)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: not known, for the matrix is another for every table."""
+        del dimensions
+        return Effect(multiplier=Multiplier(1.0, 1.0, "its chances are those of the very table"))
 
 
 def published_matrix() -> NDArray[np.float64]:

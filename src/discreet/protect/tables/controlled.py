@@ -9,16 +9,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InternalError, ParameterError, Stopped
+from discreet.errors import InternalError, Stopped
 from discreet.protect.base import (
     Counts,
+    Effect,
     Promise,
-    Transition,
     check_room,
     checked_counts,
     narrowed,
     whole,
 )
+from discreet.protect.cells.rounding import rounding_multiplier
+from discreet.protect.cells.small_cell import small_multiplier
 from discreet.protect.lookup import rounding
 from discreet.solve.rounding import controlled_rounding
 from discreet.solve.small import round_small_counts
@@ -58,9 +60,16 @@ class ControlledRounding:
         found = controlled_rounding(true.reshape(shape), self.base, rng)
         return narrowed(_released(found).reshape(true.shape), true.dtype)
 
-    def cell_transition(self) -> Transition:
-        """Return Pr(released j | true i) of a cell in a table of at most two dimensions."""
-        return rounding(self.base).transition()
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: that of random rounding, up to two dimensions.
+
+        Two neighbouring multiples and a kept mean leave no other chances. With three and more the
+        mean is not kept exactly, and a cell may be one multiple further away.
+        """
+        multiplier = rounding_multiplier(self.base)
+        if dimensions > 2:
+            return Effect(None, 2 * self.base - 1, multiplier)
+        return Effect.of(rounding(self.base).transition(), multiplier)
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: all totals to less than the base, or twice it beyond two-way."""
@@ -95,11 +104,10 @@ class SmallCountRounding:
         found = round_small_counts(TableSystem.of(shape), true.reshape(shape), self.base, rng)
         return narrowed(_released(found).reshape(true.shape), true.dtype)
 
-    def cell_transition(self) -> Transition:
-        """Raise: a small cell goes where the totals need it."""
-        raise ParameterError(
-            "small-count rounding has no transition: a cell's chances depend on the other cells."
-        )
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: a bound, since a small cell goes where totals need it."""
+        del dimensions
+        return Effect(None, self.base - 1, small_multiplier(self.base))
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: nothing exactly; totals change little, without a bound."""

@@ -7,16 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.errors import InternalError, ParameterError, Stopped
+from discreet.errors import InternalError, Stopped
 from discreet.protect.base import (
     Counts,
+    Effect,
     Promise,
-    Transition,
     check_room,
     checked_counts,
     narrowed,
     whole,
 )
+from discreet.protect.cells.small_cell import small_multiplier
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
@@ -55,11 +56,13 @@ class CountAdjustment:
             raise InternalError("no adjustment of this table was found; nothing is released.")
         return narrowed(found.values.reshape(true.shape), true.dtype)
 
-    def cell_transition(self) -> Transition:
-        """Raise: a cell goes where the totals need it."""
-        raise ParameterError(
-            "count adjustment has no transition: a cell's chances depend on the other cells."
-        )
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: not known, since a cell goes where the totals need it.
+
+        No small count stays; of larger ones it is not known, and nothing is taken off.
+        """
+        del dimensions
+        return Effect(multiplier=small_multiplier(self.smallest_safe))
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: nothing exactly; totals change little, without a bound."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import InternalError, ParameterError
-from discreet.protect.base import Counts, Promise, checked_counts, narrowed, whole
+from discreet.protect.base import Counts, Effect, Promise, checked_counts, narrowed, whole
 from discreet.solve import kernels
 
 MOST_RECORDS = 10**9
@@ -52,16 +52,19 @@ class SameMargins:
     def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
         """Return a table with the same margins, in the shape and type of the counts."""
         true = checked_counts(counts)
-        if true.ndim <= self.order or self.order not in (1, true.ndim - 1):
-            raise ParameterError(
-                "order must be 1 or the number of dimensions less 1, "
-                f"for a table of at least 2 dimensions. Got {self.order} for {true.ndim}."
-            )
+        self._check(true.ndim)
         if not true.size or not true.any():
             return true.copy()
         if self.order == 1:
             return self._deal(true, rng)
         return self._walk(true, rng)
+
+    def _check(self, dimensions: int) -> None:
+        if dimensions <= self.order or self.order not in (1, dimensions - 1):
+            raise ParameterError(
+                "order must be 1 or the number of dimensions less 1, "
+                f"for a table of at least 2 dimensions. Got {self.order} for {dimensions}."
+            )
 
     def _deal(self, true: Counts, rng: np.random.Generator) -> Counts:
         if int(true.sum(dtype=np.int64)) >= MOST_RECORDS:
@@ -106,3 +109,11 @@ class SameMargins:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: the margins exactly."""
         return Promise(unbiased=False, margins=tuple(combinations(range(dimensions), self.order)))
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: not known, since its chances are the whole table's.
+
+        There is no multiplier either: zeros move, so that a released table bounds no risk.
+        """
+        self._check(dimensions)
+        return Effect()

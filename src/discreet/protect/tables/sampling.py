@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Promise, checked_counts, checked_uniforms
+from discreet.protect.base import (
+    Counts,
+    Effect,
+    Multiplier,
+    Promise,
+    checked_counts,
+    checked_uniforms,
+)
 
 # Of a row's probability, what may be left out at either end of its description.
 NEGLIGIBLE = 1e-15
@@ -41,6 +48,17 @@ class BinomialTransition:
         """Return P with a row for each true count 0…max_count and a column a released value."""
         counts = np.arange(max_count + 1)
         return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
+
+    def flows(
+        self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j]."""
+        mu, sums = np.zeros(len(released)), np.zeros(len(released))
+        for count, cells in zip(values.tolist(), number.tolist(), strict=True):
+            chances = cells * _binomial().pmf(released, count, self.fraction)
+            mu += chances
+            sums += count * chances
+        return mu, sums
 
 
 @dataclass(frozen=True)
@@ -75,3 +93,22 @@ class Sampling:
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: no total; each is the fraction of the truth on average."""
         return Promise(unbiased=False)
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: its chances are binomial, its change has no bound.
+
+        Notes
+        -----
+        A count of more than a few hardly ever equals its sample, yet the sample tells where people
+        are. The multiplier is therefore the share of the records that are left, as 1 − rate is of
+        swapping [Shlomo2015, §4.2].
+        """
+        del dimensions
+        share = f"{self.fraction:.6g}"
+        return Effect(
+            self.transition(),
+            None,
+            Multiplier(self.fraction, self.fraction, "the share of records in the sample"),
+            f"Figures count a random sample, a share of {share} of the records: divide them by "
+            f"{share} to estimate the population.",
+        )

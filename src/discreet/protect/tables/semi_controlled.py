@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.protect.base import (
     Counts,
+    Effect,
     Promise,
-    Transition,
     check_room,
     checked_counts,
     whole,
 )
+from discreet.protect.cells.rounding import rounding_multiplier
 from discreet.protect.lookup import rounding
 
 FORMS = ("unbiased", "paper")
@@ -66,14 +67,17 @@ class SemiControlledRounding:
         released[up] += true.dtype.type(self.base)
         return released.reshape(true.shape)
 
+    def _check(self, dimensions: int) -> None:
+        if self.axis is not None and self.axis >= dimensions:
+            raise ParameterError(
+                f"axis must be below the number of dimensions, {dimensions}. Got {self.axis}."
+            )
+
     def _groups(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the number of the controlled total that each cell is in."""
+        self._check(len(shape))
         if self.axis is None:
             return np.zeros(shape, np.int64)
-        if self.axis >= len(shape):
-            raise ParameterError(
-                f"axis must be below the number of dimensions, {len(shape)}. Got {self.axis}."
-            )
         index = np.arange(shape[self.axis]).reshape(
             [-1 if axis == self.axis else 1 for axis in range(len(shape))]
         )
@@ -101,13 +105,16 @@ class SemiControlledRounding:
         place = np.arange(kind.size) - np.repeat(starts, sizes)
         return np.asarray(place < np.repeat(ups, sizes))
 
-    def cell_transition(self) -> Transition:
-        """Return Pr(released j | true i) for a cell by itself: that of random rounding."""
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: that of random rounding, as to a cell by itself.
+
+        Of the paper's form only the bound is known: its chances depend on the other cells.
+        """
+        self._check(dimensions)
+        multiplier = rounding_multiplier(self.base)
         if self.form == "paper":
-            raise ParameterError(
-                "the paper's form has no transition: a cell's chances depend on the other cells."
-            )
-        return rounding(self.base).transition()
+            return Effect(None, self.base - 1, multiplier)
+        return Effect.of(rounding(self.base).transition(), multiplier)
 
     def promise(self, dimensions: int) -> Promise:
         """Return what is kept: the controlled totals to less than the base, the rest on average."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 from discreet.errors import ParameterError
-from discreet.release.text import ADDS_UP, Facts, clean, facts, meta
+from discreet.release.text import Facts, clean, facts, meta
+from discreet.release.told import ADDS_UP
 from discreet.release.writers.base import Format, chunks
 from discreet.table import Dimension
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Promise, checked_counts, whole
+from discreet.protect.base import Counts, Effect, Multiplier, Promise, checked_counts, whole
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ class IndividualSwapping:
         """Return what is kept: the totals of the regions, and every margin without the region."""
         others = tuple(axis for axis in range(dimensions) if axis != self.axis)
         return Promise(unbiased=False, margins=((self.axis,), others))
+
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count: not known, but for the share of persons that stay."""
+        del dimensions
+        stay = 1 - self.rate
+        return Effect(multiplier=Multiplier(stay, stay, "the share of persons that stay"))
 
 
 def _flows(totals: NDArray[np.int64], rate: float, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,0 +1,363 @@
+"""Every statement true: what goes with a table is held against its true counts.
+
+A walk over every method that a policy can name. Whatever is said of a release (notes, quality,
+ranges, the record, the policy in sentences) must hold of the figures that came out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet import utility
+from discreet.errors import ParameterError, QueryRefused
+from discreet.policy import (
+    PRESETS,
+    CountRules,
+    Gate,
+    Margins,
+    Policy,
+    Tier,
+    explain,
+    parse_policy,
+)
+from discreet.policy.read import policy_values
+from discreet.population import Version
+from discreet.population.keys import Secret
+from discreet.protect.base import Multiplier
+from discreet.protect.registry import METHODS
+from discreet.query import Query
+from discreet.release import Release, Releaser
+from discreet.release.protection import with_totals
+from discreet.release.text import meta
+from discreet.risk.public import WIDEST_SCORE
+from discreet.tabulate import ScanEngine
+from populations import make_version
+
+SECRET = Secret(bytes(32))
+LENIENT = {rule.name: 1 for rule in fields(CountRules) if rule.name.startswith("max_")} | {
+    "minimum_population": 1,
+    "minimum_mean": 0,
+}
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "random-rounding": [{}, {"base": 10}],
+    "conventional-rounding": [{}, {"base": 10}],
+    "small-cell-adjustment": [{}, {"base": 20}],
+    "semi-controlled-rounding": [{}, {"base": 5, "axis": 1}, {"form": "paper"}],
+    "controlled-rounding": [{}, {"base": 5}],
+    "small-count-rounding": [{"base": 10}],
+    "count-adjustment": [{"smallest_safe": 5}],
+    "stochastic-perturbation": [{}, {"exact": True}, {"invariant": True}],
+    "cell-key-perturbation": [{}, {"bound": 5, "variance": 3, "forbid": [1, 2]}],
+    "sampling": [{"fraction": 0.25}],
+    "same-margins": [{}, {"order": 2, "steps": 5}],
+}
+QUESTIONS = [("a", None), ("b,a", None), ("a,b,c", None), ("g1,a", None), ("a,c", "g1=g11")]
+
+
+@pytest.fixture(scope="module")
+def large() -> Version:
+    """Enough people for the rules on counts of every preset."""
+    made = make_version(np.random.default_rng(3), 4000, [3, 4, 5], [12, 3])
+    made.manifest["created"] = "2026-01-05T10:15:00+00:00"
+    return made
+
+
+@pytest.fixture(scope="module")
+def version() -> Version:
+    """Small counts in most tables, so that every method has something to change."""
+    made = make_version(np.random.default_rng(3), 450, [3, 4, 5], [12, 3])
+    made.manifest["created"] = "2026-01-05T10:15:00+00:00"
+    return made
+
+
+def policy(
+    method: str, options: dict[str, Any], public: bool, margins: str, published: bool,
+    gate: str = "public",
+) -> Policy:  # fmt: skip
+    """A policy of one tier; what a method must be told to have is told."""
+    protection = {
+        "method": method, "options": options, "margins": margins, "published": published,
+    }  # fmt: skip
+    risk = {"maximum": 1, "gate": gate}
+    if method == "same-margins":
+        risk["multiplier"] = 1
+    tier = {"public": public, "counts": LENIENT, "protection": protection, "risk": risk}
+    return parse_policy({"version": "t", "tiers": {"one": tier}}, "policy", "policy")
+
+
+CASES = [
+    (method, options, public, margins, published, gate)
+    for method, choices in OPTIONS.items()
+    for options, public, margins, published, gate in product(
+        choices, (True, False), ("none", "protected", "summed"), (True, False), Gate
+    )
+]
+
+
+def allowed(case: tuple[Any, ...]) -> Policy | None:
+    try:
+        return policy(*case)
+    except ParameterError:
+        return None
+
+
+def true_counts(version: Version, by: str, where: str | None) -> NDArray[np.int64]:
+    from discreet.query import Question
+
+    question = Question.of(Query.parse(by, where), version.schema)
+    return np.asarray(ScanEngine(version).tabulate(question).dense().counts, np.int64)
+
+
+def test_the_walk_goes_to_every_method() -> None:
+    assert set(OPTIONS) == set(METHODS)
+    released = {case[0] for case in CASES if allowed(case) is not None}
+    assert released == set(METHODS)
+    public = {case[0] for case in CASES if case[2] and allowed(case) is not None}
+    assert public == {
+        "random-rounding", "conventional-rounding", "small-cell-adjustment",
+        "stochastic-perturbation", "cell-key-perturbation",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("method", OPTIONS)
+def test_what_is_said_is_true(version: Version, method: str) -> None:
+    seen = 0
+    for case in (case for case in CASES if case[0] == method):
+        rules = allowed(case)
+        if rules is None:
+            continue
+        tier = rules.tier("one")
+        answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+        for by, where in QUESTIONS:
+            totals = tier.protection.margins
+            for asked in {Margins.NONE, totals}:
+                try:
+                    release = answers.release(Query.parse(by, where), asked.value)
+                except QueryRefused as refusal:
+                    _refusal_was_announced(refusal, rules, by)
+                    continue
+                seen += 1
+                _hold(release, true_counts(version, by, where), rules, asked)
+    assert seen >= 8
+
+
+def _refusal_was_announced(refusal: QueryRefused, rules: Policy, by: str) -> None:
+    """Nothing but the number of variables may stand in the way, and the policy says so."""
+    number = by.count(",") + 1
+    line = next(line for line in explain(rules).splitlines() if f"({refusal.code})" in line)
+    assert refusal.code in ("NO_METHOD", "NOT_MEASURED")
+    assert re.search(rf"Tables of [\d or ]*\b{number}\b[\d or ]* variable", line)
+
+
+def _hold(release: Release, true: NDArray[np.int64], rules: Policy, totals: Margins) -> None:
+    inner = release.table.values[release.table.inner]
+    assert inner.shape == true.shape
+    assert not release.table.withheld.any()
+    _quality_holds(release, inner, true)
+    _ranges_hold(release, true, totals)
+    _notes_hold(release, inner, true, totals)
+    _record_holds(release, inner, true, rules.tier("one"), explain(rules))
+
+
+def _quality_holds(release: Release, inner: NDArray[np.int64], true: NDArray[np.int64]) -> None:
+    quality, said = release.public_quality, " ".join(release.public_quality.sentences)
+    if not quality.altered or "not altered" in said:
+        assert np.array_equal(inner, true)
+    moved = int(np.abs(inner - true).max())
+    bound = re.search(r"off by up to (\d+)", said)
+    assert (bound is None) == (quality.largest_change is None)
+    if bound is not None:
+        assert moved <= int(bound[1]) == quality.largest_change
+    if quality.score is not None:
+        exact = utility.score(true, inner)
+        assert quality.score.width > 0 or quality.score.value == exact
+        # A score whose interval is wider than this is not told.
+        assert abs(quality.score.value - exact) <= WIDEST_SCORE
+    if quality.unchanged is not None and quality.unchanged.width == 0:
+        assert quality.unchanged.value == (inner == true).mean()
+
+
+def _ranges_hold(release: Release, true: NDArray[np.int64], totals: Margins) -> None:
+    low, high = release.table.low, release.table.high
+    assert release.protection is not None
+    if low is None or high is None:
+        return
+    assert release.protection.published
+    counts = true if totals is Margins.NONE else with_totals(true)
+    assert (low <= counts).all()
+    assert (counts <= high).all()
+
+
+def _notes_hold(
+    release: Release, inner: NDArray[np.int64], true: NDArray[np.int64], totals: Margins
+) -> None:
+    said = " ".join(release.notes)
+    values = release.table.values
+    assert "Figures are perturbed" in said
+    assert ("Totals are sums" in said) == (totals is Margins.SUMMED)
+    if totals is Margins.SUMMED:
+        assert np.array_equal(values, with_totals(inner))
+    assert "do not add up" not in said
+    sample = re.search(r"a share of ([\d.]+) of the records", said)
+    if sample is not None:
+        # The mean of many binomial figures: within five standard deviations of the share.
+        share, people = float(sample[1]), int(true.sum())
+        got = int(inner.sum()) / people
+        assert abs(got - share) <= 5 * np.sqrt(share * (1 - share) / people)
+
+
+def _record_holds(
+    release: Release, inner: NDArray[np.int64], true: NDArray[np.int64], tier: Tier, said: str
+) -> None:
+    record = release.record
+    assert record is not None
+    assert record.method == tier.protection.method
+    assert f"protected by {record.method}" in " ".join(said.split())
+    assert record.gate == tier.risk.gate
+    exact = "measured exactly" in said
+    assert exact == (record.gate == "transition")
+    _multiplier_is_explained(record.multiplier, tier.multiplier(true.ndim), said)
+    chances = tier.protection.effect(true.ndim).chances
+    assert (record.risk_after is not None) == (chances is not None)
+    assert not (exact and record.risk_after is None)
+    assert record.risk_before is not None
+    if record.risk_after is not None:
+        assert record.risk_after <= record.risk_before + 1e-12
+        if np.array_equal(inner, true):
+            assert record.risk_after == record.risk_before
+
+
+def _multiplier_is_explained(used: float | None, stated: Multiplier | None, said: str) -> None:
+    """The multiplier of the gate is the one of the policy in sentences."""
+    assert used is not None
+    assert stated is not None
+    assert min(stated.small, stated.large) <= used <= max(stated.small, stated.large)
+    told = next(line for line in said.splitlines() if "multiplier of its entropy term" in line)
+    for value in (stated.small, stated.large):
+        assert re.search(rf"\b{value:.2g}\b", told)
+
+
+def preset(name: str, **more: Any) -> Policy:
+    return parse_policy(policy_values(f"preset:{name}", Path()) | more, name, name)
+
+
+@pytest.fixture(scope="module")
+def city() -> Version:
+    """Small areas and many categories: questions of all kinds, most of them too fine."""
+    made = make_version(np.random.default_rng(8), 4000, [4, 6, 9], [40, 8, 3])
+    made.manifest["created"] = "2026-01-05T10:15:00+00:00"
+    made.manifest["protected_beforehand"] = True  # or the preset with swapping answers nothing
+    return made
+
+
+# The one that is left out needs a store that was protected beforehand: the next test.
+@pytest.mark.parametrize("name", [n for n in PRESETS if n != "swapping-and-light-keys"])
+@pytest.mark.parametrize("order", ["g1,a", "a,g1", "a, g1"])
+def test_official_figures_are_as_counted_and_said_to_be(
+    large: Version, name: str, order: str
+) -> None:
+    rules = preset(name, benchmark_totals=[order])
+    answers = Releaser(large, ScanEngine(large), rules, SECRET, None)
+    true = true_counts(large, "g1,a", None)
+    for tier in rules.tiers.values():
+        for totals in {"none", tier.protection.margins.value}:
+            release = answers.release(Query.parse("g1,a"), totals, tier.id)
+            wanted = true if totals == "none" else with_totals(true)
+            assert np.array_equal(release.table.values, wanted)
+            assert release.table.low is None
+            assert release.notes == ()
+            quality = release.public_quality
+            assert quality.sentences == ("Figures are not altered.",)
+            assert quality.largest_change in (0, None)
+            record = release.record
+            assert record is not None
+            assert (record.method, record.gate, record.multiplier) == ("none", "none", 1)
+            assert record.risk_after == record.risk_before
+            assert record.utility["score"] == 1
+    said = " ".join(explain(rules).split())
+    assert f"Tables by {order} alone, without filters, are official figures" in said
+
+
+def test_official_figures_of_altered_records_are_not_said_to_be_true(city: Version) -> None:
+    rules = preset("swapping-and-light-keys", benchmark_totals=["g2"])
+    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(Query.parse("g2"))
+    assert np.array_equal(release.table.values, true_counts(city, "g2", None))
+    quality = release.public_quality
+    assert quality.altered
+    assert (quality.score, quality.unchanged, quality.largest_change) == (None, None, None)
+    assert release.notes[0].startswith("Records were altered before any table was made")
+    assert "need not add up" not in " ".join(meta(release)["notes"])
+
+
+def test_a_total_of_official_figures_does_not_give_a_withheld_area_away(version: Version) -> None:
+    strict = LENIENT | {"minimum_population": 37}
+    tier = {"counts": strict, "risk": {"maximum": 1}}
+    rules = parse_policy(
+        {"version": "t", "benchmark_totals": ["g0"], "tiers": {"public": tier}}, "p", "p"
+    )
+    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    table = answers.release(Query.parse("g0"), "protected").table
+    assert table.withheld[:-1].any()
+    assert table.withheld[-1]
+
+
+def test_figures_of_altered_records_have_no_range_and_no_quality(city: Version) -> None:
+    protection = {"method": "random-rounding", "published": True, "place": "both"}
+    tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1}}
+    rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
+    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(Query.parse("a,b"))
+    assert release.table.low is None
+    assert release.public_quality.score is None
+    assert release.public_quality.largest_change is None
+    assert "How close they are cannot be said." in release.public_quality.sentences
+
+
+def test_a_withheld_figure_has_no_range(version: Version) -> None:
+    protection = {"method": "random-rounding", "published": True}
+    tier = {
+        "counts": LENIENT | {"minimum_population": 37}, "protection": protection,
+        "risk": {"maximum": 1},
+    }  # fmt: skip
+    rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
+    told = Releaser(version, ScanEngine(version), rules, SECRET, None).release(Query.parse("g0"))
+    answer = told.as_dict()
+    gone = [value is None for value in answer["values"]]
+    assert any(gone)
+    assert gone == [low is None for low in answer["low"]]
+    assert gone == [high is None for high in answer["high"]]
+
+
+def test_a_table_in_which_nothing_changed_keeps_its_risk(version: Version) -> None:
+    # Small cells only are adjusted, and the table has none: every count is 20 or more.
+    rules = policy("small-cell-adjustment", {"base": 3}, True, "none", True)
+    true = true_counts(version, "a,b", None)
+    assert true.min() > 6
+    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    record = answers.release(Query.parse("a,b")).record
+    assert record is not None
+    assert record.multiplier == 1
+    assert record.risk_after == record.risk_before
+    assert record.risk_public == pytest.approx(record.risk_before)
+
+
+def test_the_policy_may_state_the_multiplier(version: Version) -> None:
+    tier = {"counts": LENIENT, "risk": {"maximum": 1, "multiplier": 0.5}}
+    rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
+    record = (
+        Releaser(version, ScanEngine(version), rules, SECRET, None)
+        .release(Query.parse("a,b"))
+        .record
+    )
+    assert record is not None
+    assert record.multiplier == 0.5
+    said = " ".join(explain(rules).split())
+    assert "multiplier of its entropy term is 0.5, stated by the policy" in said
+    assert "the method's own: 0.33" in said
