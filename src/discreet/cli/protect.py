@@ -138,8 +138,9 @@ def _fitted(
     """Return the protected cells fitted to margins that are protected in the same way."""
     from discreet.protect import fit_to_margins, protected_margins
 
+    by_itself = getattr(protection, "for_margins", protection)
     targets = protected_margins(
-        true, released, margins, lambda counts: _apply(protection, counts, rng), rng
+        true, released, margins, lambda counts: _apply(by_itself, counts, rng), rng
     )
     return fit_to_margins(released, targets, rng)
 

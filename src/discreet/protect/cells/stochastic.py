@@ -211,7 +211,13 @@ class InvariantPerturbation:
     """
 
     cellwise: ClassVar[bool] = False
+    caution: ClassVar[str] = "a count that no other cell is near stays as it is"
     perturbation: StochasticPerturbation
+
+    @property
+    def for_margins(self) -> StochasticPerturbation:
+        """What protects totals beside the cells: few and far apart, they would stay true here."""
+        return self.perturbation
 
     def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
         """Return the released counts, in the shape and type of the counts."""
