@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet.compiling import njit
 from discreet.solve.suppress.moves import Moves
 
 # A search that has looked at so many partial cubes goes with the best it has.
