@@ -1,16 +1,24 @@
 """The command line: one file a command, heavy imports inside the commands.
 
-Nothing is imported here: `main` minds Ctrl-C first.
+Nothing else is imported here: `main` minds Ctrl-C first.
 """
+
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from discreet.cli.program import app as app
 
+STOPPED = "discreet: stopped\n"
+
 
 def main() -> None:
     """Run the program: 2 on a bad value, 3 on a refusal, one clear sentence each."""
     try:
+        # What is built in of `signal`, whose own import would take a while.
+        import _signal  # type: ignore[import-not-found]
+
+        _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})  # until somebody minds it
         from discreet.cli.interrupt import Interrupts
 
         with Interrupts():
@@ -18,9 +26,7 @@ def main() -> None:
 
             run()
     except KeyboardInterrupt:
-        import sys
-
-        sys.stderr.write("discreet: stopped\n")
+        sys.stderr.write(STOPPED)
         sys.exit(130)
 
 
