@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,23 +64,25 @@ def command(
     check_out(out, table)
     check_chance(secret, seed)
     file = read_table(table, absent_zero)
-    options = _options(option or [], file)
+    same, place = file.canonical()  # the same table in another order gets the same draws
+    options = _options(option or [], file, same)
     protection: Any = build(method, options)
     if totals is Totals.PROTECTED and not protection.cellwise:
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    rng = generator((file.dimensions, file.counts.tolist()), method, options, secret, seed)
-    released = _apply(protection, file.counts, rng)
-    protected_totals = None
+    rng = generator((same.dimensions, same.counts.tolist()), method, options, secret, seed)
+    released = same.with_counts(_apply(protection, same.counts, rng))
     if totals is Totals.PROTECTED:
-        protected_totals = _apply(protection, file.totals_of(file.counts), rng)
-    file.write(out, released, protected_totals)
-    typer.echo(_sentence(out, file, released, protection, method, options, totals))
+        figures = released.figures.copy()
+        figures[same.is_total] = _apply(protection, same.totals_of(same.counts), rng)
+        released = replace(released, figures=figures)
+    file.write(out, file.aligned(released), released.figures[place][file.is_total])
+    typer.echo(_sentence(out, same, released.counts, protection, method, options, totals))
 
 
-def _options(given: list[str], file: TableFile) -> dict[str, str]:
-    """Return the options by name; an axis may be given by the name of its dimension."""
+def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
+    """Return the options by name; an axis is given by the name of its dimension or its place."""
     options = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -89,8 +92,11 @@ def _options(given: list[str], file: TableFile) -> dict[str, str]:
             raise ParameterError(f"--option {name.strip()} must be given once.")
         options[name.strip()] = value.strip()
     variables = [dimension.variable for dimension in file.dimensions]
-    if options.get("axis") in variables:
-        options["axis"] = str(variables.index(options["axis"]))
+    axis = options.get("axis", "")
+    if axis.isdecimal() and int(axis) < len(variables):
+        axis = variables[int(axis)]
+    if axis in variables:
+        options["axis"] = str([dimension.variable for dimension in same.dimensions].index(axis))
     return options
 
 
