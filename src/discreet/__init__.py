@@ -1,4 +1,4 @@
-"""Discreet: a flexible table server for census-like data that discloses nobody."""
+"""Discreet: a flexible table server for census-like data, with protected tables."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ COMMANDS: tuple[str, ...] = (
 
 app = typer.Typer(
     name="discreet",
-    help="Publish any table that users ask for, and disclose nobody.",
+    help="Publish any table that users ask for, protected.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -58,7 +58,7 @@ def _program(
         False, "--version", help="Print the version and stop.", callback=_print_version
     ),
 ) -> None:
-    """Publish any table that users ask for, and disclose nobody."""
+    """Publish any table that users ask for, protected."""
 
 
 for _name in COMMANDS:

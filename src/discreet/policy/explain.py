@@ -48,7 +48,7 @@ def _tier(tier: Tier) -> list[str]:
     for level, counts in tier.counts_by_level.items():
         rules += [f"For tables by {level}: {text}" for text in _counts(counts)]
     measured = (
-        "from the released figures alone, so that even a refusal tells nothing more"
+        "from the protected figures alone, not from the true counts"
         if risk.gate is Gate.PUBLIC
         else "exactly, from the true counts"
     )
