@@ -1,13 +1,13 @@
-"""Discreet: a flexible table server for census-like data that discloses nobody."""
+"""Discreet: a flexible table server for census-like data, with protected tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused
-
+TYPE_CHECKING = False  # what type checkers take for true; the module typing is not needed
 if TYPE_CHECKING:
+    from typing import Any
+
     from discreet.api import Population, open
+    from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused
     from discreet.query import Query
 
 __version__ = "0.1.0"
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the heavy names when they are first used: `discreet --help` needs none of them."""
+    """Import the names when they are first used: `discreet --help` needs none of them."""
     if name in {"risk", "utility", "protect"}:
         from importlib import import_module
 
@@ -32,6 +32,10 @@ def __getattr__(name: str) -> Any:
         from discreet import api
 
         return getattr(api, name)
+    if name in {"DiscreetError", "InternalError", "ParameterError", "QueryRefused"}:
+        from discreet import errors
+
+        return getattr(errors, name)
     if name == "Query":
         from discreet.query import Query
 

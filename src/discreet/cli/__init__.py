@@ -1,87 +1,39 @@
-"""The command line: one file a command, heavy imports inside the commands."""
+"""The command line: one file a command, heavy imports inside the commands.
 
-from __future__ import annotations
+Nothing else is imported here: `main` minds Ctrl-C first.
+"""
 
 import sys
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
 
-import typer
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from discreet.cli.program import app as app
 
-from discreet import __version__
-from discreet.errors import ParameterError, QueryRefused, Stopped
-
-# The order of the help text. Each name is a module of this folder that holds a function `command`.
-COMMANDS: tuple[str, ...] = (
-    "demo",
-    "synth",
-    "build",
-    "info",
-    "table",
-    "tabulate",
-    "serve",
-    "verify",
-    "convert",
-    "policy",
-    "risk",
-    "protect",
-    "lookup",
-    "audit",
-    "round",
-    "suppress",
-    "adjust",
-    "redesign",
-    "check",
-)
-
-app = typer.Typer(
-    name="discreet",
-    help="Publish any table that users ask for, and disclose nobody.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
-)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"discreet {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _program(
-    version: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", callback=_print_version
-    ),
-) -> None:
-    """Publish any table that users ask for, and disclose nobody."""
-
-
-for _name in COMMANDS:
-    _command: Callable[..., Any] | typer.Typer = import_module(f"discreet.cli.{_name}").command
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
-    else:
-        app.command(_name)(_command)
+STOPPED = "discreet: stopped\n"
 
 
 def main() -> None:
     """Run the program: 2 on a bad value, 3 on a refusal, one clear sentence each."""
     try:
-        app()
-    except ParameterError as error:
-        typer.echo(f"discreet: {error}", err=True)
-        sys.exit(2)
-    except QueryRefused as error:
-        typer.echo(f"Refused ({error.code}): {error}", err=True)
-        for hint in error.hints:
-            where = f" --where '{hint.where}'" if hint.where else ""
-            typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
-        sys.exit(3)
-    except (KeyboardInterrupt, Stopped):
-        typer.echo("discreet: stopped", err=True)
+        # What is built in of `signal`, whose own import would take a while.
+        import _signal  # type: ignore[import-not-found]
+
+        _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})  # until somebody minds it
+        from discreet.cli.interrupt import Interrupts
+
+        with Interrupts():
+            from discreet.cli.program import run
+
+            run()
+    except KeyboardInterrupt:
+        sys.stderr.write(STOPPED)
         sys.exit(130)
+
+
+def __getattr__(name: str) -> object:
+    """Import `app` when it is first used."""
+    if name == "app":
+        from discreet.cli.program import app
+
+        return app
+    raise AttributeError(f"module 'discreet.cli' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,29 +77,32 @@ def command(
     file = read_table(table, absent_zero)
     if totals is not None and not file.has_totals:
         file = file.with_totals()
-    options = _options(option or [], file)
+    same, place = file.canonical()  # the same table in another order gets the same draws
+    options = _options(option or [], file, same)
     protection: Any = build(method, options)
     if totals is Totals.PROTECTED and not protection.cellwise:
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    margins = _margins(fit or [], file)
+    margins = _margins(fit or [], same)
     if margins and totals is Totals.PROTECTED:
         raise ParameterError("--fit cannot come with --totals protected: cells add up to totals.")
     question = {**options, "fit": str(margins)} if margins else options
-    rng = generator((file.dimensions, file.counts.tolist()), method, question, secret, seed)
-    released = _apply(protection, file.counts, rng)
+    rng = generator((same.dimensions, same.counts.tolist()), method, question, secret, seed)
+    counts = _apply(protection, same.counts, rng)
     if margins:
-        released = _fitted(protection, file.counts, released, margins, rng)
-    protected_totals = None
+        counts = _fitted(protection, same.counts, counts, margins, rng)
+    released = same.with_counts(counts)
     if totals is Totals.PROTECTED:
-        protected_totals = _apply(protection, file.totals_of(file.counts), rng)
-    file.write(out, released, protected_totals)
-    typer.echo(_sentence(out, file, released, protection, method, options, totals, margins))
+        figures = released.figures.copy()
+        figures[same.is_total] = _apply(protection, same.totals_of(same.counts), rng)
+        released = replace(released, figures=figures)
+    file.write(out, file.aligned(released), released.figures[place][file.is_total])
+    typer.echo(_sentence(out, same, released.counts, protection, method, options, totals, margins))
 
 
-def _options(given: list[str], file: TableFile) -> dict[str, str]:
-    """Return the options by name; an axis may be given by the name of its dimension."""
+def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
+    """Return the options by name; an axis is given by the name of its dimension or its place."""
     options = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -108,8 +112,11 @@ def _options(given: list[str], file: TableFile) -> dict[str, str]:
             raise ParameterError(f"--option {name.strip()} must be given once.")
         options[name.strip()] = value.strip()
     variables = [dimension.variable for dimension in file.dimensions]
-    if options.get("axis") in variables:
-        options["axis"] = str(variables.index(options["axis"]))
+    axis = options.get("axis", "")
+    if axis.isdecimal() and int(axis) < len(variables):
+        axis = variables[int(axis)]
+    if axis in variables:
+        options["axis"] = str([dimension.variable for dimension in same.dimensions].index(axis))
     return options
 
 

@@ -59,23 +59,25 @@ def command(
     file = read_table(table, absent_zero)
     if mode is not Mode.ADDITIVE:
         file.refuse_gap("Leave the totals out, or use --mode additive.")
+    same, _ = file.canonical()  # the same table in another order gets the same draws
     rng = generator(
-        (file.dimensions, file.counts.tolist()),
+        (same.dimensions, same.counts.tolist()),
         f"round {mode.value}",
         {"base": str(base)},
         secret,
         seed,
     )
-    system = TableSystem.of(file.shape)
+    system = TableSystem.of(same.shape)
     with shown() as tell:
-        found = _solve(file, system, mode, base, rng, after_a_while(tell))
+        found = _solve(same, system, mode, base, rng, after_a_while(tell))
     if found.status in (Status.NOT_CONVERGED, Status.INFEASIBLE):
         raise ParameterError(
             "no table was found that adds up within twice the base; nothing is written."
         )
-    before = _figures(file, file.counts) if mode is not Mode.ADDITIVE else file.figures
-    file.write(out, found.values)
-    change = np.abs(_figures(file, found.values) - before)
+    released = same.with_counts(found.values)
+    before = same.figures if mode is Mode.ADDITIVE else same.with_counts(same.counts).figures
+    file.write(out, file.aligned(released))
+    change = np.abs(released.figures - before)
     typer.echo(f"{out.name}: {_sentence(mode, base, found, change)}")
     if found.status is Status.STOPPED:
         raise typer.Exit(130)
@@ -102,11 +104,6 @@ def _solve(
     counted[where] = True
     found = closest_additive(system, target, rng, counted=counted, tell=tell)
     return Solution(found.status, found.values.reshape(file.shape), found.gap)
-
-
-def _figures(file: TableFile, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the figures of the file that belong to these inner counts."""
-    return file.with_counts(counts).figures
 
 
 def _sentence(mode: Mode, base: int, found: Solution, change: NDArray[np.int64]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.desk.suppress.method import Objective
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 # The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
 LETTERS = ("s", "u", "x")
 ZERO = "z"
+
+
+# As in discreet.desk.suppress.method, which takes too long to import for a help text.
+class Objective(StrEnum):
+    """What withholding a cell costs."""
+
+    NUMBER = "number"
+    VALUE = "value"
+    INFORMATION = "information"
 
 
 def command(
@@ -118,7 +127,7 @@ def command(
 
     from discreet.cli.cells import groups_of, rules_of
     from discreet.cli.progress import after_a_while, shown
-    from discreet.desk.suppress.method import Suppression
+    from discreet.desk.suppress import method as suppression
 
     if zeros not in ("published", "withheld"):
         raise ParameterError(f"--zeros must be published or withheld. Got {zeros}.")
@@ -130,10 +139,10 @@ def command(
         raise ParameterError("--pattern is for a single table.")
     if pattern is not None and not pattern.parent.is_dir():
         raise ParameterError(f"--pattern must be in a folder that exists. Got {pattern}.")
-    method = Suppression(
+    method = suppression.Suppression(
         tuple(rules_of(cells[0], minimum, p, pq, dominance)),
         width,
-        objective,
+        suppression.Objective(objective.value),
         zeros == "published",
         singletons,
         exact,

@@ -76,7 +76,7 @@ def _measured(tier: Tier) -> str:
         by = "from the released figures" if public else "by the matrix of a swap"
         return f"{by} and the share of records that were swapped out of the areas of the table"
     if public:
-        return "from the released figures alone, so that even a refusal tells nothing more"
+        return "from the protected figures alone, not from the true counts"
     return "exactly, from the true counts"
 
 

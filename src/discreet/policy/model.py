@@ -37,7 +37,7 @@ class Place(StrEnum):
 class Gate(StrEnum):
     """What the risk after protection is measured by, when it decides on a release."""
 
-    PUBLIC = "public"  # a bound from the released table alone: even a refusal tells nothing more
+    PUBLIC = "public"  # a bound from the released table alone, not from the true counts
     TRANSITION = "transition"  # exact, from the true table: not for the public
 
 

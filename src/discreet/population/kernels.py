@@ -7,8 +7,10 @@ Symbols of the RFC: h the state, m the message block, v the working vector, t th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
+
+from discreet.compiling import njit
 
 IV = np.array(
     [

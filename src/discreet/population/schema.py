@@ -75,12 +75,29 @@ class Level:
         found[self.of] = np.arange(len(self.of))
         return found
 
+    @cached_property
+    def labelled(self) -> dict[str, list[int]]:
+        """The indices of the categories with each label, in whatever case it is written."""
+        found: dict[str, list[int]] = {}
+        for i, label in enumerate(self.labels):
+            found.setdefault(label.casefold(), []).append(i)
+        return found
+
     def index(self, code: str) -> int:
-        """Return the index of a code, or complain with the choices."""
-        try:
+        """Return the index of a code, or of a label of one category; else name the choices."""
+        if code in self.position:
             return self.position[code]
-        except KeyError:
-            raise unknown(f"category of '{self.id}'", code, self.codes) from None
+        meant = self.labelled.get(code.casefold(), [])
+        if len(meant) > 1:
+            codes = ", ".join(self.codes[i] for i in meant[:20])
+            more = f" and {len(meant) - 20} more" if len(meant) > 20 else ""
+            raise ParameterError(
+                f"'{code}' must be one category of '{self.id}'. It is the label of {len(meant)}; "
+                f"use a code: {codes}{more}"
+            )
+        if not meant:
+            raise unknown(f"category of '{self.id}'", code, self.codes)
+        return meant[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
+
+from discreet.compiling import njit
 
 _LENGTH_8 = np.uint64(8 << 56)
 

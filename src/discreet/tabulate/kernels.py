@@ -12,7 +12,9 @@ bytes where the table allows it, because narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint8, uint32, uint64
+from numba import uint8, uint32, uint64
+
+from discreet.compiling import njit
 
 BLOCK = 1024
 

@@ -129,3 +129,24 @@ def test_any_text_is_read_or_refused(by: str, where: str) -> None:
 def test_a_mapping_takes_codes_as_they_are() -> None:
     assert Query.parse(["sex"], {"la": ["a|b", "c,d"]}).where == (("la", ("a|b", "c,d")),)
     assert str(Query.parse(["sex"], {"la": ["a|b"]})) == "sex where la=a%7Cb"
+
+
+def test_labels_are_taken_where_codes_are() -> None:
+    # Codes win over labels, and the canonical question has codes only.
+    places = Level(
+        "la", "Area", ("1", "2", "3", "4"), ("Avelham", "2", "Newton", "newton"), AGES.of[:4]
+    )
+    schema = Schema("town", "A town", "persons", (Variable("geography", "Geography", (places,)),))
+
+    def asked(where: str) -> str:
+        return Question.of(Query.parse("la", where), schema).canonical
+
+    assert asked("la=Avelham") == asked("la=aVELHAM") == asked("la=1") == "by=la&where=la=1"
+    assert asked("la=2|1") == asked("la=Avelham|2") == "by=la&where=la=1|2"
+    with pytest.raises(ParameterError) as told:
+        asked("la=Newton")
+    assert str(told.value) == (
+        "'Newton' must be one category of 'la'. It is the label of 2; use a code: 3, 4"
+    )
+    with pytest.raises(ParameterError, match="no category of 'la' 'Avelhem'; Choices: 1, 2"):
+        asked("la=Avelhem")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+import discreet
 
 _WARM = """
 from discreet.tabulate import kernels
@@ -22,3 +26,13 @@ def test_a_second_process_compiles_nothing() -> None:
         for _ in range(2)
     ]
     assert missed[1] == "0"
+
+
+def test_every_kernel_has_a_place_where_numba_finds_none() -> None:
+    source = Path(discreet.__file__).parent
+    plain = [
+        path.name
+        for path in source.rglob("*.py")
+        if re.search(r"^(from|import) numba\b.*\bnjit\b", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert not plain

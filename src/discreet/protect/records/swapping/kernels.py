@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from discreet.compiling import njit
 
 ALONE = 1
 """No household of any of its profiles lives elsewhere in the larger area."""

@@ -1,0 +1,86 @@
+"""The program and its commands, one file each; they import what is heavy when they run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from discreet import __version__
+from discreet.errors import ParameterError, QueryRefused, Stopped
+
+# The order of the help text. Each name is a module of this folder that holds a function `command`.
+COMMANDS: tuple[str, ...] = (
+    "demo",
+    "synth",
+    "build",
+    "info",
+    "table",
+    "tabulate",
+    "serve",
+    "verify",
+    "convert",
+    "policy",
+    "risk",
+    "protect",
+    "lookup",
+    "audit",
+    "round",
+    "suppress",
+    "adjust",
+    "redesign",
+    "check",
+)
+
+app = typer.Typer(
+    name="discreet",
+    help="Publish any table that users ask for, protected.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", callback=_print_version
+    ),
+) -> None:
+    """Publish any table that users ask for, protected."""
+
+
+for _name in COMMANDS:
+    _command: Callable[..., Any] | typer.Typer = import_module(f"discreet.cli.{_name}").command
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
+
+
+def run() -> None:
+    """Run the command that the arguments name, and end with its exit status."""
+    try:
+        app()
+    except ParameterError as error:
+        typer.echo(f"discreet: {error}", err=True)
+        sys.exit(2)
+    except QueryRefused as error:
+        typer.echo(f"Refused ({error.code}): {error}", err=True)
+        for hint in error.hints:
+            where = f" --where '{hint.where}'" if hint.where else ""
+            typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
+        sys.exit(3)
+    except Stopped:
+        raise KeyboardInterrupt from None

@@ -1,0 +1,104 @@
+"""Ctrl-C at many moments of a command: one sentence, 130, and never a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stores import build_town, write_town
+
+# The moments begin where the program does: what Python does before is not its own.
+_PROGRAM = """
+import sys
+import discreet.cli
+print("begun", flush=True)
+discreet.cli.main()
+"""
+
+
+def begin(*arguments: object) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def struck(after: float, *arguments: object, again: float | None = None) -> tuple[int, list[str]]:
+    """Return the exit status and what was said, apart from stages and the log of a server."""
+    process = begin(*arguments)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    if again is not None:
+        time.sleep(again)
+        process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    lines = [line for line in said.splitlines() if not line.endswith(" …") and line[:1] != "{"]
+    return process.returncode, lines
+
+
+def moments(number: int, *arguments: object) -> list[float]:
+    """Return moments from the beginning to the end of a command, as long as it takes here."""
+    began = time.monotonic()
+    process = begin(*arguments)
+    process.communicate(timeout=120)
+    took = time.monotonic() - began
+    return [took * i / number for i in range(number)]
+
+
+def check(found: list[tuple[int, list[str]]]) -> None:
+    for status, said in found:
+        assert (status, said) in [(130, ["discreet: stopped"]), (0, [])]
+    assert found[0][0] == 130
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("town")
+    return build_town(folder, folder / "store", rows=2_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [["--help"], ["table", "--help"], ["--version"]])
+def test_help(asked: list[str]) -> None:
+    check([struck(after, *asked) for after in moments(6, *asked)])
+
+
+@pytest.mark.slow
+def test_twice_in_a_row() -> None:
+    check([struck(after, "--help", again=0.004) for after in moments(8, "--help")])
+
+
+@pytest.mark.slow
+def test_a_table(store: Path) -> None:
+    asked = ("table", store, "--by", "sex")
+    check([struck(after, *asked) for after in moments(8, *asked)])
+
+
+@pytest.mark.slow
+def test_a_build(tmp_path: Path) -> None:
+    dataset = write_town(tmp_path, rows=50_000)
+    asked = ("build", dataset, "--out")
+    found = []
+    for i, after in enumerate(moments(8, *asked, tmp_path / "whole")):
+        found.append(struck(after, *asked, tmp_path / f"store{i}"))
+        # Stopped before the last step there is no store, and after it a whole one.
+        assert found[-1][0] == 130 or (tmp_path / f"store{i}" / "CURRENT").exists()
+    check(found)
+
+
+@pytest.mark.slow
+def test_a_server(store: Path) -> None:
+    # As long as a table takes it starts, and then it serves.
+    times = moments(5, "table", store, "--by", "sex")
+    found = [struck(after, "serve", store, "--port", "0") for after in [*times, times[-1] * 2]]
+    assert found == [(130, ["discreet: stopped"])] * len(found)

@@ -1,0 +1,57 @@
+"""What the program imports to print its help and its version: nothing that computes."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
+HEAVY = {
+    "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy",
+    "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "uvicorn", "vl_convert",
+    "xlsxwriter",
+}  # fmt: skip
+
+# One process asks for everything, and tells after which question there was what.
+_ASK = """
+import contextlib, io, json, sys
+from discreet.cli import main
+told = {}
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["discreet", *arguments]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, arguments
+    assert printed.getvalue(), arguments
+    told[" ".join(arguments)] = sorted({name.partition(".")[0] for name in sys.modules})
+print(json.dumps(told))
+"""
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    asked = [["--version"], *([*name.split(), "--help"] for name in NAMES)]
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK, json.dumps(asked)], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stdout)
+    assert len(told) == len(NAMES) + 1
+    assert {asked: HEAVY.intersection(modules) for asked, modules in told.items()} == {
+        asked: set() for asked in told
+    }
+
+
+def test_the_heavy_packages_are_those_that_the_program_requires() -> None:
+    # Of a new requirement somebody decides here whether the help may need it.
+    import tomllib
+
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {text.partition(">")[0].partition("[")[0].replace("-", "_") for text in required}
+    modules = {"vl_convert_python": "vl_convert"}
+    assert {modules.get(name, name) for name in names} - HEAVY == {"prometheus_client", "typer"}
