@@ -125,6 +125,14 @@ def _downloads(
     return found
 
 
+def _available(release: Release, view: View) -> str:
+    """Return how many areas are available, where some are not; a file must not leave it out."""
+    if not release.withheld:
+        return ""
+    left = release.areas - len(release.withheld)
+    return view.t("refused.picture", n=left, of=release.areas)
+
+
 def _stem(opened: Opened, state: State) -> str:
     return opened.id if state.question is None else stem(opened.id, state.question)
 
@@ -138,7 +146,7 @@ def shown_file(opened: Opened, state: State, release: Release, view: View) -> tu
     kind = unit_word(origin.unit, t) if options.show == "count" else t(f"table.{options.show}")
     said = [
         (t("table.crumb"), _title(opened, state, view)),
-        (t("build.who"), scope(state, t)),
+        (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, view)]))),
         (t("table.show"), kind),
         (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
     ]
@@ -168,7 +176,7 @@ def chart_file(
     if found is None or not kinds:
         return None
     kind = next((k.id for k in kinds if k.id == view.values.get("chart")), kinds[0].id)
-    where = scope(state, view.t)
+    where = " ".join(filter(None, [scope(state, view.t), _available(release, view)]))
     source = view.t("chart.source", title=f"{where} {opened.schema.title}")
     return charts.standalone(found, kind, source, view.t), f"{_stem(opened, state)}-{kind}"
 

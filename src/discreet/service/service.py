@@ -230,9 +230,12 @@ class Service:
         question = Question.of(query, opened.schema)
         if totals not in ("none", "protected", "summed"):
             raise unknown("kind of totals", totals[:64], ("none", "protected", "summed"))
-        # The order of the variables is no part of the canonical question, but of its answer.
+        # The order of the variables and the levels at which filters are named are no part of the
+        # canonical question, but of what its answer says.
         order = ",".join(axis.level.id for axis in question.axes)
-        return Asked(opened, query, question, totals, opened.tag(question.canonical, order, totals))
+        named = ",".join(f.level.id for f in question.filters)
+        key = opened.tag(question.canonical, order, named, totals)
+        return Asked(opened, query, question, totals, key)
 
     def check(self, asked: Asked) -> dict[str, Any]:
         """Return whether the rules on questions allow it; nothing is counted."""

@@ -240,6 +240,14 @@ def test_a_chart_file_carries_title_filters_and_source(client: Client) -> None:
     assert re.search(r"\d\.\d%</title>", found.text)
 
 
+def test_files_of_the_page_say_that_areas_are_missing(client: Client) -> None:
+    asked = "by=ward,age&columns=age&where=age_band=old"
+    for file in ("shown.csv", "chart.svg"):
+        found = client.get(f"/datasets/town/{file}?{asked}")
+        assert found.status_code == 200
+        assert re.search(r"\d+ of 40 areas are available\.", found.text), file
+
+
 def test_programs_read_figures_as_numbers_and_codes_as_texts(client: Client) -> None:
     page = unescape(client.get(TABLE).text)
     assert 'types = {"age_band": str, "sex": str, "value": "Int64"}' in page

@@ -137,6 +137,19 @@ def test_a_name_that_would_be_too_long_is_cut_and_still_another_for_another_ques
     assert all(len(name) < 130 for name in names)
 
 
+def test_a_file_says_the_filter_as_it_was_asked(client: Client) -> None:
+    # The same people in other words: the band, or its ages one by one.
+    ages = "|".join(str(age) for age in range(20))
+    band, single = (
+        client.get(TABLE, params={"by": "sex", "where": where})
+        for where in ("age_band=young", f"age={ages}")
+    )
+    filters = [one.json()["extension"]["discreet"]["filters"] for one in (band, single)]
+    assert [f[0]["name"] for f in filters] == ["Age band", "Age"]
+    assert band.json()["value"] == single.json()["value"]
+    assert band.headers["etag"] != single.headers["etag"]
+
+
 def test_check_counts_nothing(client: Client, store: Path) -> None:
     records = (store / "records").read_bytes() if (store / "records").exists() else b""
     found = client.get(CHECK, params={"by": "sex,age_band"}).json()

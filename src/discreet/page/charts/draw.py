@@ -222,7 +222,7 @@ def _key(svg: Svg, bottom: float, t: Texts) -> None:
     svg.text(12, bottom + 24, t("chart.scale" if svg.width > 500 else "chart.scale_short"), "small")
     for i in range(STEPS):
         svg.rect(12 + i * side, bottom + 36, side - 3, 12, f"h{i}")
-        said = t.percent(i / (STEPS - 1), 0) if i else t.number(0)
+        said = f"≤ {t.percent(i / (STEPS - 1), 0)}" if i else t.number(0)
         svg.text(12 + i * side, bottom + 66, said, "small soft")
 
 
