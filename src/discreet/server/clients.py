@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
+from discreet.lru import Lru
 from discreet.server.settings import Key, Network
 
 _MOST = 100_000  # clients that are remembered; the one seen longest ago goes first
@@ -58,19 +58,13 @@ class Buckets:
     def __init__(self, burst: int, clock: Callable[[], float] = monotonic) -> None:
         self.burst = burst
         self._clock = clock
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._held: Lru[str, tuple[float, float]] = Lru(_MOST)
 
     def take(self, client: str, rate: int) -> int:
         """Return 0 if the client may go on, or else in how many seconds it may."""
         now = self._clock()
-        tokens, before = self._held.pop(client, (float(self.burst), now))
+        tokens, before = self._held.get(client) or (float(self.burst), now)
         tokens = min(self.burst, tokens + (now - before) * rate / 60)
-        wait = 0
-        if tokens >= 1:
-            tokens -= 1
-        else:
-            wait = math.ceil((1 - tokens) * 60 / rate)
-        self._held[client] = (tokens, now)
-        if len(self._held) > _MOST:
-            self._held.popitem(last=False)
+        wait = 0 if tokens >= 1 else math.ceil((1 - tokens) * 60 / rate)
+        self._held.put(client, (tokens if wait else tokens - 1, now))
         return wait
