@@ -73,24 +73,10 @@ def draw(geography: Geography, seed: int, first: int, last: int) -> Block:
     start, end = int(geography.starts[first]), int(geography.starts[last])
     columns = np.empty((kernels.COLUMNS, end - start), dtype=np.uint8)
     household = np.empty(end - start, dtype=np.uint32)
-    part = slice(first, last)
-    tables = bank()
-    households = kernels.populate(
-        tables.values,
-        tables.layout,
-        np.uint64(seed),
-        first,
-        geography.persons[part],
-        geography.old[part],
-        geography.deprived[part],
-        geography.urban[part],
-        geography.secular[part],
-        geography.ethnic(first, last).reshape(-1),
-        columns,
-        household,
-    )
+    areas = geography.areas(first, last)
+    households = kernels.populate(bank(), np.uint64(seed), first, areas, columns, household)
     codes = np.arange(first + 1, last + 1, dtype=np.uint32)
-    oa = np.repeat(codes, geography.persons[part])
+    oa = np.repeat(codes, areas.persons)
     return Block(start, households, household, oa, columns)
 
 
