@@ -12,6 +12,7 @@ from scipy import sparse
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve import kernels
+from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
@@ -196,12 +197,7 @@ def _packed(system: TableSystem, rows: _Rows) -> float:
     off[abs(equations) @ (~known).astype(np.float64) > 0] = 0
     off /= np.maximum(np.abs(equations.data).max(initial=1), 1)
     order = np.argsort(-off, kind="stable").astype(np.int64)
-    taken = kernels.apart(
-        order,
-        equations.indptr.astype(np.int32),
-        equations.indices.astype(np.int32),
-        system.variables,
-    )
+    taken = kernels.apart(order, Lists.of_rows(equations), system.variables)
     return float(off[order[taken]].sum())
 
 

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve import kernels
+from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
 
@@ -80,14 +81,11 @@ def tightened(
         return Intervals(Status.INFEASIBLE, np.stack([least, most]), gap, attained)
     row, left = -1, 0
     if matrix.shape[0]:
-        columns = matrix.tocsc()
         row, left = kernels.tighten(
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
+            Lists.of_rows(matrix),
             matrix.data,
             right,
-            columns.indptr.astype(np.int32),
-            columns.indices.astype(np.int32),
+            Lists.of_rows(matrix.T),
             least,
             most,
             whole,
@@ -262,8 +260,7 @@ def _sweep(
     settled: NDArray[np.bool_],
 ) -> None:
     """Settle many bounds at once: cells that share no equation can be at their bounds together."""
-    columns = part.tocsc()
-    starts, its_rows = columns.indptr.astype(np.int32), columns.indices.astype(np.int32)
+    rows_of = Lists.of_rows(part.T)
     # A fixed seed: the order decides the time taken, never the bounds.
     rng = np.random.default_rng(len(cells))
     for _ in range(2 * len(cells)):
@@ -272,7 +269,7 @@ def _sweep(
             break
         order = rng.permutation(len(place))
         side, place = side[order], place[order].astype(np.int64)
-        chosen = kernels.apart(place, starts, its_rows, part.shape[0])
+        chosen = kernels.apart(place, rows_of, part.shape[0])
         cost = np.zeros(len(cells))
         cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
         programme.set_costs(cost)

@@ -142,13 +142,15 @@ def _network(
     flow.append(total)
     part = (np.concatenate(flow) % base).astype(np.float64)
     uniforms = rng.random(len(part) + 1)
+    nodes = 1 + (columns + 1) * codes
     done = kernels.round_network(
-        np.concatenate(tails).astype(np.int32),
-        np.concatenate(heads).astype(np.int32),
-        1 + (columns + 1) * codes,
+        np.stack([np.concatenate(tails), np.concatenate(heads)], axis=1).astype(np.int32),
+        nodes,
+        nodes,
         part,
         uniforms,
         float(base),
+        0.5,
     )
     ups = part[: columns * codes].reshape(columns, codes).T[tree.leaves]
     rounded = (matrix - matrix % base + base * (ups > 0)).astype(np.int64)

@@ -31,9 +31,7 @@ class Search:
         step: int = 1,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        columns = members.tocsc()
-        self.starts = columns.indptr.astype(np.int32)
-        self.cells = columns.indices.astype(np.int32)
+        self.cells_of = kernels.Lists.of_rows(members.T)
         self.sums: Any = members.astype(np.int64).tocsr()
         self.x = np.array(inner, np.int64)
         self.y = np.asarray(self.sums @ self.x)
@@ -57,7 +55,7 @@ class Search:
         """Search with so many trials for each free cell; return the misses that are left."""
         return float(
             kernels.anneal(
-                self.starts, self.cells, self.steps, self.x, self.low, self.high, self.y,
+                self.cells_of, self.steps, self.x, self.low, self.high, self.y,
                 self.least, self.most, self.weights, self.own, square, self.limit, self.heavy,
                 self.free, hot, cold, trials_each * len(self.free), until_none, self.state,
             )
