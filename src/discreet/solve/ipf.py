@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
 from discreet.solve.solution import Solution, Status
+from discreet.types import Floats
 
 
 def ipf(
@@ -65,9 +66,7 @@ def _others(dimensions: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axis for axis in range(dimensions) if axis not in axes)
 
 
-def _target(
-    values: NDArray[np.float64], axes: tuple[int, ...], target: ArrayLike
-) -> NDArray[np.float64]:
+def _target(values: Floats, axes: tuple[int, ...], target: ArrayLike) -> Floats:
     """Return a margin with the axes it does not keep as length 1."""
     if list(axes) != sorted(set(axes)) or not all(0 <= axis < values.ndim for axis in axes):
         raise ParameterError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.solve import kernels
+from discreet.types import Floats, Integers
 
 NO_LIMIT = 2**60
 
@@ -22,14 +22,14 @@ class Search:
     def __init__(
         self,
         members: Any,
-        inner: NDArray[np.int64],
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
-        least: NDArray[np.int64],
-        most: NDArray[np.int64],
+        inner: Integers,
+        low: Integers,
+        high: Integers,
+        least: Integers,
+        most: Integers,
         rng: np.random.Generator,
         step: int = 1,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> None:
         self.cells_of = kernels.Lists.of_rows(members.T)
         self.sums: Any = members.astype(np.int64).tocsr()
@@ -61,7 +61,7 @@ class Search:
             )
         )  # fmt: skip
 
-    def put(self, inner: NDArray[np.int64]) -> None:
+    def put(self, inner: Integers) -> None:
         """Go on from other inner cells."""
         self.x[:] = inner
         self.y[:] = self.sums @ self.x

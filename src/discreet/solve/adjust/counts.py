@@ -12,7 +12,7 @@ from discreet.progress import Tell
 from discreet.solve.adjust import kernels
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import TableSystem
+from discreet.solve.system import TableSystem, checked_base
 from discreet.types import Integers
 
 # Found by trial on the census hypercube: heat and cold in units of the weight of the finest
@@ -106,11 +106,9 @@ class _Search:
             raise ParameterError(
                 f"counts must be {cells.members.shape[1]} inner cells. Got {given.size}."
             )
-        if isinstance(base, bool) or base != int(base) or base < 2:
-            raise ParameterError(f"smallest_safe must be an integer of at least 2. Got {base}.")
         if not 0 <= tolerance < 1:
             raise ParameterError(f"tolerance must be from 0 to below 1. Got {tolerance}.")
-        self.cells, self.base = cells, int(base)
+        self.cells, self.base = cells, checked_base(base, "smallest_safe")
         self.given = given.astype(np.int64)
         flat = self.given.reshape(-1)
         self.there = np.flatnonzero(flat)
