@@ -25,7 +25,7 @@ MAX_CATEGORIES = 65_535
 
 
 def identifier(text: object, what: str) -> str:
-    """Return the text if it can be an id, and complain by name otherwise."""
+    """Return the text if it can be an id; the error says what it was meant for."""
     if not isinstance(text, str) or not IDENTIFIER.fullmatch(text):
         raise ParameterError(
             f"{what} must be 1 to 64 lower-case letters, digits, '_' or '-'. Got {text!r}."
@@ -75,7 +75,7 @@ class Level:
         return found
 
     def index(self, code: str) -> int:
-        """Return the index of a code, or complain with the choices."""
+        """Return the index of a code; the error for an unknown one lists the choices."""
         try:
             return self.position[code]
         except KeyError:
@@ -111,7 +111,7 @@ class Variable:
         return self.id == GEOGRAPHY
 
     def level(self, name: str) -> Level:
-        """Return a level by its id, or complain with the choices."""
+        """Return a level by its id; the error for an unknown one lists the choices."""
         for level in self.levels:
             if level.id == name:
                 return level

@@ -1,4 +1,4 @@
-"""Who asks, and how often they may: an address, a network of IPv6, or a key."""
+"""Who asks (an address, an IPv6 network or a key), and how often they may."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 100_000  # clients that are remembered; the one seen longest ago goes fi
 
 @lru_cache(maxsize=10_000)
 def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
-    """Return the client: of IPv6 its /64, for behind it one household has 2^64 addresses.
+    """Return the client; an IPv6 address counts as its /64, all of which one household may have.
 
     X-Forwarded-For is read from the right, as far as configured proxies have written it.
     """
@@ -53,7 +53,7 @@ def key_of(given: str, keys: Sequence[Key]) -> Key | None:
 
 
 class Buckets:
-    """Token buckets by client: `rate` a minute flow in, `burst` fit."""
+    """Token buckets by client: `rate` tokens flow in per minute, up to `burst`."""
 
     def __init__(self, burst: int, clock: Callable[[], float] = monotonic) -> None:
         self.burst = burst
@@ -61,7 +61,7 @@ class Buckets:
         self._held: Lru[str, tuple[float, float]] = Lru(_MOST)
 
     def take(self, client: str, rate: int) -> int:
-        """Return 0 if the client may go on, or else in how many seconds it may."""
+        """Return 0 if the client may go on, and otherwise the seconds it has to wait."""
         now = self._clock()
         tokens, before = self._held.get(client) or (float(self.burst), now)
         tokens = min(self.burst, tokens + (now - before) * rate / 60)

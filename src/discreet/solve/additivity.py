@@ -201,7 +201,7 @@ def _packed(system: TableSystem, rows: _Rows) -> float:
     equations = system.equations
     if not equations.shape[0]:
         return 0.0
-    # One target a variable is enough for a bound; where one has none, its equations give nothing.
+    # One target for each variable is enough; where one has none, its equations give no bound.
     wanted = np.zeros(system.variables)
     known = np.zeros(system.variables, bool)
     wanted[rows.variable[::-1]] = rows.wanted[::-1]

@@ -23,7 +23,7 @@ from discreet.types import Flags, Floats, Integers
 NEAR = 1e-5
 # Bounds that creep by one at a time are left to the linear programs.
 VISITS = 200
-# With fewer open bounds than this, one programme a bound is as fast.
+# With fewer open bounds than this, a programme for each of them is as fast.
 SWEEP = 20
 # A single integer programme that takes longer is given up; its bound is then valid but loose.
 MIP_SECONDS = 2.0
@@ -119,7 +119,7 @@ def intervals(
     done. In the others one linear programme after another is solved from the last basis, for the
     bounds that no table met so far attains; where cells are whole and no whole table attains the
     bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
-    time; ends left open then make the status feasible: valid, but perhaps not the narrowest.
+    time; bounds left open then make the status feasible: valid, but perhaps not the narrowest.
     After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
     """
     first = tightened(equations, low, high, sums, whole)
@@ -240,7 +240,7 @@ def _parts(matrix: Any, values: Floats) -> list[tuple[Integers, Integers, bool]]
 
 
 def _settle(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
-    """Prove the bounds of one part; return False where nothing fits."""
+    """Prove the bounds of one part; return False if no table satisfies its equations."""
     low, high = state.values[:, cells]
     programme = LinearProgram(part, right, right, low, high, warm=True)
     # Which bounds the linear programs have settled, by a table that need not be whole.
@@ -266,7 +266,7 @@ def _settle(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
                 state.narrow(int(cells[j]), side, float(found.values[j]))
                 state.meet(cells, found.values, settled)
             elif not np.isfinite(state.values[side, cells[j]]):
-                state.attained[side, cells[j]] = True  # without end, as far as was said
+                state.attained[side, cells[j]] = True  # unbounded, as was given
         state.show()
     if state.values[0, cells].max(initial=0) > 0 and np.greater(*state.values[:, cells]).any():
         return False
@@ -302,7 +302,7 @@ def _sweep(
 
 
 def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
-    """Settle what linear programs leave open by integer ones; return False where nothing fits."""
+    """Settle what linear programs leave open by integer ones; return False if no table is left."""
     # A bound can be met by an earlier whole table although its own programme ended in fractions.
     for side in (0, 1):
         state.attained[side, cells] |= state.seen[side, cells] == state.values[side, cells]

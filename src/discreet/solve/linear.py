@@ -57,23 +57,18 @@ class LinearProgram:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             model.integrality_ = [kinds[int(flag)] for flag in whole]
         self.solver = highspy.Highs()
-        self._set("output_flag", False)
-        self._set("threads", THREADS)
+        settings: dict[str, Any] = {"output_flag": False, "threads": THREADS}
         if warm:
             # One cost changes at a time: the last basis stays feasible, so primal simplex goes on
             # from it, and presolving would throw it away.
-            self._set("presolve", "off")
-            self._set("simplex_strategy", 4)
+            settings |= {"presolve": "off", "simplex_strategy": 4}
         if interior:
             # No corner is needed: the crossover to one would take most of the time.
-            self._set("solver", "ipm")
-            self._set("run_crossover", "off")
-        if nodes is not None:
-            self._set("mip_max_nodes", nodes)
-        if relative is not None:
-            self._set("mip_rel_gap", relative)
-        if seconds is not None:
-            self._set("time_limit", float(seconds))
+            settings |= {"solver": "ipm", "run_crossover": "off"}
+        limits = {"mip_max_nodes": nodes, "mip_rel_gap": relative, "time_limit": seconds}
+        settings |= {name: value for name, value in limits.items() if value is not None}
+        for name, value in settings.items():
+            self._set(name, value)
         if self.solver.passModel(model) == highspy.HighsStatus.kError:
             raise InternalError("the solver did not take the model.")
         self.size = int(columns.shape[1])

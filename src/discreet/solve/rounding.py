@@ -121,33 +121,22 @@ def _network(
     parents = np.array(tree.parents)
     inner = np.zeros(codes, bool)
     inner[tree.leaves] = True
-    source = 0
+    # Node 0 is the source; a copy of the codes follows for each column, and one for the totals.
+    down = np.arange(columns)[:, None]
 
-    def node(code: Integers, copy: int) -> Integers:
-        return np.where(code < 0, source, 1 + copy * codes + code)
+    def node(code: Integers, copy: ArrayLike) -> Integers:
+        return np.where(code < 0, 0, 1 + np.asarray(copy) * codes + code)
 
-    tails, heads, flow = [], [], []
+    # Down: from the parent to the code; an inner code goes straight over to its row's total.
     every = np.arange(codes)
-    for j in range(columns):
-        # Down: from the parent to the code; an inner code goes straight over to its row's total.
-        tails.append(node(parents, j))
-        heads.append(np.where(inner, node(every, columns), node(every, j)))
-        flow.append(full[:, j])
-    tails.append(node(every, columns))
-    heads.append(node(parents, columns))
-    flow.append(total)
-    part = (np.concatenate(flow) % base).astype(np.float64)
+    over = np.where(inner, node(every, columns), node(every, down))
+    tails = np.append(node(parents, down), node(every, columns))
+    heads = np.append(over, node(parents, columns))
+    part = (np.append(full.T, total) % base).astype(np.float64)
     uniforms = rng.random(len(part) + 1)
+    ends = np.stack([tails, heads], axis=1).astype(np.int32)
     nodes = 1 + (columns + 1) * codes
-    done = kernels.round_network(
-        np.stack([np.concatenate(tails), np.concatenate(heads)], axis=1).astype(np.int32),
-        nodes,
-        nodes,
-        part,
-        uniforms,
-        float(base),
-        0.5,
-    )
+    done = kernels.round_network(ends, nodes, nodes, part, uniforms, float(base), 0.5)
     ups = part[: columns * codes].reshape(columns, codes).T[tree.leaves]
     rounded = (matrix - matrix % base + base * (ups > 0)).astype(np.int64)
     shaped = rounded.reshape(true.shape) if true.ndim == 1 else np.moveaxis(rounded, 0, nested)

@@ -15,7 +15,8 @@ NO_LIMIT = 2**60
 class Search:
     """Inner cells and the cells they add up to, moved by annealing towards given intervals.
 
-    `members` has a row a cell and a column an inner cell, as in a table system. The work is
+    `members` has a row for each cell and a column for each inner cell, as in a table
+    system. The work is
     counted in trials, never in seconds: the same seed gives the same table on any machine.
     """
 

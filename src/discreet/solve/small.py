@@ -1,4 +1,4 @@
-"""Small counts rounded so that nothing else changes but the totals they are in, and those least."""
+"""Rounding of small counts alone, so that the totals they are in change as little as possible."""
 
 from __future__ import annotations
 

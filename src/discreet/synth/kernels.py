@@ -421,8 +421,8 @@ def populate(
         draws.state[0] = _mix(_mix(seed + _GOLDEN) ^ (np.uint64(first + area) * _GOLDEN + _MIX2))
         end = at + areas.persons[area]
         while at < end:
-            # A household must fit into what is left of the area, which so has the exact size;
-            # in the end one person does.
+            # A household must fit into what is left of the area, which then has its exact size;
+            # a household of one always fits.
             for _ in range(_TRIES):
                 kind = _pick(draws, KIND, areas.old[area])
                 size = _compose(draws, kind, members)

@@ -35,7 +35,7 @@ CENSUS = Signature(DESCRIPTION, MARK, FILES)
 # and one being written stay far below 100 MB each.
 BLOCK = 1_000_000
 
-# Smallest and cheapest to write of those tried (0.21 CPU seconds and 6.7 MB a million people):
+# Smallest and cheapest to write of those tried (0.21 CPU seconds and 6.7 MB per million people):
 # running numbers as differences, codes through dictionaries.
 _NUMBERS = ("person_id", "household_id", "oa")
 _SCHEMA = pa.schema(
@@ -56,7 +56,7 @@ class Block:
     households: int
     household: NDArray[np.uint32]
     oa: NDArray[np.uint32]
-    columns: NDArray[np.uint8]  # one row a variable
+    columns: NDArray[np.uint8]  # a row for each variable
 
 
 def _cuts(geography: Geography, size: int) -> list[int]:
@@ -81,16 +81,11 @@ def draw(geography: Geography, seed: int, first: int, last: int) -> Block:
 
 
 def blocks(geography: Geography, seed: int, threads: int, size: int) -> Iterator[Block]:
-    """Return the blocks in order, drawn ahead by so many threads; never more than those held."""
-    spans = list(pairwise(_cuts(geography, size)))
-    if threads == 1:
-        for first, last in spans:
-            yield draw(geography, seed, first, last)
-        return
+    """Yield the blocks in order; each thread draws one ahead, so few are in memory at a time."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Block]] = deque()
         try:
-            for first, last in spans:
+            for first, last in pairwise(_cuts(geography, size)):
                 waiting.append(pool.submit(draw, geography, seed, first, last))
                 if len(waiting) == threads:
                     yield waiting.popleft().result()
@@ -135,7 +130,7 @@ def _write_persons(
 
 
 def check(persons: int, out: Path, seed: int, threads: int | None) -> None:
-    """Return if `write` would accept these values; raise the error that says why not."""
+    """Raise the error that `write` would raise for these values, if any."""
     if not FEWEST <= persons <= MOST:
         raise ParameterError(f"persons must be from {FEWEST:,} to {MOST:,}. Got {persons:,}.")
     check_seed(seed)

@@ -38,7 +38,7 @@ class DuckEngine:
         self._connection.unregister("source")
 
     def close(self) -> None:
-        """Let the data go."""
+        """Free the memory that holds the data."""
         self._connection.close()
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:

@@ -228,7 +228,7 @@ def _folding(reads: list[Read], allowed: Masks, areas: int) -> list[Read]:
         mask = allowed.get(read.variable.id)
         grown = cells // read.length * len(read.place)
         if read.axis < 0 and mask is not None and mask.mean() < RARE:
-            continue  # few records will pass: better to look at the others no further
+            continue  # few records will pass: better not to read the other columns of the rest
         if mask is None and read.plain:
             continue
         if grown <= FOLDED and is_narrow(read.variable):

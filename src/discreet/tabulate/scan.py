@@ -49,7 +49,7 @@ class ScanEngine:
         warm_up()
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         self._pool.shutdown()
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
@@ -182,7 +182,7 @@ def _add_up(parts: list[Listed], modulus: int, size: int | None = None) -> Liste
 
 @cache
 def warm_up() -> None:
-    """Load the compiled kernels, compiling them if nobody has yet, so that no question waits."""
+    """Load the compiled kernels, compiling them if need be, so that no question waits."""
     from discreet.tabulate.kernels import list_cells, scan
 
     level = Level("v", "v", ("0", "1"), ("0", "1"), np.arange(2, dtype=np.uint32))

@@ -101,7 +101,7 @@ def _places(
 
 
 class ViewEngine:
-    """Answers from views where it can, and builds them from the engine behind where it should."""
+    """Answers from views where they cover the question, and builds views that are worth keeping."""
 
     def __init__(
         self, version: Version, behind: Engine, folder: Path | None = None, budget: int = BUDGET

@@ -23,9 +23,10 @@ LONGEST_LINE = 64
 class CountCells:
     """Published cells, each a set of inner cells.
 
-    `members` (sparse, by columns) has a row a published cell and a column an inner cell; a row of
-    one inner cell publishes it. `order` is the number of dimensions that a cell keeps, or empty
-    if it is not known. `lines` has a row for inner cells that differ in one dimension alone.
+    `members` (sparse, by columns) has a row for each published cell and a column for each inner
+    cell; a row of one inner cell publishes it. `order` is the number of dimensions that a cell
+    keeps, or empty if it is not known. `lines` has a row for inner cells that differ in one
+    dimension alone.
     """
 
     members: Any
@@ -81,7 +82,7 @@ class CountCells:
 
     @classmethod
     def of(cls, members: Any) -> CountCells:
-        """Return the cells of a 0/1 matrix with a row a published cell, a column an inner one."""
+        """Return the cells of a 0/1 matrix: rows are published cells, columns are inner ones."""
         matrix = sparse.csc_matrix(members, dtype=np.int8)
         matrix.sum_duplicates()
         if (matrix.data != 1).any():

@@ -64,7 +64,7 @@ def adjust_counts(
     `counts` are the inner cells. Zeros stay; an inner cell that is published becomes 0 or
     `smallest_safe` if it is below, and stays at or above if it is not. Where inner cells are not
     published only the published cells are held to this. `weights`, `fixed` (bool) and `capacity`
-    (the largest change, one number or one a cell) go by published cell; a change of up to
+    (the largest change, one number or one for each cell) go by published cell; a change of up to
     `tolerance` of a cell costs nothing. `trials` is the work for each inner cell.
 
     Feasible: every rule is kept, `gap` is the largest change of a published cell. Stopped: the
