@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from discreet.synth.geography import Geography, lay_out
-from discreet.synth.variables import IDS, VARIABLES
+from discreet.synth.variables import CATEGORIES, IDS
 from discreet.synth.writer import draw
 
 mpl.use("Agg")
@@ -72,7 +72,7 @@ class Census:
 
     def share(self, variable: str, labels: set[str]) -> np.ndarray:
         """Whether each person is in one of these categories."""
-        categories = next(v.categories for v in VARIABLES if v.id == variable)
+        categories = CATEGORIES[variable]
         assert labels <= set(categories), labels
         codes = [code for code, label in enumerate(categories, 1) if label in labels]
         return np.isin(self[variable], codes)
@@ -192,7 +192,7 @@ def draw_maps(census: Census) -> None:
     save(figure, "synth-maps.png")
 
 
-_ETHNIC = next(v.categories for v in VARIABLES if v.id == "ethnic_group")
+_ETHNIC = CATEGORIES["ethnic_group"]
 
 
 def _borders(axis: plt.Axes, areas: np.ndarray, width: float, colour: str) -> None:

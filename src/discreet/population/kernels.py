@@ -25,6 +25,7 @@ IV = np.array(
     ],
     np.uint64,
 )
+# The rounds 10 and 11 use the first two rows again.
 _SIGMA = np.array(
     [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
@@ -37,8 +38,6 @@ _SIGMA = np.array(
         [13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10],
         [6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5],
         [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
-        [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
     ],
     np.uint8,
 )
@@ -72,7 +71,7 @@ def _compress(
     if last:
         v[14] = ~v[14]
     for r in range(12):
-        s = _SIGMA[r]
+        s = _SIGMA[r % 10]
         _mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]])
         _mix(v, 1, 5, 9, 13, m[s[2]], m[s[3]])
         _mix(v, 2, 6, 10, 14, m[s[4]], m[s[5]])
@@ -110,20 +109,13 @@ def blake2b_64(
     for i in range(len(digests)):
         left = offsets[i]
         size = offsets[i + 1] - left
-        if size == 0:
-            digests[i] = alone[0]
-            continue
-        h[:] = keyed
-        done = 0
-        while True:
+        h[:] = keyed if size > 0 else alone
+        for done in range(0, size, 128):
             n = min(size - done, 128)
             m[:] = 0
             for j in range(n):
                 block[j] = data[left + done + j]
-            done += n
-            _compress(h, m, v, 128 + done, done == size)
-            if done == size:
-                break
+            _compress(h, m, v, 128 + done + n, done + n == size)
         digests[i] = h[0]
 
 

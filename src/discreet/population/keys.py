@@ -1,4 +1,4 @@
-"""Record keys: the only randomness of keyed methods, a function of a secret and the record id.
+"""Record keys: the only randomness of keyed methods, derived from a secret and the record id.
 
 The secret lives in the store, outside its versions, and is kept when data are built again: fresh
 keys on the same data would be fresh noise, and fresh noise can be averaged away.
@@ -54,7 +54,7 @@ class Secret:
             raise ParameterError(f"{path} must hold 64 hexadecimal digits.") from None
 
     def fingerprint(self) -> str:
-        """Return by what a version remembers the secret of its keys; it tells nothing of it."""
+        """Return what a version keeps to recognise its secret by; it reveals nothing of it."""
         return hashlib.blake2b(digest_size=16, key=self.value, person=_FINGERPRINT).hexdigest()
 
     def write(self, path: Path) -> None:

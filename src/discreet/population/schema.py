@@ -7,7 +7,6 @@ variable is its finest, and every other level maps each of its indices to one of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,7 @@ MAX_CATEGORIES = 65_535
 
 
 def identifier(text: object, what: str) -> str:
-    """Return the text if it can be an id, and complain by name otherwise."""
+    """Return the text if it can be an id; the error says what it was meant for."""
     if not isinstance(text, str) or not IDENTIFIER.fullmatch(text):
         raise ParameterError(
             f"{what} must be 1 to 64 lower-case letters, digits, '_' or '-'. Got {text!r}."
@@ -129,11 +128,42 @@ class Variable:
         return self.id == GEOGRAPHY
 
     def level(self, name: str) -> Level:
-        """Return a level by its id, or complain with the choices."""
+        """Return a level by its id; the error for an unknown one lists the choices."""
         for level in self.levels:
             if level.id == name:
                 return level
         raise unknown(f"level of '{self.id}'", name, (level.id for level in self.levels))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads back; the finest level maps to itself."""
+        levels = [
+            {
+                "id": level.id,
+                "label": level.label,
+                "codes": level.codes,
+                "labels": level.labels,
+                "of": None if level is self.finest else level.of.tolist(),
+            }
+            for level in self.levels
+        ]
+        return {
+            "id": self.id,
+            "label": self.label,
+            "definition": self.definition,
+            "levels": levels,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Variable:
+        """Return the variable that `to_json` wrote."""
+        levels = []
+        for level in data["levels"]:
+            codes, labels = tuple(level["codes"]), tuple(level["labels"])
+            of = range(len(codes)) if level["of"] is None else level["of"]
+            levels.append(
+                Level(level["id"], level["label"], codes, labels, np.array(of, np.uint32))
+            )
+        return cls(data["id"], data["label"], tuple(levels), data["definition"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,13 +198,11 @@ class Schema:
 
     @cached_property
     def _names(self) -> dict[str, tuple[Variable, Level]]:
-        return dict(self._pairs())
-
-    def _pairs(self) -> Iterator[tuple[str, tuple[Variable, Level]]]:
+        found = {}
         for variable in self.variables:
-            yield variable.id, (variable, variable.finest)
-            for level in variable.levels:
-                yield level.id, (variable, level)
+            found[variable.id] = (variable, variable.finest)
+            found |= {level.id: (variable, level) for level in variable.levels}
+        return found
 
     def find(self, name: str, level: str | None = None) -> tuple[Variable, Level]:
         """Return the variable and level that a name stands for (`age`, `age_band`, `la`)."""
@@ -185,55 +213,11 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads back."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "unit": self.unit,
-            "variables": [
-                {
-                    "id": variable.id,
-                    "label": variable.label,
-                    "definition": variable.definition,
-                    "levels": [
-                        {
-                            "id": level.id,
-                            "label": level.label,
-                            "codes": level.codes,
-                            "labels": level.labels,
-                            "of": None if level is variable.finest else level.of.tolist(),
-                        }
-                        for level in variable.levels
-                    ],
-                }
-                for variable in self.variables
-            ],
-        }
+        variables = [variable.to_json() for variable in self.variables]
+        return {"id": self.id, "title": self.title, "unit": self.unit, "variables": variables}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Schema:
         """Return the schema that `to_json` wrote."""
-        return cls(
-            data["id"],
-            data["title"],
-            data["unit"],
-            tuple(
-                Variable(
-                    v["id"],
-                    v["label"],
-                    tuple(
-                        Level(
-                            level["id"],
-                            level["label"],
-                            tuple(level["codes"]),
-                            tuple(level["labels"]),
-                            np.arange(len(level["codes"]), dtype=np.uint32)
-                            if level["of"] is None
-                            else np.array(level["of"], np.uint32),
-                        )
-                        for level in v["levels"]
-                    ),
-                    v["definition"],
-                )
-                for v in data["variables"]
-            ),
-        )
+        variables = tuple(Variable.from_json(variable) for variable in data["variables"])
+        return cls(data["id"], data["title"], data["unit"], variables)

@@ -1,15 +1,15 @@
-"""Who asks, and how often they may: an address, a network of IPv6, or a key."""
+"""Who asks (an address, an IPv6 network or a key), and how often they may."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
+from discreet.lru import Lru
 from discreet.server.settings import Key, Network
 
 _MOST = 100_000  # clients that are remembered; the one seen longest ago goes first
@@ -17,7 +17,7 @@ _MOST = 100_000  # clients that are remembered; the one seen longest ago goes fi
 
 @lru_cache(maxsize=10_000)
 def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
-    """Return the client: of IPv6 its /64, for behind it one household has 2^64 addresses.
+    """Return the client; an IPv6 address counts as its /64, all of which one household may have.
 
     X-Forwarded-For is read from the right, as far as configured proxies have written it.
     """
@@ -53,24 +53,18 @@ def key_of(given: str, keys: Sequence[Key]) -> Key | None:
 
 
 class Buckets:
-    """Token buckets by client: `rate` a minute flow in, `burst` fit."""
+    """Token buckets by client: `rate` tokens flow in per minute, up to `burst`."""
 
     def __init__(self, burst: int, clock: Callable[[], float] = monotonic) -> None:
         self.burst = burst
         self._clock = clock
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._held: Lru[str, tuple[float, float]] = Lru(_MOST)
 
     def take(self, client: str, rate: int) -> int:
-        """Return 0 if the client may go on, or else in how many seconds it may."""
+        """Return 0 if the client may go on, and otherwise the seconds it has to wait."""
         now = self._clock()
-        tokens, before = self._held.pop(client, (float(self.burst), now))
+        tokens, before = self._held.get(client) or (float(self.burst), now)
         tokens = min(self.burst, tokens + (now - before) * rate / 60)
-        wait = 0
-        if tokens >= 1:
-            tokens -= 1
-        else:
-            wait = math.ceil((1 - tokens) * 60 / rate)
-        self._held[client] = (tokens, now)
-        if len(self._held) > _MOST:
-            self._held.popitem(last=False)
+        wait = 0 if tokens >= 1 else math.ceil((1 - tokens) * 60 / rate)
+        self._held.put(client, (tokens if wait else tokens - 1, now))
         return wait

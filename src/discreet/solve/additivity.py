@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve import kernels
+from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
+from discreet.types import Flags, Floats, Integers
 
 # Up to so many entries the linear programme takes seconds; beyond, only the search is run.
 MOST_ENTRIES = 400_000
@@ -61,10 +63,35 @@ def closest_additive(
     first = np.clip(np.rint(start).astype(np.int64), low, high)
     if corner:
         return Solution(Status.SOLVED, first, 0.0)
+    status, best = _searched(rows, first, low, high, bound, rng, tell)
+    sums = rows.members.astype(np.int64)
+    if (sums @ best != rows.wanted)[rows.must].any():
+        repaired = _repaired(rows, best, low, high)
+        if repaired is None:
+            return Solution(Status.NOT_CONVERGED, best, np.inf)
+        best = repaired
+    distance = float(np.abs(sums @ best - rows.wanted).sum())
+    bound = max(bound if np.isfinite(bound) else 0.0, _packed(system, rows))
+    gap = 0.0 if distance <= bound + 1e-6 else (distance - bound) / max(bound, 1.0)
+    # Distances are integers: less than one above the bound is the least there is.
+    if status is Status.FEASIBLE and distance < bound + 1 - 1e-4:
+        status, gap = Status.SOLVED, 0.0
+    return Solution(status, best, gap)
+
+
+def _searched(
+    rows: _Rows,
+    first: Integers,
+    low: Integers,
+    high: Integers,
+    bound: float,
+    rng: np.random.Generator,
+    tell: Tell | None,
+) -> tuple[Status, Integers]:
+    """Return how the search from a first table ended, and the best table it found."""
     cost = np.where(rows.must, FIXED, 1.0)
     search = Search(rows.members, first, low, high, rows.wanted, rows.wanted, rng, weights=cost)
-    best, least = first, np.inf
-    status = Status.FEASIBLE
+    best = first
     try:
         least = search.run(0.0, 0.0, 0)
         heat = WARM if np.isfinite(bound) and least < 2 * bound + 1 else HOT
@@ -77,19 +104,8 @@ def closest_additive(
                 best, least = search.x.copy(), miss
             heat = WARM
     except KeyboardInterrupt:
-        status = Status.STOPPED
-    if (search.sums @ best != rows.wanted)[rows.must].any():
-        repaired = _repaired(rows, best, low, high)
-        if repaired is None:
-            return Solution(Status.NOT_CONVERGED, best, np.inf)
-        best = repaired
-    distance = float(np.abs(search.sums @ best - rows.wanted).sum())
-    bound = max(bound if np.isfinite(bound) else 0.0, _packed(system, rows))
-    gap = 0.0 if distance <= bound + 1e-6 else (distance - bound) / max(bound, 1.0)
-    # Distances are integers: less than one above the bound is the least there is.
-    if status is Status.FEASIBLE and distance < bound + 1 - 1e-4:
-        status, gap = Status.SOLVED, 0.0
-    return Solution(status, best, gap)
+        return Status.STOPPED, best
+    return Status.FEASIBLE, best
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +117,10 @@ class _Rows:
     """
 
     members: Any
-    wanted: NDArray[np.int64]
-    must: NDArray[np.bool_]
-    own: NDArray[np.int64]
-    variable: NDArray[np.int64]
+    wanted: Integers
+    must: Flags
+    own: Integers
+    variable: Integers
 
 
 def _rows(
@@ -132,13 +148,8 @@ def _rows(
 
 
 def _relaxed(
-    rows: _Rows,
-    inner: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    corner: bool,
-    tell: Tell | None,
-) -> tuple[NDArray[np.float64] | None, float, bool]:
+    rows: _Rows, inner: Integers, low: Integers, high: Integers, corner: bool, tell: Tell | None
+) -> tuple[Floats | None, float, bool]:
     """Return the closest real table, its distance, and whether it is a whole corner.
 
     No table at all: None. Too large a programme: the target itself, with an infinite distance.
@@ -151,13 +162,11 @@ def _relaxed(
     others = np.setdiff1d(np.arange(len(rows.wanted)), rows.own)
     sums = rows.members[others].astype(np.float64)
     off = rows.wanted[others] - sums @ centre
-    loose = np.flatnonzero(~rows.must[others])
-    slack = sparse.csr_matrix(
-        (np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(others), len(loose))
-    )
+    slack = _slack(~rows.must[others])
+    loose = slack.shape[1]
     matrix = sparse.hstack([sums, -sums, -slack, slack]).tocsc()
-    ends = np.concatenate([high - centre, centre - low, np.full(2 * len(loose), np.inf)])
-    cost = np.concatenate([np.tile((rows.own >= 0) * 1.0, 2), np.ones(2 * len(loose))])
+    ends = np.concatenate([high - centre, centre - low, np.full(2 * loose, np.inf)])
+    cost = np.concatenate([np.tile((rows.own >= 0) * 1.0, 2), np.ones(2 * loose)])
     programme = LinearProgram(matrix, off, off, np.zeros(len(ends)), ends, cost,
                               interior=not corner)  # fmt: skip
     found = programme.run()
@@ -177,17 +186,22 @@ def _relaxed(
     return table, programme.cost, bool(whole)
 
 
+def _slack(loose: Flags) -> Any:
+    """Return the matrix with a column for each loose row: what it is above or below its target."""
+    return sparse.identity(len(loose), format="csc")[:, np.flatnonzero(loose)]
+
+
 def _two_way(system: TableSystem) -> bool:
     """Return whether corners are likely whole: tables of two dimensions. It is checked after."""
     return len(system.shape) <= 2
 
 
 def _packed(system: TableSystem, rows: _Rows) -> float:
-    """Return a lower bound: equations that share no cell must each be mended by themselves."""
+    """Return a lower bound: equations that share no cell must each be repaired separately."""
     equations = system.equations
     if not equations.shape[0]:
         return 0.0
-    # One target a variable is enough for a bound; where one has none, its equations give nothing.
+    # One target for each variable is enough; where one has none, its equations give no bound.
     wanted = np.zeros(system.variables)
     known = np.zeros(system.variables, bool)
     wanted[rows.variable[::-1]] = rows.wanted[::-1]
@@ -196,30 +210,21 @@ def _packed(system: TableSystem, rows: _Rows) -> float:
     off[abs(equations) @ (~known).astype(np.float64) > 0] = 0
     off /= np.maximum(np.abs(equations.data).max(initial=1), 1)
     order = np.argsort(-off, kind="stable").astype(np.int64)
-    taken = kernels.apart(
-        order,
-        equations.indptr.astype(np.int32),
-        equations.indices.astype(np.int32),
-        system.variables,
-    )
+    taken = kernels.apart(order, Lists.of_rows(equations), system.variables)
     return float(off[order[taken]].sum())
 
 
-def _repaired(
-    rows: _Rows, near: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
+def _repaired(rows: _Rows, near: Integers, low: Integers, high: Integers) -> Integers | None:
     """Return a table near to one, that meets what is fixed, by an integer programme; or None."""
     size = len(near)
-    loose = np.flatnonzero(~rows.must)
-    slack = sparse.csr_matrix(
-        (np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(rows.wanted), len(loose))
-    )
+    slack = _slack(~rows.must)
+    loose = 2 * slack.shape[1]
     matrix = sparse.hstack([rows.members.astype(np.float64), -slack, slack])
     right = rows.wanted.astype(np.float64)
     for reach in (2, 10):
-        least = np.concatenate([np.maximum(near - reach, low), np.zeros(2 * len(loose))])
-        most = np.concatenate([np.minimum(near + reach, high), np.full(2 * len(loose), np.inf)])
-        cost = np.concatenate([np.zeros(size), np.ones(2 * len(loose))])
+        least = np.concatenate([np.maximum(near - reach, low), np.zeros(loose)])
+        most = np.concatenate([np.minimum(near + reach, high), np.full(loose, np.inf)])
+        cost = np.concatenate([np.zeros(size), np.ones(loose)])
         whole = np.arange(len(cost)) < size
         programme = LinearProgram(matrix, right, right, least, most, cost, whole, nodes=MIP_NODES)
         found = programme.run()

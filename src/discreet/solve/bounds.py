@@ -7,21 +7,23 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve import kernels
+from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
+from discreet.types import Flags, Floats, Integers
 
 # The solver keeps conditions to 1e-7; a value this close to an integer is that integer.
 NEAR = 1e-5
 # Bounds that creep by one at a time are left to the linear programs.
 VISITS = 200
-# With fewer open bounds than this, one programme a bound is as fast.
+# With fewer open bounds than this, a programme for each of them is as fast.
 SWEEP = 20
 # A single integer programme that takes longer is given up; its bound is then valid but loose.
 MIP_SECONDS = 2.0
@@ -33,21 +35,22 @@ CERTIFY_SECONDS = 20.0
 class Intervals(Solution):
     """`values[0]` and `values[1]`: the least and greatest value of each cell that was proved.
 
-    The bounds are valid whatever the status. `attained` marks those that some table that fits
-    really has; `gap` is the largest distance of a bound from what is known to be attained.
-    `row` is the equation that cannot hold where the status is infeasible (−1: several together).
+    The bounds are valid whatever the status. `attained` marks the bounds that a table consistent
+    with all the equations actually reaches; `gap` is the largest distance of a bound from what is
+    known to be reached. `row` is the equation that cannot hold where the status is infeasible
+    (−1: several together).
     """
 
-    attained: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((2, 0), bool))
+    attained: Flags = field(default_factory=lambda: np.zeros((2, 0), bool))
     row: int = -1
 
     @property
-    def low(self) -> NDArray[np.float64]:
+    def low(self) -> Floats:
         """The least values."""
         return np.asarray(self.values[0])
 
     @property
-    def high(self) -> NDArray[np.float64]:
+    def high(self) -> Floats:
         """The greatest values."""
         return np.asarray(self.values[1])
 
@@ -80,14 +83,11 @@ def tightened(
         return Intervals(Status.INFEASIBLE, np.stack([least, most]), gap, attained)
     row, left = -1, 0
     if matrix.shape[0]:
-        columns = matrix.tocsc()
         row, left = kernels.tighten(
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
+            Lists.of_rows(matrix),
             matrix.data,
             right,
-            columns.indptr.astype(np.int32),
-            columns.indices.astype(np.int32),
+            Lists.of_rows(matrix.T),
             least,
             most,
             whole,
@@ -119,7 +119,7 @@ def intervals(
     done. In the others one linear programme after another is solved from the last basis, for the
     bounds that no table met so far attains; where cells are whole and no whole table attains the
     bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
-    time; ends left open then make the status feasible: valid, but perhaps not the narrowest.
+    time; bounds left open then make the status feasible: valid, but perhaps not the narrowest.
     After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
     """
     first = tightened(equations, low, high, sums, whole)
@@ -155,8 +155,8 @@ class _State:
 
     def __init__(
         self,
-        values: NDArray[np.float64],
-        attained: NDArray[np.bool_],
+        values: Floats,
+        attained: Flags,
         whole: bool,
         certify: bool,
         seconds: float | None,
@@ -188,10 +188,35 @@ class _State:
         away = np.where(np.isfinite(away), away, width)
         return float(np.where(self.attained, 0.0, away).max(initial=0.0))
 
+    def order(self, cells: Integers) -> Integers:
+        """Return the cells of a part, the narrowest first: what is settled early matters most."""
+        return np.argsort(self.values[1, cells] - self.values[0, cells], kind="stable")
 
-def _parts(
-    matrix: Any, values: NDArray[np.float64]
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64], bool]]:
+    def narrow(self, cell: int, side: int, bound: float) -> None:
+        """Take a bound that was proved, if it is better than the one there is."""
+        if self.whole:
+            bound = np.ceil(bound - NEAR) if side == 0 else np.floor(bound + NEAR)
+        better = max if side == 0 else min
+        self.values[side, cell] = better(self.values[side, cell], bound + 0.0)  # no minus zero
+
+    def meet(self, cells: Integers, table: Floats, settled: Flags) -> None:
+        """Note which bounds a table that fits attains."""
+        proper, near = True, 1e-7 * (1 + float(np.abs(table).max(initial=0)))
+        if self.whole:
+            rounded = np.rint(table)
+            proper, near = bool((np.abs(table - rounded) < NEAR).all()), NEAR
+            table = rounded if proper else table
+        reached = np.stack(
+            [table <= self.values[0, cells] + near, table >= self.values[1, cells] - near]
+        )
+        settled |= reached
+        if proper:
+            self.seen[0, cells] = np.minimum(self.seen[0, cells], table)
+            self.seen[1, cells] = np.maximum(self.seen[1, cells], table)
+            self.attained[:, cells] |= reached
+
+
+def _parts(matrix: Any, values: Floats) -> list[tuple[Integers, Integers, bool]]:
     """Return the connected parts of what is not known: cells, equations, whether it has a cycle."""
     open_cells = np.flatnonzero(values[0] != values[1])
     if not len(open_cells):
@@ -214,8 +239,8 @@ def _parts(
     return sorted(found, key=lambda part: len(part[0]))
 
 
-def _settle(state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]) -> bool:
-    """Prove the bounds of one part; return False where nothing fits."""
+def _settle(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
+    """Prove the bounds of one part; return False if no table satisfies its equations."""
     low, high = state.values[:, cells]
     programme = LinearProgram(part, right, right, low, high, warm=True)
     # Which bounds the linear programs have settled, by a table that need not be whole.
@@ -225,9 +250,9 @@ def _settle(state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[n
         return False
     if not start.solved:
         return True
-    _meet(state, cells, start.values, settled)
+    state.meet(cells, start.values, settled)
     _sweep(state, cells, programme, part, settled)
-    for j in _order(state, cells):
+    for j in state.order(cells):
         for side, sign in ((0, 1.0), (1, -1.0)):
             if settled[side, j]:
                 continue
@@ -238,32 +263,21 @@ def _settle(state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[n
             programme.set_cost(j, 0.0)
             settled[side, j] = True
             if found.solved:
-                bound = float(found.values[j])
-                if state.whole:
-                    bound = np.ceil(bound - NEAR) if side == 0 else np.floor(bound + NEAR)
-                _raise(state, int(cells[j]), side, bound)
-                _meet(state, cells, found.values, settled)
+                state.narrow(int(cells[j]), side, float(found.values[j]))
+                state.meet(cells, found.values, settled)
             elif not np.isfinite(state.values[side, cells[j]]):
-                state.attained[side, cells[j]] = True  # without end, as far as was said
+                state.attained[side, cells[j]] = True  # unbounded, as was given
         state.show()
-    if (
-        state.values[0, cells].max(initial=0) > 0
-        and (state.values[0, cells] > state.values[1, cells]).any()
-    ):
+    if state.values[0, cells].max(initial=0) > 0 and np.greater(*state.values[:, cells]).any():
         return False
     return _certified(state, cells, part, right)
 
 
 def _sweep(
-    state: _State,
-    cells: NDArray[np.int64],
-    programme: LinearProgram,
-    part: Any,
-    settled: NDArray[np.bool_],
+    state: _State, cells: Integers, programme: LinearProgram, part: Any, settled: Flags
 ) -> None:
     """Settle many bounds at once: cells that share no equation can be at their bounds together."""
-    columns = part.tocsc()
-    starts, its_rows = columns.indptr.astype(np.int32), columns.indices.astype(np.int32)
+    rows_of = Lists.of_rows(part.T)
     # A fixed seed: the order decides the time taken, never the bounds.
     rng = np.random.default_rng(len(cells))
     for _ in range(2 * len(cells)):
@@ -272,7 +286,7 @@ def _sweep(
             break
         order = rng.permutation(len(place))
         side, place = side[order], place[order].astype(np.int64)
-        chosen = kernels.apart(place, starts, its_rows, part.shape[0])
+        chosen = kernels.apart(place, rows_of, part.shape[0])
         cost = np.zeros(len(cells))
         cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
         programme.set_costs(cost)
@@ -280,93 +294,42 @@ def _sweep(
         if not found.solved:
             break
         before = int(settled.sum())
-        _meet(state, cells, found.values, settled)
+        state.meet(cells, found.values, settled)
         state.show()
         if int(settled.sum()) - before < max(2, int(chosen.sum()) // 20):
             break
     programme.set_costs(np.zeros(len(cells)))
 
 
-def _order(state: _State, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cells of a part, the narrowest first: what is settled early is what matters."""
-    return np.argsort(state.values[1, cells] - state.values[0, cells], kind="stable")
-
-
-def _raise(state: _State, cell: int, side: int, bound: float) -> None:
-    if side == 0:
-        state.values[0, cell] = max(state.values[0, cell], bound + 0.0)
-    else:
-        state.values[1, cell] = min(state.values[1, cell], bound + 0.0)
-
-
-def _meet(
-    state: _State,
-    cells: NDArray[np.int64],
-    table: NDArray[np.float64],
-    settled: NDArray[np.bool_],
-) -> None:
-    """Note which bounds a table that fits attains."""
-    if state.whole:
-        rounded = np.rint(table)
-        proper = bool((np.abs(table - rounded) < NEAR).all())
-        if proper:
-            table = rounded
-        near = NEAR
-    else:
-        proper, near = True, 1e-7 * (1 + float(np.abs(table).max(initial=0)))
-    at_low = table <= state.values[0, cells] + near
-    at_high = table >= state.values[1, cells] - near
-    settled[0] |= at_low
-    settled[1] |= at_high
-    if proper:
-        np.minimum.at(state.seen[0], cells, table)
-        np.maximum.at(state.seen[1], cells, table)
-        state.attained[0, cells] |= at_low
-        state.attained[1, cells] |= at_high
-
-
-def _certified(
-    state: _State, cells: NDArray[np.int64], part: Any, right: NDArray[np.float64]
-) -> bool:
-    """Settle what linear programs leave open by integer ones; return False where nothing fits."""
+def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
+    """Settle what linear programs leave open by integer ones; return False if no table is left."""
     # A bound can be met by an earlier whole table although its own programme ended in fractions.
     for side in (0, 1):
         state.attained[side, cells] |= state.seen[side, cells] == state.values[side, cells]
-    if not state.whole or not state.certify or state.attained[:, cells].all():
+    done = state.attained[:, cells].all() or not np.isfinite(state.values[0, cells]).all()
+    if not state.whole or not state.certify or done:
         return True
-    if not np.isfinite(state.values[0, cells]).all():
-        return True
-    for j in _order(state, cells):
+    for j in state.order(cells):
         for side, sign in ((0, 1.0), (1, -1.0)):
             if state.attained[side, cells[j]]:
                 continue
-            if state.over():
+            if state.over() or state.certifying <= 0:
                 return True
             cost = np.zeros(len(cells))
             cost[j] = sign
-            if state.certifying <= 0:
-                return True
-            left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - monotonic())
             began = monotonic()
-            programme = LinearProgram(
-                part,
-                right,
-                right,
-                state.values[0, cells],
-                state.values[1, cells],
-                cost,
-                np.ones(len(cells), bool),
-                max(left, 0.1),
-            )
+            left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - began)
+            low, high = state.values[:, cells]
+            whole = np.ones(len(cells), bool)
+            programme = LinearProgram(part, right, right, low, high, cost, whole, max(left, 0.1))
             found = programme.run()
             state.certifying -= monotonic() - began
             if found.status is Status.INFEASIBLE:
                 return False
             proved = programme.bound * sign
             if np.isfinite(proved):
-                bound = np.ceil(proved - NEAR) if side == 0 else np.floor(proved + NEAR)
-                _raise(state, int(cells[j]), side, float(bound))
+                state.narrow(int(cells[j]), side, float(proved))
             if len(found.values):
-                _meet(state, cells, found.values, np.zeros((2, len(cells)), bool))
+                state.meet(cells, found.values, np.zeros((2, len(cells)), bool))
         state.show()
     return True

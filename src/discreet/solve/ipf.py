@@ -13,6 +13,7 @@ from scipy import sparse
 from discreet.errors import ParameterError
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
+from discreet.types import Floats
 
 # Far below any fraction that matters, far above what fitting leaves open.
 EXACT = 1e-7
@@ -141,9 +142,7 @@ def _others(dimensions: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axis for axis in range(dimensions) if axis not in axes)
 
 
-def _target(
-    values: NDArray[np.float64], axes: tuple[int, ...], target: ArrayLike
-) -> NDArray[np.float64]:
+def _target(values: Floats, axes: tuple[int, ...], target: ArrayLike) -> Floats:
     """Return a margin with the axes it does not keep as length 1."""
     if list(axes) != sorted(set(axes)) or not all(0 <= axis < values.ndim for axis in axes):
         raise ParameterError(

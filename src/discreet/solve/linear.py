@@ -11,10 +11,10 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InternalError
 from discreet.solve.solution import Solution, Status
+from discreet.types import Flags, Floats
 
 THREADS = 1
 INFINITY = highspy.kHighsInf
@@ -30,12 +30,12 @@ class LinearProgram:
     def __init__(
         self,
         matrix: Any,
-        row_low: NDArray[np.float64],
-        row_high: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-        cost: NDArray[np.float64] | None = None,
-        whole: NDArray[np.bool_] | None = None,
+        row_low: Floats,
+        row_high: Floats,
+        low: Floats,
+        high: Floats,
+        cost: Floats | None = None,
+        whole: Flags | None = None,
         seconds: float | None = None,
         warm: bool = False,
         interior: bool = False,
@@ -57,23 +57,18 @@ class LinearProgram:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             model.integrality_ = [kinds[int(flag)] for flag in whole]
         self.solver = highspy.Highs()
-        self._set("output_flag", False)
-        self._set("threads", THREADS)
+        settings: dict[str, Any] = {"output_flag": False, "threads": THREADS}
         if warm:
             # One cost changes at a time: the last basis stays feasible, so primal simplex goes on
             # from it, and presolving would throw it away.
-            self._set("presolve", "off")
-            self._set("simplex_strategy", 4)
+            settings |= {"presolve": "off", "simplex_strategy": 4}
         if interior:
             # No corner is needed: the crossover to one would take most of the time.
-            self._set("solver", "ipm")
-            self._set("run_crossover", "off")
-        if nodes is not None:
-            self._set("mip_max_nodes", nodes)
-        if relative is not None:
-            self._set("mip_rel_gap", relative)
-        if seconds is not None:
-            self._set("time_limit", float(seconds))
+            settings |= {"solver": "ipm", "run_crossover": "off"}
+        limits = {"mip_max_nodes": nodes, "mip_rel_gap": relative, "time_limit": seconds}
+        settings |= {name: value for name, value in limits.items() if value is not None}
+        for name, value in settings.items():
+            self._set(name, value)
         if self.solver.passModel(model) == highspy.HighsStatus.kError:
             raise InternalError("the solver did not take the model.")
         self.size = int(columns.shape[1])
@@ -86,7 +81,7 @@ class LinearProgram:
         """Give one column another cost."""
         self.solver.changeColCost(column, cost)
 
-    def set_costs(self, cost: NDArray[np.float64]) -> None:
+    def set_costs(self, cost: Floats) -> None:
         """Give every column another cost."""
         self.solver.changeColsCost(self.size, np.arange(self.size, dtype=np.int32), cost)
 
@@ -98,11 +93,11 @@ class LinearProgram:
         """Let further runs start from the last basis whatever is changed."""
         self._set("presolve", "off")
 
-    def columns(self) -> NDArray[np.float64]:
+    def columns(self) -> Floats:
         """Return the columns of the last run."""
         return self._values()
 
-    def prices(self) -> NDArray[np.float64]:
+    def prices(self) -> Floats:
         """Return what a unit more of each column would cost, at the last optimum."""
         return np.array(self.solver.getSolution().col_dual, np.float64)
 
@@ -111,7 +106,7 @@ class LinearProgram:
         """How many steps of the simplex method the last run took."""
         return int(self.solver.getInfo().simplex_iteration_count)
 
-    def set_all_bounds(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    def set_all_bounds(self, low: Floats, high: Floats) -> None:
         """Give every column other bounds."""
         columns = np.arange(self.size, dtype=np.int32)
         self.solver.changeColsBounds(self.size, columns, _finite(low), _finite(high))
@@ -138,7 +133,7 @@ class LinearProgram:
             return Solution(Status.STOPPED, values, self._gap())
         return Solution(Status.NOT_CONVERGED, _NOTHING, np.inf)
 
-    def _values(self) -> NDArray[np.float64]:
+    def _values(self) -> Floats:
         values = np.array(self.solver.getSolution().col_value, np.float64)
         if len(values) != self.size or not np.isfinite(values).all():
             raise InternalError("the solver returned no values.")
@@ -161,5 +156,5 @@ class LinearProgram:
         return float(self.solver.getInfo().mip_dual_bound)
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(values: Floats) -> Floats:
     return np.clip(np.asarray(values, np.float64), -INFINITY, INFINITY)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
 from discreet.solve import kernels
 from discreet.solve.solution import Solution, Status
+from discreet.types import Floats, Integers
 
 # Far below any probability that a draw could show, far above the rounding errors of sums.
 EXACT = 1e-9
@@ -35,8 +36,7 @@ def round_matrix(matrix: ArrayLike, rng: np.random.Generator) -> Solution:
     part[:-1, -1] = _missing(part[:-1, :-1].sum(axis=1))
     part[-1, :] = _missing(part[:-1, :].sum(axis=0))
     part[part < EXACT] = 0
-    uniforms = rng.random(int(np.count_nonzero(part)) + 1)
-    done = kernels.round_cycles(part, uniforms, 1.0, EXACT)
+    done = _round_parts(part, rng, 1.0, EXACT)
     rounded = (whole + np.rint(part[:-1, :-1])).astype(np.int64)
     gap = max(
         (float(np.abs(rounded.sum(axis=axis) - values.sum(axis=axis)).max(initial=0)))
@@ -46,9 +46,7 @@ def round_matrix(matrix: ArrayLike, rng: np.random.Generator) -> Solution:
     return Solution(Status.SOLVED if solved else Status.NOT_CONVERGED, rounded, gap)
 
 
-def round_rests(
-    rests: NDArray[np.int64], base: int, rng: np.random.Generator
-) -> NDArray[np.int64] | None:
+def round_rests(rests: Integers, base: int, rng: np.random.Generator) -> Integers | None:
     """Return which entries of a matrix of rests, 0 to base − 1, go up; None where it failed.
 
     As `round_matrix` of rests/base, in integers throughout: fractions such as thirds, moved a
@@ -58,15 +56,27 @@ def round_rests(
     part[:-1, :-1] = rests
     part[:-1, -1] = -rests.sum(axis=1) % base
     part[-1, :] = -part[:-1, :].sum(axis=0) % base
-    uniforms = rng.random(int(np.count_nonzero(part)) + 1)
-    if not kernels.round_cycles(part, uniforms, float(base), 0.5):
+    if not _round_parts(part, rng, float(base), 0.5):
         return None
     return np.asarray(part[:-1, :-1] > 0).astype(np.int64)
 
 
-def _missing(
-    sums: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _round_parts(part: Floats, rng: np.random.Generator, top: float, exact: float) -> bool:
+    """Round parts of the top in place; return whether rows and columns summed to its multiples.
+
+    A matrix is a network with an edge from each row to each column.
+    """
+    rows, columns = part.shape
+    ends = np.empty((rows, columns, 2), np.int32)
+    ends[..., 0] = np.arange(rows)[:, None]
+    ends[..., 1] = np.arange(rows, rows + columns)
+    uniforms = rng.random(int(np.count_nonzero(part)) + 1)
+    flow = part.reshape(-1)
+    nodes = rows + columns
+    return bool(kernels.round_network(ends.reshape(-1, 2), nodes, rows, flow, uniforms, top, exact))
+
+
+def _missing(sums: Floats) -> Floats:
     """Return what lifts each sum to the next integer; nothing where it is one but for rounding."""
     up = np.ceil(sums - EXACT) - sums
     return np.where(up < EXACT, 0.0, up)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
 from discreet.progress import Tell
@@ -14,7 +14,8 @@ from discreet.solve.linear import LinearProgram
 from discreet.solve.matrix import round_rests
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import Hierarchy, TableSystem, checked_base
+from discreet.types import Floats, Integers
 
 # Rounds of search for three and more dimensions: heat, cold, trials for each open cell.
 ROUNDS = (
@@ -61,8 +62,7 @@ def controlled_rounding(
         raise ParameterError(f"counts must be integers. Got the type {true.dtype}.")
     if true.size and int(true.min()) < 0:
         raise ParameterError("counts must not be negative.")
-    if isinstance(base, bool) or base != int(base) or base < 2:
-        raise ParameterError(f"base must be an integer of at least 2. Got {base}.")
+    base = checked_base(base)
     true = true.astype(np.int64)
     axes = [Hierarchy.flat(size) for size in true.shape] if dimensions is None else list(dimensions)
     shape = tuple(len(dimension.leaves) for dimension in axes)
@@ -80,12 +80,12 @@ def _is_flat(dimension: Hierarchy) -> bool:
     return len(dimension.families) <= 1 and len(dimension) == len(dimension.leaves) + 1
 
 
-def _gap(true: NDArray[np.int64], rounded: NDArray[np.int64], system: TableSystem) -> float:
+def _gap(true: Integers, rounded: Integers, system: TableSystem) -> float:
     sums = system.members.astype(np.int64)
     return float(np.abs(sums @ (rounded - true).reshape(-1)).max(initial=0))
 
 
-def _matrix(true: NDArray[np.int64], base: int, rng: np.random.Generator) -> Solution:
+def _matrix(true: Integers, base: int, rng: np.random.Generator) -> Solution:
     """Round a vector or a matrix with its totals."""
     flat = true.reshape(1, -1) if true.ndim < 2 else true
     # Only the rests are rounded. Totals of rests and of counts differ by multiples of the base, so
@@ -105,11 +105,7 @@ def _matrix(true: NDArray[np.int64], base: int, rng: np.random.Generator) -> Sol
 
 
 def _network(
-    true: NDArray[np.int64],
-    base: int,
-    axes: list[Hierarchy],
-    nested: int,
-    rng: np.random.Generator,
+    true: Integers, base: int, axes: list[Hierarchy], nested: int, rng: np.random.Generator
 ) -> Solution:
     """Round a table with a hierarchy along one dimension: a flow down the tree of each column.
 
@@ -125,31 +121,22 @@ def _network(
     parents = np.array(tree.parents)
     inner = np.zeros(codes, bool)
     inner[tree.leaves] = True
-    source = 0
+    # Node 0 is the source; a copy of the codes follows for each column, and one for the totals.
+    down = np.arange(columns)[:, None]
 
-    def node(code: NDArray[np.int64], copy: int) -> NDArray[np.int64]:
-        return np.where(code < 0, source, 1 + copy * codes + code)
+    def node(code: Integers, copy: ArrayLike) -> Integers:
+        return np.where(code < 0, 0, 1 + np.asarray(copy) * codes + code)
 
-    tails, heads, flow = [], [], []
+    # Down: from the parent to the code; an inner code goes straight over to its row's total.
     every = np.arange(codes)
-    for j in range(columns):
-        # Down: from the parent to the code; an inner code goes straight over to its row's total.
-        tails.append(node(parents, j))
-        heads.append(np.where(inner, node(every, columns), node(every, j)))
-        flow.append(full[:, j])
-    tails.append(node(every, columns))
-    heads.append(node(parents, columns))
-    flow.append(total)
-    part = (np.concatenate(flow) % base).astype(np.float64)
+    over = np.where(inner, node(every, columns), node(every, down))
+    tails = np.append(node(parents, down), node(every, columns))
+    heads = np.append(over, node(parents, columns))
+    part = (np.append(full.T, total) % base).astype(np.float64)
     uniforms = rng.random(len(part) + 1)
-    done = kernels.round_network(
-        np.concatenate(tails).astype(np.int32),
-        np.concatenate(heads).astype(np.int32),
-        1 + (columns + 1) * codes,
-        part,
-        uniforms,
-        float(base),
-    )
+    ends = np.stack([tails, heads], axis=1).astype(np.int32)
+    nodes = 1 + (columns + 1) * codes
+    done = kernels.round_network(ends, nodes, nodes, part, uniforms, float(base), 0.5)
     ups = part[: columns * codes].reshape(columns, codes).T[tree.leaves]
     rounded = (matrix - matrix % base + base * (ups > 0)).astype(np.int64)
     shaped = rounded.reshape(true.shape) if true.ndim == 1 else np.moveaxis(rounded, 0, nested)
@@ -159,11 +146,7 @@ def _network(
 
 
 def _searched(
-    true: NDArray[np.int64],
-    base: int,
-    system: TableSystem,
-    rng: np.random.Generator,
-    tell: Tell | None,
+    true: Integers, base: int, system: TableSystem, rng: np.random.Generator, tell: Tell | None
 ) -> Solution:
     """Round any table: a search, then an integer programme, then one multiple more."""
     flat = true.reshape(-1)
@@ -199,7 +182,7 @@ def _searched(
     return Solution(status, rounded, gap)
 
 
-def _programme(search: Search, cost: NDArray[np.float64], tell: Tell | None) -> Status:
+def _programme(search: Search, cost: Floats, tell: Tell | None) -> Status:
     """Look for a rounding by an integer programme; the search goes on from what it finds."""
     free = search.free
     if len(free) > MOST_OPEN:
@@ -231,7 +214,7 @@ def _programme(search: Search, cost: NDArray[np.float64], tell: Tell | None) -> 
     return Status.SOLVED if search.run(0.0, 0.0, 0) == 0 else Status.FEASIBLE
 
 
-def _widen(search: Search, flat: NDArray[np.int64]) -> None:
+def _widen(search: Search, flat: Integers) -> None:
     """Let every cell be one multiple further away, zeros aside, at a price for each."""
     search.low[:] = np.where(flat > 0, np.maximum(search.low - 1, 0), 0)
     search.high[:] = np.where(flat > 0, search.high + 1, 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.solve import kernels
+from discreet.types import Floats, Integers
 
 NO_LIMIT = 2**60
 
@@ -15,25 +15,24 @@ NO_LIMIT = 2**60
 class Search:
     """Inner cells and the cells they add up to, moved by annealing towards given intervals.
 
-    `members` has a row a cell and a column an inner cell, as in a table system. The work is
+    `members` has a row for each cell and a column for each inner cell, as in a table
+    system. The work is
     counted in trials, never in seconds: the same seed gives the same table on any machine.
     """
 
     def __init__(
         self,
         members: Any,
-        inner: NDArray[np.int64],
-        low: NDArray[np.int64],
-        high: NDArray[np.int64],
-        least: NDArray[np.int64],
-        most: NDArray[np.int64],
+        inner: Integers,
+        low: Integers,
+        high: Integers,
+        least: Integers,
+        most: Integers,
         rng: np.random.Generator,
         step: int = 1,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> None:
-        columns = members.tocsc()
-        self.starts = columns.indptr.astype(np.int32)
-        self.cells = columns.indices.astype(np.int32)
+        self.cells_of = kernels.Lists.of_rows(members.T)
         self.sums: Any = members.astype(np.int64).tocsr()
         self.x = np.array(inner, np.int64)
         self.y = np.asarray(self.sums @ self.x)
@@ -57,13 +56,13 @@ class Search:
         """Search with so many trials for each free cell; return the misses that are left."""
         return float(
             kernels.anneal(
-                self.starts, self.cells, self.steps, self.x, self.low, self.high, self.y,
+                self.cells_of, self.steps, self.x, self.low, self.high, self.y,
                 self.least, self.most, self.weights, self.own, square, self.limit, self.heavy,
                 self.free, hot, cold, trials_each * len(self.free), until_none, self.state,
             )
         )  # fmt: skip
 
-    def put(self, inner: NDArray[np.int64]) -> None:
+    def put(self, inner: Integers) -> None:
         """Go on from other inner cells."""
         self.x[:] = inner
         self.y[:] = self.sums @ self.x

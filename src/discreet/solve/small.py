@@ -1,16 +1,17 @@
-"""Small counts rounded so that nothing else changes but the totals they are in, and those least."""
+"""Rounding of small counts alone, so that the totals they are in change as little as possible."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import TableSystem
+from discreet.solve.system import TableSystem, checked_base
+from discreet.types import Integers
 
 # Heat in units of base²: what one cell moved by the base costs. Trials for each small cell.
 HOT, COLD, TRIALS = 3.0, 0.2, 150
@@ -43,8 +44,7 @@ def round_small_counts(
     true = np.asarray(counts)
     if true.dtype.kind not in "iu" or (true.size and int(true.min()) < 0):
         raise ParameterError("counts must be integers of 0 or more.")
-    if isinstance(base, bool) or base != int(base) or base < 2:
-        raise ParameterError(f"base must be an integer of at least 2. Got {base}.")
+    base = checked_base(base)
     flat = true.reshape(-1).astype(np.int64)
     if len(flat) != len(system.inner):
         raise ParameterError(f"counts must be {len(system.inner)} inner cells. Got {len(flat)}.")
@@ -92,9 +92,7 @@ def round_small_counts(
     return Solution(status, best.reshape(true.shape), float(gap))
 
 
-def _within(
-    search: Search, cells: NDArray[np.int64], base: int, most: int
-) -> NDArray[np.int64] | None:
+def _within(search: Search, cells: Integers, base: int, most: int) -> Integers | None:
     """Return small counts rounded so that no cell changes by more than `most`; None if none."""
     free = search.free
     block = search.sums[:, free].astype(np.float64)

@@ -7,8 +7,9 @@ records), and cells that are sums of them. Cells with the same contributors are 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
+from discreet.types import Floats, Integers
 
 # The odds that two different sets of contributors share a sum of random 64-bit numbers are 2^-64
 # for each pair. Fixed, so that a system is the same each time it is built.
@@ -58,12 +60,12 @@ class Hierarchy:
         return len(self.parents)
 
     @cached_property
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Integers:
         """The inner codes."""
         return np.setdiff1d(np.arange(len(self)), np.array(self.parents))
 
     @cached_property
-    def families(self) -> tuple[tuple[int, NDArray[np.int64]], ...]:
+    def families(self) -> tuple[tuple[int, Integers], ...]:
         """Every parent with its children, children before their parents."""
         children: dict[int, list[int]] = {}
         for code, parent in enumerate(self.parents):
@@ -80,8 +82,7 @@ class Hierarchy:
     def members(self) -> Any:
         """The sparse matrix with a 1 where a code (row) holds an inner code (column)."""
         matrix = sparse.lil_matrix((len(self), len(self.leaves)), dtype=np.int8)
-        for column, leaf in enumerate(self.leaves.tolist()):
-            at = leaf
+        for column, at in enumerate(self.leaves.tolist()):
             while at >= 0:
                 matrix[at, column] = 1
                 at = self.parents[at]
@@ -97,8 +98,8 @@ class TableSystem:
     """
 
     shape: tuple[int, ...]
-    variable: NDArray[np.int64]
-    inner: NDArray[np.int64]
+    variable: Integers
+    inner: Integers
     equations: Any
     members: Any
 
@@ -117,24 +118,18 @@ class TableSystem:
         members = dimensions[0].members
         for dimension in dimensions[1:]:
             members = sparse.kron(members, dimension.members, format="csr")
-        entries, signs, starts = [], [], []
-        rows = 0
+        entries, signs = [], []
+        lengths: list[int] = []
         for axis, dimension in enumerate(dimensions):
             across = np.moveaxis(index, axis, 0)
             for parent, children in dimension.families:
                 lines = across[np.append(children, parent)].reshape(len(children) + 1, -1).T
                 entries.append(lines.ravel())
                 signs.append(np.tile(np.append(np.ones(len(children)), -1.0), len(lines)))
-                starts.append(np.full(len(lines), len(children) + 1))
-                rows += len(lines)
-        pointers = np.concatenate([[0], np.cumsum(np.concatenate(starts))]) if rows else [0]
+                lengths += [len(children) + 1] * len(lines)
+        parts = (np.concatenate(signs), np.concatenate(entries)) if lengths else ([], [])
         equations = sparse.csr_matrix(
-            (
-                np.concatenate(signs) if rows else np.zeros(0),
-                np.concatenate(entries) if rows else np.zeros(0, np.int64),
-                pointers,
-            ),
-            shape=(rows, index.size),
+            (*parts, np.cumsum([0, *lengths])), shape=(len(lengths), index.size)
         )
         return cls._merged(shape, members, equations)
 
@@ -167,9 +162,7 @@ class TableSystem:
         )
         equations = sparse.hstack([left, sums.astype(np.float64)], "csr")
         system = cls._merged((cells + inner,), full, equations)
-        return cls(
-            (cells,), system.variable[:cells], system.inner, system.equations, system.members
-        )
+        return replace(system, shape=(cells,), variable=system.variable[:cells])
 
     @classmethod
     def joined(cls, systems: Sequence[TableSystem], keys: Sequence[Hashable]) -> TableSystem:
@@ -190,19 +183,13 @@ class TableSystem:
         size = int(offsets[-1])
         links = sparse.coo_matrix((np.ones(len(own)), (own, own[same])), (size, size))
         _, label = connected_components(links, directed=False)
-        # Variables in the order of their first cells: results read like the tables.
-        _, place = np.unique(label[own], return_index=True)
-        number = np.empty(len(place), np.int64)
-        number[np.argsort(place)] = np.arange(len(place))
-        merge = sparse.csr_matrix(
-            (np.ones(size), (np.arange(size), number[label])), (size, len(place))
-        )
-        stacked = sparse.block_diag([system.equations for system in systems], "csr") @ merge
-        stacked.sum_duplicates()
-        stacked.eliminate_zeros()
-        members = sparse.csr_matrix((len(place), 0), dtype=np.int8)
+        # Every label has a cell, so the labels of the cells are 0, 1, … and can be numbered anew.
+        _, first_cell = np.unique(label[own], return_index=True)
+        number = _numbers(first_cell)[label]
+        equations = sparse.block_diag([system.equations for system in systems], "csr")
+        members = sparse.csr_matrix((len(first_cell), 0), dtype=np.int8)
         empty = np.zeros(0, np.int64)
-        return cls((len(own),), number[label[own]], empty, _distinct(stacked), members)
+        return cls((len(own),), number[own], empty, _joined(equations, number), members)
 
     @classmethod
     def _merged(cls, shape: tuple[int, ...], members: Any, equations: Any) -> TableSystem:
@@ -213,20 +200,10 @@ class TableSystem:
         with np.errstate(over="ignore"):
             sums = members.astype(np.int64) @ draws
         _, first, variable = np.unique(sums, return_index=True, return_inverse=True)
-        # Variables in the order of their first cells: results read like the table.
-        order = np.argsort(first)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        variable = place[variable.reshape(-1)]
-        kept = members[first[order]]
-        if len(kept.indptr) - 1 < members.shape[0]:
-            equations = equations @ sparse.csr_matrix(
-                (np.ones(len(variable)), (np.arange(len(variable)), variable)),
-                (len(variable), len(order)),
-            )
-            equations.sum_duplicates()
-            equations.eliminate_zeros()
-            equations = _distinct(equations)
+        variable = _numbers(first)[variable.reshape(-1)]
+        kept = members[np.sort(first)]
+        if kept.shape[0] < members.shape[0]:
+            equations = _joined(equations, variable)
         alone = np.flatnonzero(np.diff(kept.indptr) == 1)
         inner = np.empty(members.shape[1], np.int64)
         inner[kept.indices[kept.indptr[alone]]] = alone
@@ -240,18 +217,11 @@ class TableSystem:
         there = np.flatnonzero(np.asarray(inner).reshape(-1))
         if not len(there):
             raise ParameterError("an inner cell must be other than 0.")
-        reduced = self._merged(
-            (self.variables,), self.members.tocsc()[:, there].tocsr(), self.equations
-        )
-        return TableSystem(
-            self.shape,
-            reduced.variable[self.variable],
-            reduced.inner,
-            reduced.equations,
-            reduced.members,
-        )
+        members = self.members.tocsc()[:, there].tocsr()
+        reduced = self._merged((self.variables,), members, self.equations)
+        return replace(reduced, shape=self.shape, variable=reduced.variable[self.variable])
 
-    def values(self, inner: ArrayLike) -> NDArray[np.float64]:
+    def values(self, inner: ArrayLike) -> Floats:
         """Return every cell, in the shape of the cells, given the inner ones."""
         sums = self.members.astype(np.float64) @ np.asarray(inner, np.float64).reshape(-1)
         return np.asarray(sums[self.variable].reshape(self.shape))
@@ -265,18 +235,36 @@ class TableSystem:
         return least, most
 
 
+def _numbers(first: NDArray[np.intp]) -> Integers:
+    """Return new numbers in the order of the first cells: results read like the table."""
+    number = np.empty(len(first), np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number
+
+
+def _joined(equations: Any, variable: Integers) -> Any:
+    """Return the equations between variables, each once, given the variable of each column."""
+    columns = np.arange(len(variable))
+    joined = equations @ sparse.csr_matrix((np.ones(len(variable)), (columns, variable)))
+    joined.sum_duplicates()
+    joined.eliminate_zeros()
+    return _distinct(joined)
+
+
 def _distinct(equations: Any) -> Any:
     """Return the equations that say something, each once."""
     equations = equations.tocsr()
     equations.sort_indices()
-    seen: set[bytes] = set()
-    keep = []
-    for row in range(equations.shape[0]):
-        part = slice(equations.indptr[row], equations.indptr[row + 1])
-        if part.start == part.stop:
-            continue
-        key = equations.indices[part].tobytes() + equations.data[part].tobytes()
-        if key not in seen:
-            seen.add(key)
-            keep.append(row)
-    return equations[keep]
+    first: dict[bytes, int] = {}
+    for row, (start, end) in enumerate(pairwise(equations.indptr.tolist())):
+        if start < end:
+            key = equations.indices[start:end].tobytes() + equations.data[start:end].tobytes()
+            first.setdefault(key, row)
+    return equations[list(first.values())]
+
+
+def checked_base(base: int, name: str = "base") -> int:
+    """Return the base, an integer of at least 2."""
+    if isinstance(base, bool) or base != int(base) or base < 2:
+        raise ParameterError(f"{name} must be an integer of at least 2. Got {base}.")
+    return int(base)

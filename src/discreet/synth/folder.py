@@ -15,16 +15,16 @@ LARGEST_SEED = 2**63 - 1
 
 
 def check_seed(seed: int) -> None:
-    """Return if a seed is one; raise the error that says why not."""
+    """Refuse a seed that is out of range."""
     if not 0 <= seed <= LARGEST_SEED:
         raise ParameterError(f"seed must be from 0 to {LARGEST_SEED}. Got {seed}.")
 
 
 @dataclass(frozen=True)
 class Signature:
-    """How a generator knows a folder of its own: a file with this first line, no others but these.
+    """How a generator recognises its own folder: a file with a known first line and no other files.
 
-    `described` is the name of the file that begins with `mark`; `files` are all names.
+    `described` is the name of the file that begins with `mark`; `files` are all names it may have.
     """
 
     described: str
@@ -50,7 +50,7 @@ class Signature:
 
     @contextmanager
     def replaced(self, out: Path) -> Iterator[Path]:
-        """Give a folder to fill, which takes the place of `out` at the end unless an error came."""
+        """Give a folder to fill; it replaces `out` at the end unless there was an error."""
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             # Beside the target, so that moving it into place is one step on one file system.

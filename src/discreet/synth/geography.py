@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth import names, origins
-from discreet.synth.shares import Thresholds, thresholds
+from discreet.synth.kernels import Areas
+from discreet.synth.shares import thresholds
+from discreet.synth.variables import AREAS
 from discreet.types import Floats, Integers
 
 # 437,744 people in 1,487 output areas [Longhurst2007, Table 4]: some 125 households each.
@@ -26,7 +28,6 @@ SMALLEST_AUTHORITY, LARGEST_AUTHORITY = 40_000, 150_000  # mean persons; 400 of 
 OA_SIZE_SPREAD = 0.12
 DIVISION_SPREAD = 0.35  # of the logarithm of the sizes of the parts of an area
 
-DEPRIVATION_CLASSES = 5
 # Standard deviations of the effects of region, authority, ward and output area; squares sum to 1.
 SPREAD = {
     "urban": (0.2, 0.8, 0.5, 0.265),
@@ -68,10 +69,19 @@ class Geography:
         """The first person of each output area, and the number of persons at the end."""
         return np.concatenate([[0], np.cumsum(self.persons)])
 
-    def ethnic(self, first: int, last: int) -> Thresholds:
-        """Return the mix of ethnic groups of output areas first to last, last excluded."""
-        logs = self.clusters[first:last, list(origins.ETHNIC_CLUSTER)].astype(float)
-        return thresholds(np.array(origins.ETHNIC_SHARES) * np.exp(logs))
+    def areas(self, first: int, last: int) -> Areas:
+        """Return what the kernel reads of output areas first to last, last excluded."""
+        part = slice(first, last)
+        logs = self.clusters[part, list(origins.ETHNIC_CLUSTER)].astype(float)
+        ethnic = thresholds(np.array(origins.ETHNIC_SHARES) * np.exp(logs))
+        return Areas(
+            self.persons[part],
+            self.old[part],
+            self.deprived[part],
+            self.urban[part],
+            self.secular[part],
+            ethnic,
+        )
 
     def labels(self) -> dict[str, list[str]]:
         """Return the label of every area by level, in order of code."""
@@ -87,22 +97,12 @@ class Geography:
             for number in range(1, count + 1)
         ]
         regions = _region_names(self.nuts2_of_region)
-        return {
-            "oa": oas,
-            "ward": wards,
-            "la": las,
-            "region": regions,
-            "nuts2": list(names.NUTS2),
-        }
+        return dict(zip(AREAS, (oas, wards, las, regions, list(names.NUTS2)), strict=True))
 
     def parents(self) -> dict[str, Integers]:
         """Return the index of the area above, by level; the last level has none."""
-        return {
-            "oa": self.ward_of_oa,
-            "ward": self.la_of_ward,
-            "la": self.region_of_la,
-            "region": self.nuts2_of_region,
-        }
+        above = (self.ward_of_oa, self.la_of_ward, self.region_of_la, self.nuts2_of_region)
+        return dict(zip(AREAS, above, strict=False))
 
 
 def _region_names(nuts2_of_region: Integers) -> list[str]:
@@ -120,13 +120,17 @@ def _divide(total: int, parts: int, spread: float, rng: np.random.Generator) -> 
     return np.asarray(np.diff(ends, prepend=0) + 1)
 
 
-def _divide_all(totals: Integers, parts: Integers, rng: np.random.Generator) -> Integers:
+def _divide_all(
+    totals: Integers, parts: Integers, rng: np.random.Generator, spread: float = DIVISION_SPREAD
+) -> Integers:
     """Return the sizes of the parts of every area, one after the other."""
-    pieces = [
-        _divide(int(total), int(count), DIVISION_SPREAD, rng)
-        for total, count in zip(totals, parts, strict=True)
-    ]
-    return np.concatenate(pieces)
+    pairs = zip(totals.tolist(), parts.tolist(), strict=True)
+    return np.concatenate([_divide(total, count, spread, rng) for total, count in pairs])
+
+
+def _parts(totals: Integers, size: float) -> Integers:
+    """Return into how many parts of about a size each total is divided, at least one."""
+    return np.maximum(1, np.rint(totals / size).astype(np.int64))
 
 
 def _index(counts: Integers) -> Integers:
@@ -139,46 +143,23 @@ def lay_out(persons: int, seed: int) -> Geography:
     rng = np.random.Generator(np.random.PCG64([seed, 1]))
     first = round(persons * NUTS2_SHARES[0] / sum(NUTS2_SHARES))
     people = np.array([first, persons - first])
-    oas = np.maximum(1, np.rint(people / PERSONS_PER_OA).astype(np.int64))
-    sizes = [_divide(int(n), int(k), OA_SIZE_SPREAD, rng) for n, k in zip(people, oas, strict=True)]
+    oas = _parts(people, PERSONS_PER_OA)
+    sizes = _divide_all(people, oas, rng, OA_SIZE_SPREAD)
 
     regions = np.minimum(REGIONS_IN_NUTS2, oas)
     oas_of_region = _divide_all(oas, regions, rng)
     authority = min(LARGEST_AUTHORITY, max(SMALLEST_AUTHORITY, persons / 400)) / PERSONS_PER_OA
-    las = np.maximum(1, np.rint(oas_of_region / authority).astype(np.int64))
+    las = _parts(oas_of_region, authority)
     oas_of_la = _divide_all(oas_of_region, las, rng)
-    wards = np.maximum(1, np.rint(oas_of_la / OAS_PER_WARD).astype(np.int64))
+    wards = _parts(oas_of_la, OAS_PER_WARD)
     oas_of_ward = _divide_all(oas_of_la, wards, rng)
 
     ward_of_oa, la_of_ward, region_of_la = _index(oas_of_ward), _index(wards), _index(las)
-    chain = (region_of_la[la_of_ward[ward_of_oa]], la_of_ward[ward_of_oa], ward_of_oa)
-    counts = (len(oas_of_region), len(oas_of_la), len(oas_of_ward))
-
-    def effect(spread: tuple[float, ...]) -> Floats:
-        """One standard normal for each area of each level, summed down to the output area."""
-        total = spread[3] * rng.standard_normal(len(ward_of_oa))
-        for index, count, scale in zip(chain, counts, spread[:3], strict=True):
-            total += scale * rng.standard_normal(count)[index]
-        return np.asarray(total)
-
-    latent = {name: effect(spread) for name, spread in SPREAD.items()}
-    rest = (1 - OLD_PER_URBAN**2) ** 0.5
-    latent["old"] = rest * latent["old"] + OLD_PER_URBAN * latent["urban"]
+    la_of_oa = la_of_ward[ward_of_oa]
+    latent, clusters = _differences((region_of_la[la_of_oa], la_of_oa, ward_of_oa), rng)
     classes = {name: np.searchsorted(CUTS[name], latent[name]).astype(np.uint8) for name in latent}
-    clusters = np.empty((len(ward_of_oa), origins.CLUSTERS), dtype=np.float32)
-    for cluster, spread in enumerate(origins.CLUSTER_SPREAD):
-        by_urban = origins.CLUSTER_PER_URBAN[cluster]
-        by_deprived = origins.CLUSTER_PER_DEPRIVATION[cluster]
-        # Half the variance off, so that the mean share over areas stays near the country's.
-        variance = sum(s * s for s in spread) + by_urban**2 + by_deprived**2
-        clusters[:, cluster] = (
-            effect(spread)
-            + by_urban * latent["urban"]
-            + by_deprived * latent["deprived"]
-            - variance / 2
-        )
     return Geography(
-        persons=np.concatenate(sizes),
+        persons=sizes,
         ward_of_oa=ward_of_oa,
         la_of_ward=la_of_ward,
         region_of_la=region_of_la,
@@ -186,3 +167,34 @@ def lay_out(persons: int, seed: int) -> Geography:
         clusters=clusters,
         **classes,
     )
+
+
+def _differences(
+    above: tuple[Integers, ...], rng: np.random.Generator
+) -> tuple[dict[str, Floats], NDArray[np.float32]]:
+    """Return how output areas differ, given the region, authority and ward of each.
+
+    First the latent variables behind the classes, then the logarithm of the share of each ethnic
+    cluster against that of the country.
+    """
+    size = len(above[-1])
+
+    def effect(spread: tuple[float, ...]) -> Floats:
+        """One standard normal for each area of each level, summed down to the output area."""
+        total = spread[3] * rng.standard_normal(size)
+        for index, scale in zip(above, spread[:3], strict=True):
+            total += scale * rng.standard_normal(int(index[-1]) + 1)[index]
+        return np.asarray(total)
+
+    latent = {name: effect(spread) for name, spread in SPREAD.items()}
+    rest = (1 - OLD_PER_URBAN**2) ** 0.5
+    latent["old"] = rest * latent["old"] + OLD_PER_URBAN * latent["urban"]
+    clusters = np.empty((size, origins.CLUSTERS), dtype=np.float32)
+    for cluster, spread in enumerate(origins.CLUSTER_SPREAD):
+        by_urban = origins.CLUSTER_PER_URBAN[cluster]
+        by_deprived = origins.CLUSTER_PER_DEPRIVATION[cluster]
+        # Half the variance off, so that the mean share over areas stays near the country's.
+        variance = sum(s * s for s in spread) + by_urban**2 + by_deprived**2
+        log_share = effect(spread) + by_urban * latent["urban"] + by_deprived * latent["deprived"]
+        clusters[:, cluster] = log_share - variance / 2
+    return latent, clusters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.synth.shares import AGES, by_age, rows_by_age
+from discreet.synth.shares import AGES, DEPRIVATION, by_age, rows_by_age
 from discreet.synth.variables import ADULT
 from discreet.types import Floats
 
@@ -163,9 +163,8 @@ def unpartnered_shares() -> Floats:
     return rows
 
 
-def tenure_shares(deprivation_classes: int) -> Floats:
+def tenure_shares() -> Floats:
     """Return tenure by kind (usual, lone parent, sharers) × work × deprivation × age."""
-    steps = np.arange(deprivation_classes) - deprivation_classes // 2
-    tilt = np.exp(np.outer(steps, TENURE_PER_DEPRIVATION))
+    tilt = np.exp(np.outer(DEPRIVATION, TENURE_PER_DEPRIVATION))
     kinds, work = np.array(TENURE_BY_KIND), np.array(TENURE_BY_WORK)
     return np.asarray(np.einsum("kt,wt,dt,at->kwdat", kinds, work, tilt, TENURE))

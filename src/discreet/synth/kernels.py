@@ -7,6 +7,8 @@ positions from 0; the columns written hold position + 1 (age aside).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _33 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(33)
 
-# Columns of the output, in the order of variables.VARIABLES.
+# Columns of the output, in the order of census.toml.
 _SEX, _AGE, _MARITAL, _ACTIVITY, _OCCUPATION, _EDUCATION, _CITIZENSHIP, _BIRTH = range(8)
 _RELIGION, _ETHNIC, _TRAVEL, _HEALTH, _ILLNESS, _TENURE, _SIZE = range(8, 15)
 COLUMNS = 15
@@ -73,10 +75,44 @@ _GAP_BELOW = 8  # the table AGE_GAP begins so many years below 0
 _GRANDPARENT_FROM = 20  # the table GRANDPARENT_OLDER begins at so many years
 _LARGEST = 16  # members a household can have: two parents, seven children, two grandparents
 _FIRST, _PARTNER, _CHILD, _GRANDPARENT, _SHARER = range(5)
-_COUPLE_YOUNG, _COUPLE_OLD, _FAMILY, _LONE_PARENT, _SHARERS, _THREE_GENERATIONS = range(2, 8)
+_COUPLE_YOUNG, _, _FAMILY, _LONE_PARENT, _SHARERS, _THREE_GENERATIONS = range(2, 8)
 _TRIES = 40
 _NO_OCCUPATION, _NO_TRAVEL = 12, 10
 _EMPLOYED, _RETIRED, _INACTIVE = 0, 2, 3
+
+
+class Bank(NamedTuple):
+    """Every table, one after the other, and the start and the width of each."""
+
+    values: NDArray[np.uint32]
+    layout: NDArray[np.int64]
+
+
+class Draws(NamedTuple):
+    """The random generator and the tables that are drawn from."""
+
+    state: NDArray[np.uint64]
+    bank: NDArray[np.uint32]
+    layout: NDArray[np.int64]
+
+
+class Areas(NamedTuple):
+    """Output areas: how many people each has, its classes, and its mix of ethnic groups."""
+
+    persons: NDArray[np.int64]
+    old: NDArray[np.uint8]
+    deprived: NDArray[np.uint8]
+    urban: NDArray[np.uint8]
+    secular: NDArray[np.uint8]
+    ethnic: NDArray[np.uint32]  # thresholds: a row for each area
+
+
+class Members(NamedTuple):
+    """The members of the household that is being drawn."""
+
+    ages: NDArray[np.int64]
+    sexes: NDArray[np.int64]
+    roles: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -106,58 +142,40 @@ def _scan(state: NDArray[np.uint64], bank: NDArray[np.uint32], start: int) -> in
 # Inlined, and plain integers kept from being constants (np.int64(0) below): each would otherwise be
 # compiled once for every table number, which doubles the time of the first run.
 @njit(cache=True, nogil=True, inline="always")
-def _pick(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    table: int,
-    row: int,
-) -> int:
+def _pick(draws: Draws, table: int, row: int) -> int:
     """A position drawn from a row of a table."""
-    return int(_scan(state, bank, layout[table, 0] + row * layout[table, 1]))
+    start, width = draws.layout[table]
+    return int(_scan(draws.state, draws.bank, start + row * width))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _happens(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    table: int,
-    place: int,
-) -> bool:
+def _happens(draws: Draws, table: int, place: int) -> bool:
     """Whether the event with the chance at this place of a table happens."""
-    return bool(_next(state) < bank[layout[table, 0] + place])
+    return bool(_next(draws.state) < draws.bank[draws.layout[table, 0] + place])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _look(bank: NDArray[np.uint32], layout: NDArray[np.int64], table: int, place: int) -> int:
+def _look(draws: Draws, table: int, place: int) -> int:
     """The number at this place of a table."""
-    return int(bank[layout[table, 0] + place])
+    return int(draws.bank[draws.layout[table, 0] + place])
 
 
 @njit(cache=True, nogil=True)
-def _child_ages(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    mother: int,
-    ages: NDArray[np.int64],
-    start: int,
-) -> int:
+def _child_ages(draws: Draws, mother: int, ages: NDArray[np.int64], start: int) -> int:
     """Write the ages of the children at home from position start; return how many."""
     oldest = -1
     for _ in range(_TRIES):
-        age = mother - _YOUNGEST_MOTHER - _pick(state, bank, layout, MOTHER_AT_BIRTH, 0)
-        if age >= 0 and _happens(state, bank, layout, STILL_AT_HOME, age):
+        age = mother - _YOUNGEST_MOTHER - _pick(draws, MOTHER_AT_BIRTH, 0)
+        if age >= 0 and _happens(draws, STILL_AT_HOME, age):
             oldest = age
             break
     if oldest < 0:  # an old mother: somebody came back home
         oldest = mother - 30 if mother >= 60 else max(0, min(mother - _YOUNGEST_MOTHER, 8))
     ages[start] = oldest
-    wanted = _pick(state, bank, layout, CHILDREN, 0) + 1
+    wanted = _pick(draws, CHILDREN, 0) + 1
     count = 1
     while count < wanted:
-        age = ages[start + count - 1] - _pick(state, bank, layout, SIBLING_GAP, 0)
+        age = ages[start + count - 1] - _pick(draws, SIBLING_GAP, 0)
         if age < 0 or mother - age > _OLDEST_MOTHER:
             break
         ages[start + count] = age
@@ -176,60 +194,51 @@ def _mirror(age: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _compose(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    kind: int,
-    ages: NDArray[np.int64],
-    sexes: NDArray[np.int64],
-    roles: NDArray[np.int64],
-) -> int:
+def _compose(draws: Draws, kind: int, members: Members) -> int:
     """Write ages, sexes and roles of the members of a household; return how many."""
-    ages[0] = _pick(state, bank, layout, FIRST_AGE, kind)
+    ages, sexes, roles = members
+    ages[0] = _pick(draws, FIRST_AGE, kind)
     roles[0] = _FIRST
     if kind < _COUPLE_YOUNG:
-        sexes[0] = 0 if _happens(state, bank, layout, MEN_ALONE, ages[0]) else 1
+        sexes[0] = 0 if _happens(draws, MEN_ALONE, ages[0]) else 1
         return 1
     if kind == _SHARERS:
-        size: int = 2 + _pick(state, bank, layout, SHARERS, 0)
+        size: int = 2 + _pick(draws, SHARERS, 0)
         for i in range(size):
             roles[i] = _SHARER if i else _FIRST
-            sexes[i] = 0 if _happens(state, bank, layout, CHANCE, MAN_SHARER) else 1
+            sexes[i] = 0 if _happens(draws, CHANCE, MAN_SHARER) else 1
             if i:
                 # Within some years of the first: half the difference of two age gaps of couples.
-                gap = _pick(state, bank, layout, AGE_GAP, 0)
-                gap -= _pick(state, bank, layout, AGE_GAP, 0)
+                gap = _pick(draws, AGE_GAP, 0)
+                gap -= _pick(draws, AGE_GAP, 0)
                 ages[i] = _mirror(ages[0] + gap // 2)
         return size
     size = 1
     mother = ages[0]
     if kind == _LONE_PARENT:
-        sexes[0] = 0 if _happens(state, bank, layout, CHANCE, MAN_LONE_PARENT) else 1
+        sexes[0] = 0 if _happens(draws, CHANCE, MAN_LONE_PARENT) else 1
     else:
         size = 2
         roles[1] = _PARTNER
-        sexes[0] = 0 if _happens(state, bank, layout, CHANCE, MAN_FIRST) else 1
-        gap = _pick(state, bank, layout, AGE_GAP, 0) - _GAP_BELOW
+        sexes[0] = 0 if _happens(draws, CHANCE, MAN_FIRST) else 1
+        gap = _pick(draws, AGE_GAP, 0) - _GAP_BELOW
         ages[1] = _mirror(ages[0] - gap if sexes[0] == 0 else ages[0] + gap)
-        sexes[1] = sexes[0] if _happens(state, bank, layout, CHANCE, SAME_SEX) else 1 - sexes[0]
+        sexes[1] = sexes[0] if _happens(draws, CHANCE, SAME_SEX) else 1 - sexes[0]
         mother = ages[1] if sexes[1] == 1 and sexes[0] == 0 else ages[0]
     if kind >= _FAMILY:
-        count = _child_ages(state, bank, layout, mother, ages, size)
+        count = _child_ages(draws, mother, ages, size)
         for i in range(size, size + count):
             roles[i] = _CHILD
             boy = BOY if ages[i] < 18 else SON
-            sexes[i] = 0 if _happens(state, bank, layout, CHANCE, boy) else 1
+            sexes[i] = 0 if _happens(draws, CHANCE, boy) else 1
         size += count
     if kind == _THREE_GENERATIONS:
-        ages[size] = min(
-            ages[0] + _GRANDPARENT_FROM + _pick(state, bank, layout, GRANDPARENT_OLDER, 0), _OLDEST
-        )
+        ages[size] = min(ages[0] + _GRANDPARENT_FROM + _pick(draws, GRANDPARENT_OLDER, 0), _OLDEST)
         roles[size] = _GRANDPARENT
         sexes[size] = 1
         size += 1
-        if _happens(state, bank, layout, CHANCE, TWO_GRANDPARENTS):
-            gap = _pick(state, bank, layout, AGE_GAP, 0) - _GAP_BELOW
+        if _happens(draws, CHANCE, TWO_GRANDPARENTS):
+            gap = _pick(draws, AGE_GAP, 0) - _GAP_BELOW
             ages[size] = min(ages[size - 1] + gap, _OLDEST)
             roles[size] = _GRANDPARENT
             sexes[size] = 0
@@ -238,128 +247,99 @@ def _compose(
 
 
 @njit(cache=True, nogil=True)
-def _marital(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    size: int,
-    ages: NDArray[np.int64],
-    sexes: NDArray[np.int64],
-    roles: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    at: int,
-) -> None:
+def _marital(draws: Draws, members: Members, out: NDArray[np.uint8]) -> None:
     """Write the marital status of the members of a household."""
+    ages, sexes, roles = members
+    size = out.shape[1]
     together = 2  # 0 married, 1 civil partners, 2 neither
     if size > 1 and roles[1] == _PARTNER:
         same = 1 if sexes[0] == sexes[1] else 0
-        together = _pick(state, bank, layout, COUPLE, same * _AGES + min(ages[0], ages[1]))
+        together = _pick(draws, COUPLE, same * _AGES + min(ages[0], ages[1]))
     grandparents = 0
     for i in range(size):
         grandparents += roles[i] == _GRANDPARENT
     for i in range(size):
         role = roles[i]
         if role <= _PARTNER and together < 2:
-            out[_MARITAL, at + i] = 2 + together
+            out[_MARITAL, i] = 2 + together
         elif role == _GRANDPARENT and grandparents == 2:
-            out[_MARITAL, at + i] = 2
+            out[_MARITAL, i] = 2
         else:
             alone = role == _GRANDPARENT or (role == _FIRST and (size == 1 or roles[1] == _CHILD))
             row = ((0 if alone else 1) * 2 + sexes[i]) * _AGES + ages[i]
-            out[_MARITAL, at + i] = _pick(state, bank, layout, UNPARTNERED, row) + 1
+            out[_MARITAL, i] = _pick(draws, UNPARTNERED, row) + 1
 
 
 @njit(cache=True, nogil=True)
 def _origins(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    ethnic: NDArray[np.uint32],
-    area: int,
-    secular: int,
-    size: int,
-    ages: NDArray[np.int64],
-    roles: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    at: int,
+    draws: Draws, ethnic: NDArray[np.uint32], secular: int, members: Members, out: NDArray[np.uint8]
 ) -> None:
-    """Write ethnic group, country of birth, citizenship and religion of a household."""
+    """Write ethnic group, country of birth, citizenship and religion of a household.
+
+    `ethnic` are the thresholds of the groups in the area.
+    """
+    ages, _, roles = members
     group0 = birth0 = citizen0 = religion0 = other = 0
-    for i in range(size):
+    for i in range(out.shape[1]):
         role = roles[i]
-        years = _look(bank, layout, ORIGIN_AGE, ages[i])
+        years = _look(draws, ORIGIN_AGE, ages[i])
         if role == _FIRST:
-            group = _scan(state, ethnic, area * _GROUPS)
+            group = _scan(draws.state, ethnic, 0)
             group0 = other = group
         elif role == _CHILD:
-            group = _look(bank, layout, CHILD_GROUP, group0 * _GROUPS + other)
+            group = _look(draws, CHILD_GROUP, group0 * _GROUPS + other)
         elif role == _GRANDPARENT:
             group = group0
         else:
             place = GROUP_COUPLE if role == _PARTNER else GROUP_SHARER
-            group = (
-                group0
-                if _happens(state, bank, layout, CHANCE, place)
-                else _scan(state, ethnic, area * _GROUPS)
-            )
+            group = group0 if _happens(draws, CHANCE, place) else _scan(draws.state, ethnic, 0)
             if role == _PARTNER:
                 other = group
 
-        birth = _pick(state, bank, layout, BIRTH, group * _ORIGIN_AGES + years)
+        birth = _pick(draws, BIRTH, group * _ORIGIN_AGES + years)
         if role == _CHILD:
             if birth0 == 0:
-                if _happens(state, bank, layout, CHANCE, BORN_HERE_CHILD):
+                if _happens(draws, CHANCE, BORN_HERE_CHILD):
                     birth = 0
             else:
-                birth = 0 if _happens(state, bank, layout, CHILD_BORN_HERE, years) else birth0
+                birth = 0 if _happens(draws, CHILD_BORN_HERE, years) else birth0
         elif (
             role == _PARTNER
             and group == group0
             and birth0 > 0
-            and _happens(state, bank, layout, CHANCE, BIRTH_COUPLE)
+            and _happens(draws, CHANCE, BIRTH_COUPLE)
         ):
             birth = birth0
 
-        if role == _CHILD and _happens(state, bank, layout, CHANCE, CITIZEN_CHILD):
+        if role == _CHILD and _happens(draws, CHANCE, CITIZEN_CHILD):
             citizen = citizen0
         else:
-            citizen = _pick(state, bank, layout, CITIZENSHIP, birth * _ORIGIN_AGES + years)
+            citizen = _pick(draws, CITIZENSHIP, birth * _ORIGIN_AGES + years)
 
-        religion = _pick(
-            state, bank, layout, RELIGION, (secular * _GROUPS + group) * _ORIGIN_AGES + years
-        )
+        religion = _pick(draws, RELIGION, (secular * _GROUPS + group) * _ORIGIN_AGES + years)
         if role != _FIRST:
             place = RELIGION_CHILD
             if role == _SHARER:
                 place = RELIGION_SHARER
             elif role == _PARTNER:
                 place = RELIGION_COUPLE
-            if (role == _CHILD or group == group0) and _happens(state, bank, layout, CHANCE, place):
+            if (role == _CHILD or group == group0) and _happens(draws, CHANCE, place):
                 religion = religion0
         else:
             birth0, citizen0, religion0 = birth, citizen, religion
-        out[_ETHNIC, at + i] = group + 1
-        out[_BIRTH, at + i] = birth + 1
-        out[_CITIZENSHIP, at + i] = citizen + 1
-        out[_RELIGION, at + i] = religion + 1
+        out[_ETHNIC, i] = group + 1
+        out[_BIRTH, i] = birth + 1
+        out[_CITIZENSHIP, i] = citizen + 1
+        out[_RELIGION, i] = religion + 1
 
 
 @njit(cache=True, nogil=True)
 def _lives(
-    state: NDArray[np.uint64],
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
-    kind: int,
-    urban: int,
-    deprived: int,
-    size: int,
-    ages: NDArray[np.int64],
-    sexes: NDArray[np.int64],
-    roles: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    at: int,
+    draws: Draws, kind: int, urban: int, deprived: int, members: Members, out: NDArray[np.uint8]
 ) -> None:
     """Write education, work, travel, health, illness, tenure and size of a household."""
+    ages, sexes, roles = members
+    size = out.shape[1]
     infant = 0
     for i in range(size):
         if roles[i] == _CHILD and ages[i] < 5:
@@ -367,47 +347,39 @@ def _lives(
     education0 = activity0 = 0
     for i in range(size):
         age, sex, role = ages[i], sexes[i], roles[i]
-        education = _pick(
-            state, bank, layout, EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age
-        )
+        education = _pick(draws, EDUCATION, (sex * _DEPRIVATION + deprived) * _AGES + age)
         if (
             role == _PARTNER
-            and age >= _look(bank, layout, EDUCATION_FROM, education0)
-            and _happens(state, bank, layout, CHANCE, EDUCATION_COUPLE)
+            and age >= _look(draws, EDUCATION_FROM, education0)
+            and _happens(draws, CHANCE, EDUCATION_COUPLE)
         ):
             education = education0
         parent = infant if role <= _PARTNER else 0
         row = ((sex * _LEVELS + education) * 2 + parent) * _DEPRIVATION + deprived
-        activity = _pick(state, bank, layout, ACTIVITY, row * _AGES + age)
+        activity = _pick(draws, ACTIVITY, row * _AGES + age)
         occupation = _NO_OCCUPATION
-        if _happens(state, bank, layout, HAS_OCCUPATION, activity * _AGES + age):
-            years = _look(bank, layout, OCCUPATION_AGE, age)
-            occupation = _pick(
-                state, bank, layout, OCCUPATION, (sex * _LEVELS + education) * _WORK_AGES + years
-            )
+        if _happens(draws, HAS_OCCUPATION, activity * _AGES + age):
+            years = _look(draws, OCCUPATION_AGE, age)
+            occupation = _pick(draws, OCCUPATION, (sex * _LEVELS + education) * _WORK_AGES + years)
         travel = _NO_TRAVEL
         if activity == _EMPLOYED:
             under_17 = 1 if age < 17 else 0
-            travel = _pick(
-                state, bank, layout, TRAVEL, (urban * _OCCUPATIONS + occupation) * 2 + under_17
-            )
+            travel = _pick(draws, TRAVEL, (urban * _OCCUPATIONS + occupation) * 2 + under_17)
         # Young inactive people are mostly students; older ones are often too ill to work.
         unwell = 1 if activity == _INACTIVE and age >= 25 else 0
-        health = _pick(
-            state, bank, layout, HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age
-        )
+        health = _pick(draws, HEALTH, (unwell * _DEPRIVATION + deprived) * _AGES + age)
         old = 1 if age >= 65 else 0
-        limited = _happens(state, bank, layout, LIMITED, old * _HEALTHS + health)
+        limited = _happens(draws, LIMITED, old * _HEALTHS + health)
         if role == _FIRST:
             education0, activity0 = education, activity
-        out[_SEX, at + i] = sex + 1
-        out[_AGE, at + i] = age
-        out[_ACTIVITY, at + i] = activity + 1
-        out[_OCCUPATION, at + i] = occupation + 1
-        out[_EDUCATION, at + i] = education + 1
-        out[_TRAVEL, at + i] = travel + 1
-        out[_HEALTH, at + i] = health + 1
-        out[_ILLNESS, at + i] = 1 if limited else 2
+        out[_SEX, i] = sex + 1
+        out[_AGE, i] = age
+        out[_ACTIVITY, i] = activity + 1
+        out[_OCCUPATION, i] = occupation + 1
+        out[_EDUCATION, i] = education + 1
+        out[_TRAVEL, i] = travel + 1
+        out[_HEALTH, i] = health + 1
+        out[_ILLNESS, i] = 1 if limited else 2
     group = 0
     if kind == _LONE_PARENT:
         group = 1
@@ -419,71 +391,52 @@ def _lives(
     elif activity0 == _RETIRED:
         work = 1
     row = ((group * 3 + work) * _DEPRIVATION + deprived) * _AGES + ages[0]
-    tenure = _pick(state, bank, layout, TENURE, row)
+    tenure = _pick(draws, TENURE, row)
     for i in range(size):
-        out[_TENURE, at + i] = tenure + 1
-        out[_SIZE, at + i] = min(size, 8)
+        out[_TENURE, i] = tenure + 1
+        out[_SIZE, i] = min(size, 8)
 
 
 @njit(cache=True, nogil=True)
 def populate(
-    bank: NDArray[np.uint32],
-    layout: NDArray[np.int64],
+    bank: Bank,
     seed: np.uint64,
     first: int,
-    persons: NDArray[np.int64],
-    old: NDArray[np.uint8],
-    deprived: NDArray[np.uint8],
-    urban: NDArray[np.uint8],
-    secular: NDArray[np.uint8],
-    ethnic: NDArray[np.uint32],
+    areas: Areas,
     out: NDArray[np.uint8],
     household: NDArray[np.uint32],
 ) -> int:
     """Fill the columns with the people of output areas; return the number of households.
 
-    `first` is the number of the first area, `persons` how many people each has, `out` one row a
-    variable and one column a person, `household` the household of each person, from 0.
+    `first` is the number of the first area; `out` has a row for each variable and a column for
+    each person; `household` is the household of each person, from 0.
     """
-    state = np.zeros(1, dtype=np.uint64)
-    ages = np.zeros(_LARGEST, dtype=np.int64)
-    sexes = np.zeros(_LARGEST, dtype=np.int64)
-    roles = np.zeros(_LARGEST, dtype=np.int64)
+    draws = Draws(np.zeros(1, dtype=np.uint64), bank.values, bank.layout)
+    members = Members(
+        np.zeros(_LARGEST, np.int64), np.zeros(_LARGEST, np.int64), np.zeros(_LARGEST, np.int64)
+    )
     at = np.int64(0)
     homes = 0
-    for area in range(len(persons)):
+    for area in range(len(areas.persons)):
         # Mixed twice: areas with consecutive numbers start far apart.
-        state[0] = _mix(_mix(seed + _GOLDEN) ^ (np.uint64(first + area) * _GOLDEN + _MIX2))
-        end = at + persons[area]
+        draws.state[0] = _mix(_mix(seed + _GOLDEN) ^ (np.uint64(first + area) * _GOLDEN + _MIX2))
+        end = at + areas.persons[area]
         while at < end:
-            # A household must fit into what is left of the area, which so has the exact size;
-            # in the end one person does.
+            # A household must fit into what is left of the area, which then has its exact size;
+            # a household of one always fits.
             for _ in range(_TRIES):
-                kind = _pick(state, bank, layout, KIND, old[area])
-                size = _compose(state, bank, layout, kind, ages, sexes, roles)
+                kind = _pick(draws, KIND, areas.old[area])
+                size = _compose(draws, kind, members)
                 if size <= end - at:
                     break
             else:
                 kind = np.int64(0)
-                size = _compose(state, bank, layout, kind, ages, sexes, roles)
-            _marital(state, bank, layout, size, ages, sexes, roles, out, at)
-            _origins(state, bank, layout, ethnic, area, secular[area], size, ages, roles, out, at)
-            _lives(
-                state,
-                bank,
-                layout,
-                kind,
-                urban[area],
-                deprived[area],
-                size,
-                ages,
-                sexes,
-                roles,
-                out,
-                at,
-            )
-            for i in range(size):
-                household[at + i] = homes
+                size = _compose(draws, kind, members)
+            people = out[:, at : at + size]
+            _marital(draws, members, people)
+            _origins(draws, areas.ethnic[area], areas.secular[area], members, people)
+            _lives(draws, kind, areas.urban[area], areas.deprived[area], members, people)
+            household[at : at + size] = homes
             homes += 1
             at += size
     return homes

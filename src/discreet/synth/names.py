@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 NUTS2 = ("Ostervale", "Westerreach")
 REGIONS = (
@@ -40,24 +41,24 @@ _QUARTERS = (
 )  # fmt: skip
 
 
-def _numbered(name: str, turn: int) -> str:
-    return name if turn == 0 else f"{name} {turn + 1}"
-
-
 def authorities() -> Iterator[str]:
     """Return names of local authorities, without end: the first ones all begin differently."""
-    turn = 0
-    while True:
-        for shift in range(len(_ENDINGS)):
-            for place, root in enumerate(_ROOTS):
-                yield _numbered(root + _ENDINGS[(place * 7 + shift) % len(_ENDINGS)], turn)
-        turn += 1
+    return _endless(
+        [
+            root + _ENDINGS[(place * 7 + shift) % len(_ENDINGS)]
+            for shift in range(len(_ENDINGS))
+            for place, root in enumerate(_ROOTS)
+        ]
+    )
 
 
 def wards(authority: str) -> Iterator[str]:
     """Return names of wards of an authority, without end."""
-    turn = 0
-    while True:
-        for quarter in _QUARTERS:
-            yield _numbered(f"{authority} {quarter}", turn)
-        turn += 1
+    return _endless([f"{authority} {quarter}" for quarter in _QUARTERS])
+
+
+def _endless(names: list[str]) -> Iterator[str]:
+    """Return the names, then the same numbered from 2, and so on."""
+    yield from names
+    for number in count(2):
+        yield from (f"{name} {number}" for name in names)

@@ -13,6 +13,8 @@ from discreet.types import Floats
 Thresholds = NDArray[np.uint32]
 
 AGES = np.arange(OLDEST + 1)
+DEPRIVATION = np.arange(-2, 3)
+"""The classes of deprivation of areas, in steps from the middle one."""
 
 
 def by_age(knots: Mapping[int, float]) -> Floats:

@@ -7,27 +7,17 @@ has a number (the constants of the kernel), a start in the bank and a width: the
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth import households, origins, work
 from discreet.synth import kernels as k
-from discreet.synth.geography import DEPRIVATION_CLASSES
 from discreet.synth.shares import AGES, Thresholds, chances, thresholds
 from discreet.types import Floats
 
 
-class Bank(NamedTuple):
-    """Every table one after the other, and the start and width of each."""
-
-    values: Thresholds
-    layout: NDArray[np.int64]
-
-
 def _distributions() -> dict[int, Floats | tuple[float, ...]]:
-    classes = DEPRIVATION_CLASSES
     return {
         k.KIND: households.kind_shares(),
         k.FIRST_AGE: households.first_adult_ages(),
@@ -39,15 +29,15 @@ def _distributions() -> dict[int, Floats | tuple[float, ...]]:
         k.GRANDPARENT_OLDER: households.GRANDPARENT_OLDER,
         k.COUPLE: households.couple_shares(),
         k.UNPARTNERED: households.unpartnered_shares(),
-        k.TENURE: households.tenure_shares(classes),
+        k.TENURE: households.tenure_shares(),
         k.BIRTH: origins.birth_shares(),
         k.CITIZENSHIP: origins.citizenship_shares(),
         k.RELIGION: origins.religion_shares(),
-        k.EDUCATION: work.education_shares(classes),
-        k.ACTIVITY: work.activity_shares(classes),
+        k.EDUCATION: work.education_shares(),
+        k.ACTIVITY: work.activity_shares(),
         k.OCCUPATION: work.occupation_shares(),
         k.TRAVEL: work.travel_shares(),
-        k.HEALTH: work.health_shares(classes),
+        k.HEALTH: work.health_shares(),
     }
 
 
@@ -90,7 +80,7 @@ def _numbers() -> dict[int, NDArray[np.uint32]]:
 
 
 @cache
-def bank() -> Bank:
+def bank() -> k.Bank:
     """Return all tables, made once."""
     pieces: dict[int, Thresholds] = {key: thresholds(v) for key, v in _distributions().items()}
     pieces |= {key: chances(v) for key, v in _events().items()}
@@ -98,7 +88,7 @@ def bank() -> Bank:
     ordered = [pieces[key] for key in range(len(pieces))]
     sizes = np.array([piece.size for piece in ordered])
     widths = [piece.shape[-1] for piece in ordered]
-    return Bank(
+    return k.Bank(
         np.concatenate([piece.reshape(-1) for piece in ordered]),
         np.column_stack([np.cumsum(sizes) - sizes, widths]).astype(np.int64),
     )

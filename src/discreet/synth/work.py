@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.synth.shares import AGES, by_age, rows_by_age
+from discreet.synth.shares import AGES, DEPRIVATION, by_age, rows_by_age
 from discreet.synth.variables import ADULT
 from discreet.types import Floats
 
@@ -123,13 +123,12 @@ def _logit_shift(share: Floats, shift: ArrayLike) -> Floats:
     return np.asarray(moved / (moved + 1 - share))
 
 
-def education_shares(deprivation_classes: int) -> Floats:
+def education_shares() -> Floats:
     """Return the nine levels by sex × deprivation × age; under 16 only the first."""
-    steps = np.arange(deprivation_classes) - deprivation_classes // 2
-    rows = np.zeros((2, deprivation_classes, len(AGES), 9))
+    rows = np.zeros((2, len(DEPRIVATION), len(AGES), 9))
     rank = np.array(EDUCATION_RANK)
     for sex, sign in enumerate((1, -1)):
-        lean = sign * EDUCATION_OF_MEN / 2 + EDUCATION_PER_DEPRIVATION * steps[:, None]
+        lean = sign * EDUCATION_OF_MEN / 2 + EDUCATION_PER_DEPRIVATION * DEPRIVATION[:, None]
         rows[sex, :, :, 1:] = EDUCATION * np.exp(lean[:, :, None] * rank)
     rows[:, :, AGES < ADULT, 0] = 1
     rows[:, :, AGES < ADULT, 1:] = 0
@@ -142,17 +141,16 @@ def youngest_by_education() -> NDArray[np.uint32]:
     return np.asarray(np.argmax(held, axis=0), dtype=np.uint32)
 
 
-def activity_shares(deprivation_classes: int) -> Floats:
+def activity_shares() -> Floats:
     """Return the five activities by sex × education × young child × deprivation × age."""
-    steps = np.arange(deprivation_classes) - deprivation_classes // 2
-    rows = np.zeros((2, 9, 2, deprivation_classes, len(AGES), 5))
+    rows = np.zeros((2, 9, 2, len(DEPRIVATION), len(AGES), 5))
     for sex in range(2):
         for education in range(1, 9):
             for child in range(2):
                 shift = WORK_BY_EDUCATION[education - 1] + child * WORK_WITH_YOUNG_CHILD[sex]
-                lean = shift + WORK_PER_DEPRIVATION * steps[:, None]
+                lean = shift + WORK_PER_DEPRIVATION * DEPRIVATION[:, None]
                 work = _logit_shift(EMPLOYED[sex], lean)
-                seek = _logit_shift(UNEMPLOYED, UNEMPLOYED_PER_DEPRIVATION * steps[:, None])
+                seek = _logit_shift(UNEMPLOYED, UNEMPLOYED_PER_DEPRIVATION * DEPRIVATION[:, None])
                 # Seekers are a share of those with or seeking work, so work · u / (1 - u).
                 seek = np.minimum(work * seek / (1 - seek), 0.6 * (1 - work))
                 rest = 1 - work - seek
@@ -195,10 +193,9 @@ def travel_shares() -> Floats:
     return np.stack([rows, rows * np.array(TRAVEL_UNDER_17)], axis=2)
 
 
-def health_shares(deprivation_classes: int) -> Floats:
+def health_shares() -> Floats:
     """Return the five health categories by (inactive or not) × deprivation × age."""
-    steps = np.arange(deprivation_classes) - deprivation_classes // 2
-    lean = HEALTH_PER_DEPRIVATION * steps + HEALTH_OF_INACTIVE * np.arange(2)[:, None]
+    lean = HEALTH_PER_DEPRIVATION * DEPRIVATION + HEALTH_OF_INACTIVE * np.arange(2)[:, None]
     return np.asarray(
         HEALTH * np.exp(lean[:, :, None, None] * np.array(HEALTH_RANK)),
     )

@@ -1,4 +1,4 @@
-"""From a question to its true counts and key sums; one file an engine."""
+"""From a question to its true counts and key sums; one file for each engine."""
 
 from discreet.tabulate.engine import Engine
 from discreet.tabulate.scan import ScanEngine

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, Stopped
+from discreet.errors import ParameterError
 from discreet.population import Version
 from discreet.query import Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import table_of
+from discreet.tabulate.engine import check, listed_table
 
 
 class DuckEngine:
@@ -38,13 +38,12 @@ class DuckEngine:
         self._connection.unregister("source")
 
     def close(self) -> None:
-        """Let the data go."""
+        """Free the memory that holds the data."""
         self._connection.close()
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the true counts and key sums of every cell."""
-        if stop is not None and stop.is_set():
-            raise Stopped("the tabulation was stopped")
+        check(stop)
         if question.cells >= 2**63:
             raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
         cursor = self._connection.cursor()
@@ -66,6 +65,6 @@ class DuckEngine:
         ).fetchnumpy()
         cells, counts, keys = (np.asarray(found[name], np.uint64) for name in ("cell", "n", "k"))
         populated = counts > 0
-        return table_of(
+        return listed_table(
             question, cells[populated], counts[populated], keys[populated], self.version.modulus
         )

@@ -8,11 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import Stopped
 from discreet.query import Question
 from discreet.table import CountTable
 
 SPARSE_FROM = 2**20
 """Tables with fewer cells are always dense: what a small table is must not surprise."""
+
+Words = NDArray[np.uint64]
 
 
 class Engine(Protocol):
@@ -21,6 +24,42 @@ class Engine(Protocol):
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the table, or raise `Stopped` soon after `stop` is set."""
         ...
+
+
+def check(stop: Event | None) -> None:
+    """Raise `Stopped` if the caller has said stop."""
+    if stop is not None and stop.is_set():
+        raise Stopped("the tabulation was stopped")
+
+
+def gather(cells: Words, at: int, place: NDArray[np.int64], length: int) -> Words:
+    """Return the cells with one axis added up into new places; those placed at −1 are left out."""
+    moved = np.moveaxis(cells, at, 0)
+    out = np.zeros((length, *moved.shape[1:]), np.uint64)
+    for code, to in enumerate(place.tolist()):
+        if to >= 0:
+            out[to : to + 1] += moved[code : code + 1]  # arrays wrap around, scalars warn
+    return np.moveaxis(out, 0, at)
+
+
+def summed_table(
+    question: Question, order: list[int], totals: Words, sums: Words | None, modulus: int
+) -> CountTable:
+    """Return the table of cells whose axes are those of the question in some order.
+
+    The totals have the count in the low half and the key sum modulo 2^32 in the high half. Where
+    the modulus does not divide 2^32 the totals are the counts and `sums` has the key sums.
+    """
+    if sums is None:
+        halves = np.ascontiguousarray(totals).view(np.uint32).reshape(*totals.shape, 2)
+        counts, keys = halves[..., 0], halves[..., 1]
+        if modulus != 2**32:
+            keys = keys % np.uint32(modulus)
+    else:
+        counts, keys = totals.astype(np.uint32), (sums % np.uint64(modulus)).astype(np.uint32)
+    back = np.argsort(order)
+    counts, keys = counts.transpose(back), keys.transpose(back)
+    return smaller(CountTable(question.dimensions, counts, keys, modulus))
 
 
 def smaller(table: CountTable) -> CountTable:
@@ -32,27 +71,21 @@ def smaller(table: CountTable) -> CountTable:
     return table.sparse() if table.size >= SPARSE_FROM and sparse < dense else table.dense()
 
 
-def table_of(
-    question: Question,
-    cells: NDArray[np.uint64],
-    counts: NDArray[np.uint64],
-    keys: NDArray[np.uint64],
-    modulus: int,
+def listed_table(
+    question: Question, cells: Words, counts: Words, keys: Words, modulus: int
 ) -> CountTable:
     """Return the table whose populated cells, by row-major index, are the ones given."""
     order = np.argsort(cells)
     cells, counts, keys = cells[order], counts[order], keys[order]
     coordinates = np.empty((len(question.axes), len(cells)), np.uint32)
-    rest = cells
     for d in range(len(question.axes) - 1, -1, -1):
-        size = np.uint64(len(question.axes[d]))
-        coordinates[d] = rest % size
-        rest = rest // size
-    sparse = CountTable(
-        question.dimensions,
-        counts.astype(np.uint32),
-        keys.astype(np.uint32),
-        modulus,
-        coordinates,
+        cells, coordinates[d] = np.divmod(cells, np.uint64(len(question.axes[d])))
+    return smaller(
+        CountTable(
+            question.dimensions,
+            counts.astype(np.uint32),
+            keys.astype(np.uint32),
+            modulus,
+            coordinates,
+        )
     )
-    return smaller(sparse)

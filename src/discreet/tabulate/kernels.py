@@ -3,10 +3,16 @@
 A block of records first gets its cell indices, column by column, in a buffer; then the counts are
 scattered. `acc[cell] += key << 32 | 1` counts and sums keys modulo 2^32 in one addition.
 
-A column is described by the row of `codes8` or `codes16` that holds its codes, and either a
-stride to multiply the code by, or where in `places` its look-up begins: for each code the place of
-its category times the stride of its axis. The type of `places` is the type of a cell index: two
-bytes where the table allows it, because narrow indices are built faster.
+What the kernels read comes in tuples:
+records: codes8, codes16, keys, counts (empty: each record counts once)
+columns: for each column of the cell index whether its codes are in codes16, their row there, where
+    in `places` its look-up begins, and a stride to multiply the code by instead, or 0
+filters: the same for the columns that leave records out, with the look-up `passes`; `low` is the
+    first code of a filter that lets one run of codes pass, or −1
+areas: where the records of each area begin, and the part of the cell index that an area has
+
+The type of `places` is the type of a cell index: two bytes where the table allows it, because
+narrow indices are built faster.
 """
 
 from __future__ import annotations
@@ -20,50 +26,60 @@ BLOCK = 1024
 
 
 @njit(inline="always")
-def _cells(codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area, a, n, out):
-    """Write the cell index of records a…a+n to `out`; return the area that record a+n is in.
+def _look_up(place, codes, out, add):
+    """Write the place of each code to `out`, or add it."""
+    index = place.dtype.type
+    if add:
+        for j in range(len(codes)):
+            out[j] = index(out[j] + place[codes[j]])
+    else:
+        for j in range(len(codes)):
+            out[j] = place[codes[j]]
+
+
+@njit(inline="always")
+def _multiply(stride, codes, out, add):
+    """Write each code times the stride to `out`, or add it.
 
     Every product is cut to the type of an index at once: wider arithmetic would not be vectorised.
-    The type is that of `places` and no variable of a closure, by which a kernel kept on disk would
-    not be recognised in another process.
     """
+    index = out.dtype.type
+    if add:
+        for j in range(len(codes)):
+            out[j] = index(out[j] + index(stride * index(codes[j])))
+    else:
+        for j in range(len(codes)):
+            out[j] = index(stride * index(codes[j]))
+
+
+@njit(inline="always")
+def _cells(records, columns, areas, area, a, n, out):
+    """Write the cell index of records a…a+n to `out`; return the area that record a+n is in.
+
+    The type of an index is that of `places` and no variable of a closure, by which a kernel kept
+    on disk would not be recognised in another process.
+    """
+    codes8, codes16, _, _ = records
+    wide, row, start, multiply, places = columns
+    area_starts, area_cell = areas
     index = places.dtype.type
     for k in range(len(row)):
         place = places[start[k] :]
         stride = index(multiply[k])
         if wide[k]:
-            column16 = codes16[row[k], a : a + n]
-            if k == 0:
-                for j in range(n):
-                    out[j] = place[column16[j]]
-            else:
-                for j in range(n):
-                    out[j] = index(out[j] + place[column16[j]])
+            _look_up(place, codes16[row[k], a : a + n], out, k > 0)
         elif stride > 0:
-            column8 = codes8[row[k], a : a + n]
-            if k == 0:
-                for j in range(n):
-                    out[j] = index(stride * index(column8[j]))
-            else:
-                for j in range(n):
-                    out[j] = index(out[j] + index(stride * index(column8[j])))
+            _multiply(stride, codes8[row[k], a : a + n], out, k > 0)
         else:
-            column8 = codes8[row[k], a : a + n]
-            if k == 0:
-                for j in range(n):
-                    out[j] = place[column8[j]]
-            else:
-                for j in range(n):
-                    out[j] = index(out[j] + place[column8[j]])
+            _look_up(place, codes8[row[k], a : a + n], out, k > 0)
     if len(row) == 0:
-        for j in range(n):
-            out[j] = 0
+        out[:n] = 0
     if len(area_cell) > 0:
         j = 0
         while j < n:
-            while areas[area + 1] <= a + j:
+            while area_starts[area + 1] <= a + j:
                 area += 1
-            stop = min(n, areas[area + 1] - a)
+            stop = min(n, area_starts[area + 1] - a)
             base = area_cell[area]
             for i in range(j, stop):
                 out[i] = index(out[i] + base)
@@ -72,12 +88,14 @@ def _cells(codes8, codes16, wide, row, start, multiply, places, areas, area_cell
 
 
 @njit(inline="always")
-def _passing(codes8, codes16, wide, row, start, low, passes, a, n, out, chosen):
+def _passing(records, filters, a, n, out, chosen):
     """List in `chosen` the records of a…a+n that every filter lets pass; return how many.
 
     A filter that lets one run of codes pass (`low` to `low` + its entry in `passes`) is two
     comparisons, many records at once; others are looked up.
     """
+    codes8, codes16, _, _ = records
+    wide, row, start, low, passes = filters
     for j in range(n):
         out[j] = 1
     for k in range(len(row)):
@@ -109,22 +127,21 @@ def _passing(codes8, codes16, wide, row, start, low, passes, a, n, out, chosen):
 
 
 @njit(cache=True, nogil=True)
-def scan(
-    codes8, codes16, keys, counts, wide, row, start, multiply, places,
-    f_wide, f_row, f_start, f_low, passes, areas, area_cell, stretches, first_area,
-    packed, sums, lanes,
-):  # fmt: skip
-    """Add the records of the stretches to the accumulator, one uint64 a cell.
+def scan(records, columns, filters, areas, stretches, first_area, packed, sums, lanes):
+    """Add the records of the stretches to the accumulator, one uint64 for each cell.
 
     `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring
     records of the same cell be added without waiting for each other. `sums` is empty when the
     key sum rides in the high half, and otherwise takes the key sums (moduli that do not
     divide 2^32).
     """
+    codes8, codes16, keys, counts = records
+    wide, row, start, _, places = columns
+    area_starts, area_cell = areas
     cell = np.empty(BLOCK, places.dtype)
     pass_ = np.empty(BLOCK, np.uint8)
     chosen = np.empty(BLOCK + 1, np.uint16)
-    filtered = len(f_row) > 0
+    filtered = len(filters[1]) > 0
     weighted = len(counts) > 0
     apart = len(sums) > 0
     size = len(packed) // lanes
@@ -139,9 +156,7 @@ def scan(
             n = min(BLOCK, stretches[s, 1] - a)
             found = n
             if filtered:
-                found = _passing(
-                    codes8, codes16, f_wide, f_row, f_start, f_low, passes, a, n, pass_, chosen
-                )
+                found = _passing(records, filters, a, n, pass_, chosen)
                 if found == 0:
                     continue
                 if 2 * found < n and not (apart or weighted or len(area_cell) > 0):
@@ -161,12 +176,9 @@ def scan(
                         packed[cell[i]] += (uint64(keys[j]) << high) | one
                     continue
             if len(area_cell) > 0:
-                while areas[area + 1] <= a:
+                while area_starts[area + 1] <= a:
                     area += 1
-            area = _cells(
-                codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
-                a, n, cell,
-            )  # fmt: skip
+            area = _cells(records, columns, areas, area, a, n, cell)
             key = keys[a : a + n]
             if apart or weighted:
                 for i in range(found):
@@ -197,31 +209,23 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def list_cells(
-    codes8, codes16, keys, counts, wide, row, start, multiply, places,
-    f_wide, f_row, f_start, f_low, passes, areas, area_cell, a, b, first_area,
-    cells, cell_counts, cell_keys,
-):  # fmt: skip
+def list_cells(records, columns, filters, areas, a, b, area, cells, cell_counts, cell_keys):
     """List cell, count and key of each record of a…b that the filters let pass; return how many.
 
-    For tables too large to hold: the caller sorts the list and adds up equal cells.
+    For tables too large to hold: the caller sorts the list and adds up equal cells. `area` is
+    the area that record a is in.
     """
+    _, _, keys, counts = records
     cell = np.empty(BLOCK, np.uint64)
     pass_ = np.empty(BLOCK, np.uint8)
     chosen = np.arange(BLOCK + 1).astype(np.uint16)
-    area = first_area
     found = 0
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
-        area = _cells(
-            codes8, codes16, wide, row, start, multiply, places, areas, area_cell, area,
-            block, n, cell,
-        )  # fmt: skip
+        area = _cells(records, columns, areas, area, block, n, cell)
         passing = n
-        if len(f_row) > 0:
-            passing = _passing(
-                codes8, codes16, f_wide, f_row, f_start, f_low, passes, block, n, pass_, chosen
-            )
+        if len(filters[1]) > 0:
+            passing = _passing(records, filters, block, n, pass_, chosen)
         for i in range(passing):
             j = chosen[i]
             cells[found] = cell[j]

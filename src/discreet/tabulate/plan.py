@@ -8,7 +8,7 @@ is looked up record by record, and a filter takes out what the question leaves o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from discreet.errors import ParameterError
 from discreet.population import Variable, Version
 from discreet.population.store import is_narrow
 from discreet.query import Question
+from discreet.tabulate.engine import Words, gather
 
 PIECE = 2**20
 """Records a kernel takes at once: a running question can be stopped between two pieces."""
@@ -30,7 +31,7 @@ RARE = 0.2
 """The share of its codes below which a filter is taken to let few records pass."""
 
 NO_AREAS = np.empty(0, np.int64)
-Bytes = NDArray[np.uint8]
+Masks = dict[str, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,6 @@ class Columns:
             lengths[:-1].astype(np.int64),
             np.concatenate(padded) if padded else np.empty(0, np.int64),
         )
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What a kernel takes of them, the table aside."""
-        return self.wide, self.row, self.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,20 +137,15 @@ class Plan:
             return np.zeros(len(stretches), np.int64)
         return np.searchsorted(self.areas, stretches[:, 0], side="right").astype(np.int64) - 1
 
-    def fold(self, packed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def fold(self, packed: Words) -> Words:
         """Return an accumulator with the folded axes added up, axes in the order of `order`."""
         folded = packed.reshape(self.shape)
         at = int(self.geography >= 0)
         for read in self.reads:
             if read.folded and not (read.plain and read.axis >= 0):
-                folded = np.moveaxis(folded, at, 0)
-                out = np.zeros((read.length, *folded.shape[1:]), np.uint64)
-                for code, place in enumerate(read.place.tolist()):
-                    if place >= 0:
-                        out[place : place + 1] += folded[
-                            code : code + 1
-                        ]  # arrays wrap, scalars warn
-                folded = np.moveaxis(out, 0, at) if read.axis >= 0 else out[0]
+                folded = gather(folded, at, read.place, read.length)
+                if read.axis < 0:
+                    folded = folded.squeeze(at)
             at += read.axis >= 0
         return folded
 
@@ -162,80 +153,87 @@ class Plan:
 def plan(version: Version, question: Question, fold: bool = True) -> Plan:
     """Return how to answer a question; without `fold` every column is looked up."""
     geography = next((i for i, a in enumerate(question.axes) if a.variable.is_geography), -1)
-    shown = {axis.variable.id for axis in question.axes}
-    reads = [
-        Read(axis.variable, axis.position(), i, len(axis))
-        for i, axis in enumerate(question.axes)
-        if not axis.variable.is_geography
-    ]
-    reads += [
-        Read(f.variable, np.where(f.allowed, 0, -1).astype(np.int64), -1, 1)
-        for f in question.filters
-        if not f.variable.is_geography and f.variable.id not in shown
-    ]
     areas_shown = len(question.axes[geography]) if geography >= 0 else 1
     allowed = {f.variable.id: f.allowed for f in question.filters}
-    reads = _folding(reads, allowed, areas_shown, fold)
-
-    indexed = [read for read in reads if read.axis >= 0 or read.folded]
-    shape = tuple(read.held for read in indexed)
-    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
-    inner = prod(shape)
-    if geography >= 0:
-        shape = (areas_shown, *shape)
+    reads = _reads(question, allowed)
+    if fold:
+        reads = _folding(reads, allowed, areas_shown)
+    inner = tuple(read.held for read in reads if read.axis >= 0 or read.folded)
+    shape = (areas_shown, *inner) if geography >= 0 else inner
     if prod(shape) >= 2**63:
         raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
-    columns, multiply = [], []
-    for read, stride in zip(indexed, strides, strict=True):
-        place = np.arange(len(read.place)) if read.folded else np.maximum(read.place, 0)
-        columns.append((read.variable, place * stride))
-        multiply.append(stride if (read.folded or read.plain) and is_narrow(read.variable) else 0)
-    filters = [
-        (read.variable, allowed[read.variable.id])
-        for read in reads
-        if not read.folded and read.variable.id in allowed
-    ]
-    low = [_run(variable, mask) for variable, mask in filters]
     areas, area_cell = NO_AREAS, NO_AREAS
     if geography >= 0:
         axis = question.axes[geography]
         areas = version.area_starts(axis.level)
         area_cell = np.zeros(len(axis.level), np.int64)
-        area_cell[axis.kept] = np.arange(len(axis)) * inner
+        area_cell[axis.kept] = np.arange(len(axis)) * prod(inner)
     return Plan(
         tuple(reads),
         geography,
         shape,
-        Columns.of(version, columns),
-        np.array(multiply, np.int64),
-        Columns.of(
-            version,
-            [
-                (v, mask.astype(np.int64) if first < 0 else np.array([mask.sum() - 1]))
-                for (v, mask), first in zip(filters, low, strict=True)
-            ],
-        ),
-        np.array(low, np.int64),
+        *_columns(version, reads, inner),
+        *_filters(version, reads, allowed),
         areas,
         area_cell,
         _stretches(version, question),
     )
 
 
-def _folding(
-    reads: list[Read], allowed: dict[str, NDArray[np.bool_]], areas: int, fold: bool
-) -> list[Read]:
+def _reads(question: Question, allowed: Masks) -> list[Read]:
+    """Return the columns to read: those of the axes, then those that are only filtered."""
+    shown = [(i, axis) for i, axis in enumerate(question.axes) if not axis.variable.is_geography]
+    reads = [Read(axis.variable, axis.position(), i, len(axis)) for i, axis in shown]
+    known = {axis.variable.id for axis in question.axes}
+    for f in question.filters:
+        if not f.variable.is_geography and f.variable.id not in known:
+            reads.append(Read(f.variable, np.where(f.allowed, 0, -1).astype(np.int64), -1, 1))
+    return reads
+
+
+def _columns(
+    version: Version, reads: list[Read], shape: tuple[int, ...]
+) -> tuple[Columns, NDArray[np.int64]]:
+    """Return the columns that make up the cell index, and the strides of those not looked up."""
+    columns, multiply = [], []
+    indexed = [read for read in reads if read.axis >= 0 or read.folded]
+    for i, read in enumerate(indexed):
+        stride = prod(shape[i + 1 :])
+        place = np.arange(len(read.place)) if read.folded else np.maximum(read.place, 0)
+        columns.append((read.variable, place * stride))
+        multiply.append(stride if (read.folded or read.plain) and is_narrow(read.variable) else 0)
+    return Columns.of(version, columns), np.array(multiply, np.int64)
+
+
+def _filters(
+    version: Version, reads: list[Read], allowed: Masks
+) -> tuple[Columns, NDArray[np.int64]]:
+    """Return the columns that leave records out, and the first code of those that pass one run."""
+    columns, low = [], []
+    for read in reads:
+        if not read.folded and read.variable.id in allowed:
+            mask = allowed[read.variable.id]
+            low.append(_run(read.variable, mask))
+            table = mask.astype(np.int64) if low[-1] < 0 else np.array([mask.sum() - 1])
+            columns.append((read.variable, table))
+    return Columns.of(version, columns), np.array(low, np.int64)
+
+
+def _folding(reads: list[Read], allowed: Masks, areas: int) -> list[Read]:
     """Return the reads with those folded that keep the accumulator small, narrow columns first."""
     cells = areas * prod(read.length for read in reads)
     chosen = list(reads)
     for i in sorted(range(len(reads)), key=lambda i: len(reads[i].place)):
         read = reads[i]
+        mask = allowed.get(read.variable.id)
         grown = cells // read.length * len(read.place)
-        filtered = read.variable.id in allowed
-        if read.axis < 0 and allowed[read.variable.id].mean() < RARE:
-            continue  # few records will pass: better to look at the others no further
-        if fold and grown <= FOLDED and is_narrow(read.variable) and (filtered or not read.plain):
-            chosen[i] = Read(read.variable, _inside(read, allowed), read.axis, read.length, True)
+        if read.axis < 0 and mask is not None and mask.mean() < RARE:
+            continue  # few records will pass: better not to read the other columns of the rest
+        if mask is None and read.plain:
+            continue
+        if grown <= FOLDED and is_narrow(read.variable):
+            place = read.place if mask is None else np.where(mask, read.place, -1)
+            chosen[i] = replace(read, place=place, folded=True)
             cells = grown
     return chosen
 
@@ -246,12 +244,6 @@ def _run(variable: Variable, mask: NDArray[np.bool_]) -> int:
     if not is_narrow(variable) or codes[-1] - codes[0] + 1 != len(codes):
         return -1
     return int(codes[0])
-
-
-def _inside(read: Read, allowed: dict[str, NDArray[np.bool_]]) -> NDArray[np.int64]:
-    """Return the places of a read, −1 for codes that a filter on the same variable leaves out."""
-    mask = allowed.get(read.variable.id)
-    return read.place if mask is None else np.where(mask, read.place, -1)
 
 
 def _stretches(version: Version, question: Question) -> NDArray[np.int64]:

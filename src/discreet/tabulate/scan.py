@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Stopped
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import smaller, table_of
+from discreet.tabulate.engine import Words, check, listed_table, summed_table
 from discreet.tabulate.plan import PIECE, Plan, plan
 
 _TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
@@ -36,7 +35,7 @@ _NONE = np.empty(0, np.uint64)
 _NO_COUNTS = np.empty(0, np.uint32)
 _NO_COUNTS.setflags(write=False)  # of one type with mapped columns, for the kernels
 
-Listed = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]
+Listed = tuple[Words, Words, Words]
 """Cells, their counts, their key sums."""
 
 
@@ -50,7 +49,7 @@ class ScanEngine:
         warm_up()
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         self._pool.shutdown()
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
@@ -63,46 +62,31 @@ class ScanEngine:
 
     def _scan(self, question: Question, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
-        version = self.version
-        apart = 2**32 % version.modulus != 0
+        from discreet.tabulate.kernels import scan
+
+        modulus = self.version.modulus
+        apart = 2**32 % modulus != 0
         own = way.cells <= _OWN
         # Areas do not share cells, so threads that take whole areas can share an accumulator.
         whole_areas = not own and len(way.areas) > 0
         pieces = way.pieces(whole_areas)
         threads = max(1, min(self.threads, len(pieces))) if own or whole_areas else 1
-        lanes = 4 if way.cells <= _TINY else 1
         held = threads if own else 1
-        packed = [np.zeros(lanes * way.cells, np.uint64) for _ in range(held)]
-        sums = [np.zeros(way.cells, np.uint64) if apart else _NONE for _ in range(held)]
-        run = _kernel(version, way)
+        lanes = 4 if way.cells <= _TINY else 1
+        packed = np.zeros((held, lanes * way.cells), np.uint64)
+        sums = np.zeros((held, way.cells if apart else 0), np.uint64)
+        arguments = _arguments(self.version, way, np.uint16 if way.cells <= 2**16 else np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
+            at = thread % held
             for stretches in todo:
-                _check(stop)
-                first = way.first_area(stretches)
-                run(stretches, first, packed[thread % held], sums[thread % held], lanes)
+                check(stop)
+                scan(*arguments, stretches, way.first_area(stretches), packed[at], sums[at], lanes)
 
         self._share(work, pieces, threads)
-        total = packed[0] if held == 1 else np.sum(packed, axis=0)
-        if lanes > 1:
-            total = total.reshape(lanes, -1).sum(axis=0)
-        total = way.fold(total)
-        if apart:
-            total_sums = way.fold(sums[0] if held == 1 else np.sum(sums, axis=0))
-            counts = total.astype(np.uint32)
-            keys: NDArray[np.uint32] = (total_sums % version.modulus).astype(np.uint32)
-        else:
-            # The accumulator is little-endian pairs: count, key sum.
-            halves = np.ascontiguousarray(total).view(np.uint32).reshape(*total.shape, 2)
-            counts, keys = halves[..., 0], halves[..., 1]
-            if version.modulus != 2**32:
-                keys = keys % np.uint32(version.modulus)
-        back = np.argsort(way.order)
-        return smaller(
-            CountTable(
-                question.dimensions, counts.transpose(back), keys.transpose(back), version.modulus
-            )
-        )
+        total = way.fold(_total(packed.reshape(held * lanes, way.cells)))
+        total_sums = way.fold(_total(sums)) if apart else None
+        return summed_table(question, way.order, total, total_sums, modulus)
 
     def _share(
         self,
@@ -126,58 +110,58 @@ class ScanEngine:
         """Tabulate by listing the cell of each record, sorting, adding up: for vast tables."""
         from discreet.tabulate.kernels import list_cells
 
-        version = self.version
-        way = plan(version, question, fold=False)
-        counts = _NO_COUNTS if version.counts is None else version.counts
+        modulus = self.version.modulus
+        way = plan(self.version, question, fold=False)
+        arguments = _arguments(self.version, way, np.uint64)
         parts: list[Listed] = []
-        size = 0
         for stretches in way.pieces(whole_areas=False):
-            _check(stop)
-            for (begin, end), area in zip(
-                stretches.tolist(), way.first_area(stretches).tolist(), strict=True
-            ):
+            check(stop)
+            areas = way.first_area(stretches).tolist()
+            for (begin, end), area in zip(stretches.tolist(), areas, strict=True):
                 listed = _empty(end - begin)
-                found = list_cells(
-                    version.codes8, version.codes16, version.keys, counts,
-                    *way.columns.arguments, *_typed(way, np.uint64),
-                    *way.filters.arguments, way.low, way.filters.table.astype(np.uint8),
-                    way.areas, way.area_cell.astype(np.uint64), begin, end, area, *listed,
-                )  # fmt: skip
-                parts.append(_add_up([listed], version.modulus, found))
-                size += len(parts[-1][0])
-                if size > 2 * len(parts[0][0]) + 4 * PIECE:
-                    parts = [_add_up(parts, version.modulus)]
-                    size = len(parts[0][0])
-        cells, cell_counts, cell_keys = _add_up(parts, version.modulus)
+                found = list_cells(*arguments, begin, end, area, *listed)
+                parts.append(_add_up([listed], modulus, found))
+                if sum(len(part[0]) for part in parts) > 2 * len(parts[0][0]) + 4 * PIECE:
+                    parts = [_add_up(parts, modulus)]
+        cells, cell_counts, cell_keys = _add_up(parts, modulus)
         lengths = [len(axis) for axis in question.axes]
         strides = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
         asked = np.zeros(len(cells), np.uint64)
         for axis in reversed(way.order):
-            length = np.uint64(lengths[axis])
-            asked += (cells % length) * np.uint64(strides[axis])
-            cells = cells // length
-        return table_of(question, asked, cell_counts, cell_keys, version.modulus)
+            cells, place = np.divmod(cells, np.uint64(lengths[axis]))
+            asked += place * np.uint64(strides[axis])
+        return listed_table(question, asked, cell_counts, cell_keys, modulus)
 
 
-def _kernel(version: Version, way: Plan) -> Callable[..., None]:
-    """Return the scan kernel with everything but the records and the accumulator filled in."""
-    from discreet.tabulate.kernels import scan
+def _arguments(version: Version, way: Plan, index: type) -> tuple[tuple[NDArray[Any], ...], ...]:
+    """Return what the kernels read: records, columns, filters and areas.
 
-    index = np.uint16 if way.cells <= 2**16 else np.uint32
-    arguments = (
-        version.codes8, version.codes16, version.keys,
-        _NO_COUNTS if version.counts is None else version.counts,
-        *way.columns.arguments, *_typed(way, index),
-        *way.filters.arguments, way.low, way.filters.table.astype(np.uint8),
-        way.areas, way.area_cell.astype(index),
-    )  # fmt: skip
-    return lambda *rest: scan(*arguments, *rest)
+    `index` is the type of a cell index. A stride that does not fit in it is 2^16, that of an axis
+    with one category, whose code is always 0.
+    """
+    columns, filters = way.columns, way.filters
+    return (
+        (
+            version.codes8,
+            version.codes16,
+            version.keys,
+            _NO_COUNTS if version.counts is None else version.counts,
+        ),
+        (
+            columns.wide,
+            columns.row,
+            columns.start,
+            way.multiply.astype(index),
+            columns.table.astype(index),
+        ),
+        (filters.wide, filters.row, filters.start, way.low, filters.table.astype(np.uint8)),
+        (way.areas, way.area_cell.astype(index)),
+    )
 
 
-def _typed(way: Plan, index: type) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return strides and look-ups in the type of a cell index."""
-    # A stride of 2^16 is that of an axis with one category, whose code is always 0.
-    return way.multiply.astype(index), way.columns.table.astype(index)
+def _total(parts: Words) -> Words:
+    """Return the sum over the first axis, without a copy where there is one part."""
+    return parts[0] if len(parts) == 1 else np.asarray(parts.sum(axis=0))
 
 
 def _empty(size: int) -> Listed:
@@ -198,7 +182,9 @@ def _add_up(parts: list[Listed], modulus: int, size: int | None = None) -> Liste
 
 @cache
 def warm_up() -> None:
-    """Load the compiled kernels, compiling them if nobody has yet, so that no question waits."""
+    """Load the compiled kernels, compiling them if need be, so that no question waits."""
+    from discreet.tabulate.kernels import list_cells, scan
+
     level = Level("v", "v", ("0", "1"), ("0", "1"), np.arange(2, dtype=np.uint32))
     schema = Schema("warm-up", "", "", (Variable("v", "v", (level,)),))
     narrow, wide = np.zeros((1, 1), np.uint8), np.zeros((0, 1), np.uint16)
@@ -206,18 +192,11 @@ def warm_up() -> None:
     for column in (narrow, wide, keys):
         column.setflags(write=False)
     version = Version(Path(), {"modulus": 2**32}, schema, narrow, wide, keys, None, None)
-    question = Question.of(Query.parse("v"), schema)
-    engine = ScanEngine.__new__(ScanEngine)
-    engine.version, engine.threads = version, 1
-    way = plan(version, question)
-    engine._scan(question, way, None)
-    object.__setattr__(way, "shape", (2**17,))
-    _kernel(version, way)(
-        way.stretches, np.zeros(1, np.int64), np.zeros(2**17, np.uint64), _NONE, 1
-    )
-    engine._list(question, None)
-
-
-def _check(stop: Event | None) -> None:
-    if stop is not None and stop.is_set():
-        raise Stopped("the tabulation was stopped")
+    way = plan(version, Question.of(Query.parse("v"), schema))
+    area = np.zeros(1, np.int64)
+    for index in (np.uint16, np.uint32):
+        cells = np.zeros(2, np.uint64)
+        scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1)
+    listed = _empty(1)
+    list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
+    _add_up([listed], version.modulus)

@@ -10,9 +10,9 @@ first, under a budget of bytes.
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.files import written
+from discreet.lru import Lru
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Axis, Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import Engine, smaller
+from discreet.tabulate.engine import Engine, Words, gather, summed_table
 
 BUDGET = 64 * 2**20
 """Bytes of views that a reader keeps, those built with the store included."""
@@ -50,27 +51,27 @@ class View:
     """Counts (low half) and key sums (high half) of every cell over some levels."""
 
     levels: tuple[tuple[Variable, Level], ...]
-    packed: NDArray[np.uint64]
+    packed: Words
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The ids of its levels."""
+        return frozenset(level.id for _, level in self.levels)
 
     def answer(self, question: Question, modulus: int) -> CountTable:
         """Return the answer to a question that this view covers."""
         if 2**32 % modulus == 0:
-            total = self._reduce(question, self.packed)
-            halves = np.ascontiguousarray(total).view(np.uint32).reshape(*total.shape, 2)
-            counts, keys = halves[..., 0], halves[..., 1]
-            if modulus != 2**32:
-                keys = keys % np.uint32(modulus)
-        else:
-            counts = self._reduce(question, self.packed & np.uint64(2**32 - 1)).astype(np.uint32)
-            sums = self._reduce(question, self.packed >> np.uint64(32))
-            keys = (sums % np.uint64(modulus)).astype(np.uint32)
-        return smaller(CountTable(question.dimensions, counts, keys, modulus))
+            order, totals = self._reduce(question, self.packed)
+            return summed_table(question, order, totals, None, modulus)
+        order, counts = self._reduce(question, self.packed & np.uint64(2**32 - 1))
+        _, sums = self._reduce(question, self.packed >> np.uint64(32))
+        return summed_table(question, order, counts, sums, modulus)
 
-    def _reduce(self, question: Question, cells: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the cells added up to the axes of the question, in its order."""
+    def _reduce(self, question: Question, cells: Words) -> tuple[list[int], Words]:
+        """Return the cells added up to the axes of the question, and the order of these axes."""
         asked = {axis.variable.id: (i, axis) for i, axis in enumerate(question.axes)}
         allowed = {f.variable.id: f.allowed for f in question.filters}
-        order, at = [], 0
+        order: list[int] = []
         # First the axes that go altogether: what is left to add up is then small.
         gone = [v.id not in asked and v.id not in allowed for v, _ in self.levels]
         cells = cells.sum(axis=tuple(i for i, out in enumerate(gone) if out), dtype=np.uint64)
@@ -80,13 +81,12 @@ class View:
             place = _places(level, axis, allowed.get(variable.id))
             length = 1 if axis is None else len(axis)
             if length != len(level) or (np.diff(place) != 1).any():
-                cells = _gather(cells, at, place, length)
+                cells = gather(cells, len(order), place, length)
             if axis is None:
-                cells = cells.reshape(cells.shape[:at] + cells.shape[at + 1 :])
+                cells = cells.squeeze(len(order))
             else:
                 order.append(i)
-                at += 1
-        return cells.transpose(np.argsort(order))
+        return order, cells
 
 
 def _places(
@@ -100,20 +100,8 @@ def _places(
     return np.where(there if allowed is None else there & allowed[finest], place, -1)
 
 
-def _gather(
-    cells: NDArray[np.uint64], at: int, place: NDArray[np.int64], length: int
-) -> NDArray[np.uint64]:
-    """Return the cells with one axis added up into new places."""
-    moved = np.moveaxis(cells, at, 0)
-    out = np.zeros((length, *moved.shape[1:]), np.uint64)
-    for code, to in enumerate(place.tolist()):
-        if to >= 0:
-            out[to : to + 1] += moved[code : code + 1]  # arrays wrap around, scalars warn
-    return np.moveaxis(out, 0, at)
-
-
 class ViewEngine:
-    """Answers from views where it can, and builds them from the engine behind where it should."""
+    """Answers from views where they cover the question, and builds views that are worth keeping."""
 
     def __init__(
         self, version: Version, behind: Engine, folder: Path | None = None, budget: int = BUDGET
@@ -121,20 +109,17 @@ class ViewEngine:
         self.version = version
         self.behind = behind
         self.folder = folder
-        self.budget = budget
         self._lock = Lock()
         self._building: dict[Key, Lock] = {}
-        self._views: OrderedDict[Key, View] = OrderedDict()
-        names = [level.id for v in version.schema.variables for level in v.levels]
-        self._bit = {name: 1 << i for i, name in enumerate(names)}
-        self._masks: dict[Key, int] = {}
+        self._views: Lru[Key, View] = Lru(budget, lambda view: view.packed.nbytes)
         for key, path in _files(folder, version.schema):
             self._keep(key, _mapped(path, key, version.schema))
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The views that are held, the least recently used first."""
-        return tuple(self._views)
+        with self._lock:
+            return tuple(key for key, _ in self._views.items())
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the true counts and key sums of every cell."""
@@ -151,9 +136,8 @@ class ViewEngine:
         key = needed(question)
         if key is None:
             return False
-        wanted = self._mask(key)
         with self._lock:
-            return any(wanted & mask == wanted for mask in self._masks.values())
+            return bool(self._covering(key))
 
     def build(self, key: Key, stop: Event | None = None) -> View:
         """Return the view over some levels, from the engine behind unless it is there already."""
@@ -161,8 +145,9 @@ class ViewEngine:
             lock = self._building.setdefault(key, Lock())
         try:
             with lock:
-                held = self._views.get(key)
-                return self._fresh(key, stop) if held is None else held
+                with self._lock:
+                    held = self._views.get(key)
+                return held or self._fresh(key, stop)
         finally:
             with self._lock:
                 self._building.pop(key, None)
@@ -180,31 +165,22 @@ class ViewEngine:
 
     def _find(self, key: Key) -> View | None:
         """Return the smallest view that has every level of the key."""
-        wanted = self._mask(key)
         with self._lock:
-            covering = [k for k, mask in self._masks.items() if wanted & mask == wanted]
+            covering = self._covering(key)
             if not covering:
                 return None
-            best = min(covering, key=lambda k: self._views[k].packed.size)
-            self._views.move_to_end(best)
-            return self._views[best]
+            return self._views.get(min(covering, key=lambda found: found[1].packed.size)[0])
+
+    def _covering(self, key: Key) -> list[tuple[Key, View]]:
+        wanted = frozenset(key)
+        return [found for found in self._views.items() if wanted <= found[1].names]
 
     def _keep(self, key: Key, view: View) -> None:
         with self._lock:
-            self._views[key] = view
-            self._views.move_to_end(key)
-            self._masks[key] = self._mask(key)
-            while len(self._views) > 1 and self._bytes() > self.budget:
-                gone, _ = self._views.popitem(last=False)
-                del self._masks[gone]
-                if self.folder is not None:
-                    (self.folder / _name(gone)).unlink(missing_ok=True)
-
-    def _mask(self, key: Key) -> int:
-        return sum(self._bit[name] for name in key)
-
-    def _bytes(self) -> int:
-        return sum(view.packed.nbytes for view in self._views.values())
+            gone = self._views.put(key, view)
+            if self.folder is not None:
+                for name in map(_name, gone):
+                    (self.folder / name).unlink(missing_ok=True)
 
 
 def needed(question: Question) -> Key | None:
@@ -230,34 +206,36 @@ def choose(schema: Schema, budget: int) -> list[Key]:
     no chosen view has, smaller sets counting more because more questions are among them. The cost
     is its bytes and, in bytes, the scan that builds it: few wide views beat many narrow ones.
     """
-    levels = [level for v in schema.variables for level in _viewed(v)]
-    variable = {level.id: v.id for v in schema.variables for level in v.levels}
-    candidates: list[tuple[float, int, tuple[int, ...]]] = []
-    for width in range(1, WIDEST + 1):
-        for chosen in combinations(range(len(levels)), width):
-            cells = prod(len(levels[i]) for i in chosen)
-            distinct = {variable[levels[i].id] for i in chosen}
-            if cells <= MOST_CELLS and len(distinct) == width:
-                candidates.append((-np.inf, cells, chosen))
+    levels = [(v, level) for v in schema.variables for level in _viewed(v)]
+    candidates = _candidates(levels)
     heapq.heapify(candidates)
     covered: set[tuple[int, ...]] = set()
-    views, size = [], 0
+    views: list[Key] = []
     while candidates:
         promised, cells, chosen = heapq.heappop(candidates)
         sets = [s for w in range(1, len(chosen) + 1) for s in combinations(chosen, w)]
         new = [s for s in sets if s not in covered]
         worth = -sum(4.0 ** (WIDEST - len(s)) for s in new) / (8 * cells + _SCAN)
-        if not new:
-            continue
-        if worth > promised:  # worth less than when it was last looked at
+        if new and worth > promised:  # worth less than when it was last looked at
             heapq.heappush(candidates, (worth, cells, chosen))
-            continue
-        if size + 8 * cells > budget:
-            continue
-        size += 8 * cells
-        covered.update(new)
-        views.append(tuple(levels[i].id for i in chosen))
+        elif new and 8 * cells <= budget:
+            budget -= 8 * cells
+            covered.update(new)
+            views.append(tuple(levels[i][1].id for i in chosen))
     return [view for view in views if not any(set(view) < set(other) for other in views)]
+
+
+def _candidates(
+    levels: list[tuple[Variable, Level]],
+) -> list[tuple[float, int, tuple[int, ...]]]:
+    """Return what each possible view promises (at first anything), its cells and its levels."""
+    found = []
+    for width in range(1, WIDEST + 1):
+        for chosen in combinations(range(len(levels)), width):
+            cells = prod(len(levels[i][1]) for i in chosen)
+            if cells <= MOST_CELLS and len({levels[i][0].id for i in chosen}) == width:
+                found.append((-np.inf, cells, chosen))
+    return found
 
 
 def _viewed(variable: Variable) -> list[Level]:

@@ -9,11 +9,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.solve.system import TableSystem
+from discreet.types import Integers
 
 # Inner cells of a published cell with at most so many are tried against one another.
 LONGEST_LINE = 64
@@ -23,13 +23,14 @@ LONGEST_LINE = 64
 class CountCells:
     """Published cells, each a set of inner cells.
 
-    `members` (sparse, by columns) has a row a published cell and a column an inner cell; a row of
-    one inner cell publishes it. `order` is the number of dimensions that a cell keeps, or empty
-    if it is not known. `lines` has a row for inner cells that differ in one dimension alone.
+    `members` (sparse, by columns) has a row for each published cell and a column for each inner
+    cell; a row of one inner cell publishes it. `order` is the number of dimensions that a cell
+    keeps, or empty if it is not known. `lines` has a row for inner cells that differ in one
+    dimension alone.
     """
 
     members: Any
-    order: NDArray[np.int64]
+    order: Integers
     lines: Any
 
     @classmethod
@@ -81,7 +82,7 @@ class CountCells:
 
     @classmethod
     def of(cls, members: Any) -> CountCells:
-        """Return the cells of a 0/1 matrix with a row a published cell, a column an inner one."""
+        """Return the cells of a 0/1 matrix: rows are published cells, columns are inner ones."""
         matrix = sparse.csc_matrix(members, dtype=np.int8)
         matrix.sum_duplicates()
         if (matrix.data != 1).any():
@@ -99,11 +100,11 @@ class CountCells:
         """How many cells are published."""
         return int(self.members.shape[0])
 
-    def values(self, inner: NDArray[np.int64]) -> NDArray[np.int64]:
+    def values(self, inner: Integers) -> Integers:
         """Return the published cells, given the inner ones."""
         return np.asarray(self.members.astype(np.int64) @ inner.reshape(-1))
 
-    def exchangeable(self, there: NDArray[np.int64]) -> Any:
+    def exchangeable(self, there: Integers) -> Any:
         """Return lines among some inner cells, as a matrix with a column for each of these.
 
         Without lines of a known shape: the published cells that hold few of them.
@@ -119,8 +120,8 @@ def _coarse_first(kept: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 
 def _ravelled(
-    places: tuple[NDArray[np.int64], ...], shape: Sequence[int], kept: tuple[int, ...]
-) -> tuple[NDArray[np.int64], int]:
+    places: tuple[Integers, ...], shape: Sequence[int], kept: tuple[int, ...]
+) -> tuple[Integers, int]:
     """Return the cell of the margin that keeps these axes for each inner cell, and their number."""
     if not kept:
         return np.zeros_like(places[0]), 1
@@ -128,7 +129,7 @@ def _ravelled(
     return np.ravel_multi_index(tuple(places[axis] for axis in kept), sizes), prod(sizes)
 
 
-def _columns(rows: list[NDArray[np.int64]], height: int, width: int) -> Any:
+def _columns(rows: list[Integers], height: int, width: int) -> Any:
     """Return the matrix whose every column has a 1 in each of these rows, ascending."""
     indices = np.stack(rows, axis=1).astype(np.int32).reshape(-1)
     starts = np.arange(width + 1, dtype=np.int64) * len(rows)

@@ -12,7 +12,7 @@ from discreet.progress import Tell
 from discreet.solve.adjust import kernels
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import TableSystem
+from discreet.solve.system import TableSystem, checked_base
 from discreet.types import Integers
 
 # Found by trial on the census hypercube: heat and cold in units of the weight of the finest
@@ -64,7 +64,7 @@ def adjust_counts(
     `counts` are the inner cells. Zeros stay; an inner cell that is published becomes 0 or
     `smallest_safe` if it is below, and stays at or above if it is not. Where inner cells are not
     published only the published cells are held to this. `weights`, `fixed` (bool) and `capacity`
-    (the largest change, one number or one a cell) go by published cell; a change of up to
+    (the largest change, one number or one for each cell) go by published cell; a change of up to
     `tolerance` of a cell costs nothing. `trials` is the work for each inner cell.
 
     Feasible: every rule is kept, `gap` is the largest change of a published cell. Stopped: the
@@ -106,11 +106,9 @@ class _Search:
             raise ParameterError(
                 f"counts must be {cells.members.shape[1]} inner cells. Got {given.size}."
             )
-        if isinstance(base, bool) or base != int(base) or base < 2:
-            raise ParameterError(f"smallest_safe must be an integer of at least 2. Got {base}.")
         if not 0 <= tolerance < 1:
             raise ParameterError(f"tolerance must be from 0 to below 1. Got {tolerance}.")
-        self.cells, self.base = cells, int(base)
+        self.cells, self.base = cells, checked_base(base, "smallest_safe")
         self.given = given.astype(np.int64)
         flat = self.given.reshape(-1)
         self.there = np.flatnonzero(flat)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from discreet.compiling import njit
 from discreet.solve.random import uniform
+from discreet.types import Flags, Floats, Integers
 
 # What a broken limit costs for each unit: more than any sum of weights a move can gain.
 BROKEN = 1e6
@@ -25,10 +26,10 @@ def change_cost(change: int, free: int, limit: int, weight: float, leaving: floa
 @njit(cache=True, nogil=True)
 def _step(
     i: int,
-    x: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    whole: NDArray[np.bool_],
+    x: Integers,
+    low: Integers,
+    high: Integers,
+    whole: Flags,
     base: int,
     state: NDArray[np.uint64],
 ) -> int:
@@ -46,9 +47,7 @@ def _step(
 
 
 @njit(cache=True, nogil=True)
-def _own(
-    i: int, x: NDArray[np.int64], true: NDArray[np.int64], own: NDArray[np.float64], step: int
-) -> float:
+def _own(i: int, x: Integers, true: Integers, own: Floats, step: int) -> float:
     """Return what a step of inner cell i costs by itself."""
     return own[i] * (abs(x[i] + step - true[i]) - abs(x[i] - true[i]))
 
@@ -57,11 +56,11 @@ def _own(
 def _row_cost(
     r: int,
     step: int,
-    values: NDArray[np.int64],
-    change: NDArray[np.int64],
-    free: NDArray[np.int64],
-    limit: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    values: Integers,
+    change: Integers,
+    free: Integers,
+    limit: Integers,
+    weight: Floats,
     leaving: float,
     base: int,
 ) -> float:
@@ -81,17 +80,17 @@ def anneal_counts(
     groups: NDArray[np.int32],
     line_starts: NDArray[np.int32],
     lines: NDArray[np.int32],
-    x: NDArray[np.int64],
-    true: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    whole: NDArray[np.bool_],
-    own: NDArray[np.float64],
-    values: NDArray[np.int64],
-    change: NDArray[np.int64],
-    free: NDArray[np.int64],
-    limit: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    x: Integers,
+    true: Integers,
+    low: Integers,
+    high: Integers,
+    whole: Flags,
+    own: Floats,
+    values: Integers,
+    change: Integers,
+    free: Integers,
+    limit: Integers,
+    weight: Floats,
     leaving: float,
     base: int,
     pairs: float,
@@ -190,14 +189,14 @@ def _row_price(change: float, unit: float, needed: float, price: float) -> float
 
 @njit(cache=True, nogil=True)
 def sweep_records(
-    starts: NDArray[np.int64],
+    starts: Integers,
     rows: NDArray[np.int32],
-    order: NDArray[np.int64],
-    a: NDArray[np.float64],
-    values: NDArray[np.float64],
-    least: NDArray[np.float64],
-    most: NDArray[np.float64],
-    data: NDArray[np.float64],
+    order: Integers,
+    a: Floats,
+    values: Floats,
+    least: Floats,
+    most: Floats,
+    data: Floats,
     price: float,
     temperature: float,
     reach: float,
@@ -271,14 +270,14 @@ def sweep_records(
 
 @njit(cache=True, nogil=True)
 def mend_rows(
-    row_starts: NDArray[np.int64],
+    row_starts: Integers,
     members: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    starts: Integers,
     rows: NDArray[np.int32],
-    a: NDArray[np.float64],
-    least: NDArray[np.float64],
-    most: NDArray[np.float64],
-    data: NDArray[np.float64],
+    a: Floats,
+    least: Floats,
+    most: Floats,
+    data: Floats,
     price: float,
     largest: int,
 ) -> int:
@@ -317,21 +316,21 @@ def mend_rows(
 
 @njit(cache=True, nogil=True)
 def smooth_records(
-    row_starts: NDArray[np.int64],
+    row_starts: Integers,
     members: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    starts: Integers,
     rows: NDArray[np.int32],
-    a: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    step: NDArray[np.float64],
-    unit: NDArray[np.float64],
-    width: NDArray[np.float64],
-    needed: NDArray[np.float64],
-    side: NDArray[np.float64],
+    a: Floats,
+    low: Floats,
+    high: Floats,
+    step: Floats,
+    unit: Floats,
+    width: Floats,
+    needed: Floats,
+    side: Floats,
     price: float,
     momentum: float,
-    ahead: NDArray[np.float64],
+    ahead: Floats,
 ) -> float:
     """Make one accelerated projected gradient step on the smoothed cost; return the new momentum.
 
@@ -369,15 +368,15 @@ def smooth_records(
 
 @njit(cache=True, nogil=True)
 def lift_rows(
-    row_starts: NDArray[np.int64],
+    row_starts: Integers,
     members: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    side: NDArray[np.float64],
-    aim: NDArray[np.float64],
-    a: NDArray[np.float64],
-    values: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    rows: Integers,
+    side: Floats,
+    aim: Floats,
+    a: Floats,
+    values: Floats,
+    low: Floats,
+    high: Floats,
 ) -> int:
     """Move rows that are short to their aim, on their side; return how many were short.
 

@@ -38,7 +38,7 @@ class BusinessDimension:
         return (*(total if parent < 0 else parent for parent in self.parents), -1)
 
     def hrc(self) -> str:
-        """Return the tree as a hierarchy file: a code a line, one @ in front for each level."""
+        """Return the tree as a hierarchy file: one code per line, with one @ for each level."""
         lines: list[str] = []
 
         def put(parent: int, depth: int) -> None:

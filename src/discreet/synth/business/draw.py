@@ -1,4 +1,4 @@
-"""Draws businesses: each column from a stream of its own, so that more records leave the first."""
+"""Draws businesses: each column has its own stream, so that more records leave the first as is."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MARKET = ((0.42, 0.49, 0.09),)
 class Businesses:
     """Records: the place of each one's code in each dimension, its holding and its magnitudes."""
 
-    codes: Places  # a row a record, a column a dimension
+    codes: Places  # a row for each record, a column for each dimension
     holding: NDArray[np.int64]
     turnover: NDArray[np.int64]
     employees: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Businesses:
 
 
 def draw(records: int, seed: int = 1) -> Businesses:
-    """Return so many businesses; the first n of more records are the n that are drawn alone."""
+    """Return so many businesses; fewer records with the same seed are the first of these."""
     seeds = np.random.SeedSequence(seed).spawn(COLUMNS)
     streams = iter([np.random.default_rng(one) for one in seeds])
     region = _from_tree(REGION, _uniform(streams, records))
@@ -138,7 +138,7 @@ def _by_row(
 
 
 def _holdings(joins: Floats, which: Floats) -> NDArray[np.int64]:
-    """Return holdings numbered from 1: large ones attract more, as each record is as likely."""
+    """Return holdings numbered from 1; a new record joins any earlier one, so large ones grow."""
     before = np.arange(len(joins))
     follows = np.where((joins < SAME_HOLDING) & (before > 0), (which * before).astype(int), before)
     root = follows

@@ -22,7 +22,7 @@ BUSINESSES = Signature(DESCRIPTION, MARK, frozenset({RECORDS, DESCRIPTION, *TREE
 
 
 def check(records: int, out: Path, seed: int) -> None:
-    """Return if `write` would accept these values; raise the error that says why not."""
+    """Raise the error that `write` would raise for these values, if any."""
     if not FEWEST <= records <= MOST:
         raise ParameterError(f"records must be from {FEWEST:,} to {MOST:,}. Got {records:,}.")
     check_seed(seed)
@@ -32,9 +32,9 @@ def check(records: int, out: Path, seed: int) -> None:
 def write(records: int, out: Path, seed: int = 1) -> Businesses:
     """Return the businesses written into the folder `out`.
 
-    The folder gets `records.csv` (a line a record), a hierarchy file for each dimension with
-    levels and `README.md`; it appears when all is written, and nothing is left behind on an
-    error. The same records and seed give the same files.
+    The folder gets `records.csv` (one line for each record), a hierarchy file for each
+    dimension with levels, and `README.md`; it appears when all is written, and nothing is left
+    behind on an error. The same records and seed give the same files.
     """
     out = Path(out).absolute()
     check(records, out, seed)
@@ -76,7 +76,7 @@ def _description(records: int, seed: int) -> str:
 {records:,} invented establishments, seed {seed}. Nobody should learn anything about a real economy
 from them: shares were written down by hand, turnovers are lognormal with a Pareto tail.
 
-`{RECORDS}` has one line an establishment: `record`, `holding` (establishments of the same
+`{RECORDS}` has one line for each establishment: `record`, `holding` (establishments of the same
 enterprise share it), nine dimensions, and the magnitudes `turnover` (thousands, at least 1) and
 `employees` (0 or more).
 
@@ -84,6 +84,6 @@ enterprise share it), nine dimensions, and the magnitudes `turnover` (thousands,
 |---|---|---:|---|
 {table}
 
-A hierarchy file lists one code a line, from the top, with one `@` in front for each level; the
-total has no code. The first n records of a larger file with the same seed are the file of n.
+A hierarchy file lists one code on each line, from the top, with one `@` in front for each level;
+the total has no code. The first n records of a larger file with the same seed are the file of n.
 """

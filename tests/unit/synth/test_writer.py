@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 from discreet.cli import app, main
 from discreet.errors import ParameterError
 from discreet.synth import check, write, writer
-from discreet.synth.variables import IDS, VARIABLES
+from discreet.synth.geography import lay_out
+from discreet.synth.variables import IDS
+from discreet.synth.writer import blocks, draw
 
 FILES = [
     "dataset.toml",
@@ -70,13 +72,6 @@ def test_the_description_is_what_the_reader_of_data_sets_expects(folder):
         "household_id": "household_id",
     }
     assert list(text["variables"]) == list(IDS)
-    for variable in VARIABLES:
-        entry = text["variables"][variable.id]
-        assert entry["label"] == variable.label
-        assert entry["definition"] == variable.definition
-        if variable.id != "age":
-            codes = [str(code) for code in range(1, len(variable.categories) + 1)]
-            assert entry["categories"] == dict(zip(codes, variable.categories, strict=True))
     age = text["variables"]["age"]
     assert age["range"] == [0, 100]
     bands = age["levels"]["age_band"]["groups"]
@@ -218,3 +213,24 @@ def test_the_command_refuses_with_one_sentence(tmp_path, monkeypatch, capsys):
     assert stop.value.code == 2
     message = "discreet: persons must be from 1,000 to 1,000,000,000. Got 5.\n"
     assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("size", [3_000, 20_000])
+def test_people_depend_on_neither_threads_nor_blocks(threads, size):
+    geography = lay_out(40_000, 8)
+    whole = draw(geography, 8, 0, geography.size)
+    parts = list(blocks(geography, 8, threads, size))
+    assert len(parts) > 1
+    assert np.array_equal(np.concatenate([p.columns for p in parts], axis=1), whole.columns)
+    assert np.array_equal(np.concatenate([p.oa for p in parts]), whole.oa)
+    before = np.cumsum([0, *(p.households for p in parts)])
+    joined = np.concatenate([p.household + b for p, b in zip(parts, before, strict=False)])
+    assert np.array_equal(joined, whole.household)
+    assert before[-1] == whole.households
+
+
+def test_another_seed_gives_other_people():
+    geography = lay_out(2_000, 1)
+    one, other = draw(geography, 1, 0, geography.size), draw(geography, 2, 0, geography.size)
+    assert not np.array_equal(one.columns, other.columns)

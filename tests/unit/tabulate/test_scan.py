@@ -17,7 +17,7 @@ from discreet.errors import Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
-from discreet.tabulate import ScanEngine, plan, scan
+from discreet.tabulate import ScanEngine, engine, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from populations import make_version, records
 
@@ -180,14 +180,13 @@ def test_a_running_tabulation_stops_between_two_pieces(monkeypatch: pytest.Monke
     monkeypatch.setattr(plan, "PIECE", 1000)
     stop, seen = Event(), []
 
-    def check(event: Event | None) -> None:
+    def counted(event: Event | None) -> None:
         seen.append(1)
         if len(seen) == 5:
             stop.set()
-        real(event)
+        engine.check(event)
 
-    real = scan._check
-    monkeypatch.setattr(scan, "_check", check)
+    monkeypatch.setattr(scan, "check", counted)
     with pytest.raises(Stopped):
         ScanEngine(version, threads=1).tabulate(Question.of(Query.parse("a"), version.schema), stop)
     assert len(seen) == 5
