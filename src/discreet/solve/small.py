@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -55,41 +57,49 @@ def round_small_counts(
     # Cells of equal contributors count as often as they are published.
     weights = np.bincount(system.variable, minlength=system.variables).astype(np.float64)
     search = Search(system.members, start, low, high, cells, cells, rng, step=base, weights=weights)
-    unit = float(base * base)
-    trials = max(TRIALS, AFFORDABLE // max(1, len(search.free)))
     best, status = start, Status.FEASIBLE
     try:
-        search.run(HOT * unit, COLD * unit, trials, square=True)
-        least = search.run(0.0, 0.0, SETTLE, square=True)
-        best, allowed = search.x.copy(), least * WORSE
-        largest = int(np.abs(search.y - cells).max(initial=0))
-        tries = 0
-        while largest > 1 and tries < TRIES:
-            if tell is not None:
-                tell("largest change", largest, None)
-            candidates = []
-            if len(search.free) <= FEW:
-                found = _within(search, cells, base, largest - 1)
-                if found is None:
-                    break
-                search.put(found)
-                candidates.append(found)
-            search.limit, search.heavy = largest - 1, HEAVY * unit
-            search.run(HOT * unit, COLD * unit, trials, square=True)
-            search.run(0.0, 0.0, SETTLE, square=True)
-            for inner in (search.x.copy(), *candidates):
-                change = search.sums @ (inner - flat)
-                reached = int(np.abs(change).max(initial=0))
-                if reached < largest and weights @ change.astype(np.float64) ** 2 <= allowed:
-                    best, largest, tries = inner, reached, 0
-                    break
-            else:
-                search.put(best)
-                tries += 1
+        for table in _improved(search, base, tell):
+            best = table
     except KeyboardInterrupt:
         status = Status.STOPPED
     gap = np.abs(search.sums @ (best - flat)).max(initial=0)
     return Solution(status, best.reshape(true.shape), float(gap))
+
+
+def _improved(search: Search, base: int, tell: Tell | None) -> Iterator[Integers]:
+    """Yield the table of the least mean square found, then tables with smaller largest changes."""
+    unit = float(base * base)
+    trials = max(TRIALS, AFFORDABLE // max(1, len(search.free)))
+    search.run(HOT * unit, COLD * unit, trials, square=True)
+    allowed = search.run(0.0, 0.0, SETTLE, square=True) * WORSE
+    best, cells = search.x.copy(), search.least
+    yield best
+    largest = int(np.abs(search.y - cells).max(initial=0))
+    tries = 0
+    while largest > 1 and tries < TRIES:
+        if tell is not None:
+            tell("largest change", largest, None)
+        candidates = []
+        if len(search.free) <= FEW:
+            found = _within(search, cells, base, largest - 1)
+            if found is None:
+                return
+            search.put(found)
+            candidates.append(found)
+        search.limit, search.heavy = largest - 1, HEAVY * unit
+        search.run(HOT * unit, COLD * unit, trials, square=True)
+        search.run(0.0, 0.0, SETTLE, square=True)
+        for inner in (search.x.copy(), *candidates):
+            change = search.sums @ inner - cells
+            reached = int(np.abs(change).max(initial=0))
+            if reached < largest and search.weights @ change.astype(np.float64) ** 2 <= allowed:
+                best, largest, tries = inner, reached, 0
+                yield best
+                break
+        else:
+            search.put(best)
+            tries += 1
 
 
 def _within(search: Search, cells: Integers, base: int, most: int) -> Integers | None:

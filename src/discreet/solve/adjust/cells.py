@@ -62,23 +62,10 @@ class CountCells:
             chosen_axes.append(tuple(range(axes)))
         if not chosen_axes:
             raise ParameterError("at least one margin must be published, or the inner cells.")
-        size = prod(shape)
-        places = np.unravel_index(np.arange(size), tuple(shape))
-        rows, order, before = [], [], 0
-        for one in chosen_axes:
-            row, number = _ravelled(places, shape, one)
-            rows.append(row + before)
-            order.append(np.full(number, len(one), np.int64))
-            before += number
-        groups, lines = [], 0
-        for axis in range(axes):
-            others = tuple(other for other in range(axes) if other != axis)
-            row, number = _ravelled(places, shape, others)
-            groups.append(row + lines)
-            lines += number
-        return cls(
-            _columns(rows, before, size), np.concatenate(order), _columns(groups, lines, size)
-        )
+        sizes = [prod(shape[axis] for axis in one) for one in chosen_axes]
+        order = np.repeat([len(one) for one in chosen_axes], sizes).astype(np.int64)
+        lines = list(combinations(range(axes), axes - 1))[::-1]  # all axes but the first, second, …
+        return cls(_membership(shape, chosen_axes), order, _membership(shape, lines))
 
     @classmethod
     def of(cls, members: Any) -> CountCells:
@@ -119,18 +106,20 @@ def _coarse_first(kept: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return len(kept), kept
 
 
-def _ravelled(
-    places: tuple[Integers, ...], shape: Sequence[int], kept: tuple[int, ...]
-) -> tuple[Integers, int]:
-    """Return the cell of the margin that keeps these axes for each inner cell, and their number."""
-    if not kept:
-        return np.zeros_like(places[0]), 1
-    sizes = [shape[axis] for axis in kept]
-    return np.ravel_multi_index(tuple(places[axis] for axis in kept), sizes), prod(sizes)
+def _membership(shape: Sequence[int], margins: Sequence[tuple[int, ...]]) -> Any:
+    """Return the 0/1 matrix of margins, each given by the axes it keeps, one after the other.
 
-
-def _columns(rows: list[Integers], height: int, width: int) -> Any:
-    """Return the matrix whose every column has a 1 in each of these rows, ascending."""
+    It has a row for each cell of a margin and a column for each inner cell.
+    """
+    size = prod(shape)
+    places = np.unravel_index(np.arange(size), tuple(shape))
+    rows, height = [], 0
+    for kept in margins:
+        cell = np.zeros(size, np.int64)
+        for axis in kept:
+            cell = cell * shape[axis] + places[axis]
+        rows.append(cell + height)
+        height += prod(shape[axis] for axis in kept)
     indices = np.stack(rows, axis=1).astype(np.int32).reshape(-1)
-    starts = np.arange(width + 1, dtype=np.int64) * len(rows)
-    return sparse.csc_matrix((np.ones(len(indices), np.int8), indices, starts), (height, width))
+    starts = np.arange(size + 1, dtype=np.int64) * len(rows)
+    return sparse.csc_matrix((np.ones(len(indices), np.int8), indices, starts), (height, size))
