@@ -6,6 +6,7 @@ import { answered, noAnswer } from "./answer.js";
 const WAIT = 300;
 const LONGEST = 15000;
 let latest = 0;
+let shown = "";
 
 export function builder(form) {
   if (!form) return;
@@ -13,10 +14,18 @@ export function builder(form) {
   document.addEventListener("change", changed);
   document.addEventListener("input", typed);
   document.addEventListener("click", clicked);
-  window.addEventListener("popstate", () => load(location.href, {}));
+  shown = plain(location.href);
+  window.addEventListener("popstate", () => {
+    // Going to another place of this page is no other question.
+    if (plain(location.href) !== shown) load(location.href, {});
+  });
   window.addEventListener("pageshow", () => ready());
   menus();
   dragging(act);
+}
+
+function plain(url) {
+  return url.split("#")[0];
 }
 
 function current() {
@@ -143,7 +152,8 @@ function put(page, url, after) {
   document.title = page.title;
   document.querySelector("header.site").replaceWith(page.querySelector("header.site"));
   document.getElementById("main").replaceChildren(...page.getElementById("main").childNodes);
-  if (url !== location.href) history.pushState({}, "", url);
+  if (plain(url) !== plain(location.href)) history.pushState({}, "", url);
+  shown = plain(url);
   document.querySelectorAll(".group").forEach((group, i) => {
     if (i in open) group.open = open[i];
   });
