@@ -69,6 +69,11 @@ def write_town(
 
 
 def build_town(folder: Path, out: Path, **options: object) -> Path:
-    """Return a store of the town."""
+    """Return a store of the town, its secret always the same: so are its figures."""
+    secret = out / "secret"
+    if not out.exists():
+        out.mkdir(mode=0o700, parents=True)
+        secret.write_text("5eed" * 16 + "\n", encoding="ascii")
+        secret.chmod(0o600)
     build(write_town(folder, **options), out)  # type: ignore[arg-type]
     return out
