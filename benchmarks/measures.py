@@ -39,11 +39,11 @@ def census(shape: tuple[int, ...], zeros: float, seed: int) -> tuple[Integers, I
 
 def ours(true: Integers, released: Integers) -> list[float]:
     """Every measure with every slice; returns the whole-table values."""
-    distances = utility.all_slices(true, released)
+    distances = utility.distance_rows(true, released)
     return [
-        risk.all_slices(true).whole,
-        risk.all_after_slices(true, released).whole,
-        risk.all_transition_slices(true, released, METHOD).whole,
+        risk.before_rows(true).whole,
+        risk.after_rows(true, released).whole,
+        risk.after_transition_rows(true, released, METHOD).whole,
         distances.hellinger.whole,
         distances.relative_absolute.whole,
         distances.average_absolute.whole,

@@ -269,7 +269,7 @@ def main() -> None:
             *exact(float(risk.before(true))),
             *(
                 (float(np.nanmedian(s)), *(float(v) for v in np.nanquantile(s, [0.05, 0.95])))
-                for s in risk.all_slices(true).axes
+                for s in risk.before_rows(true).axes
             ),
         ],
         "R1", **share,

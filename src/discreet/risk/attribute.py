@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.checks import checked_axis, checked_counts, checked_pair
+from discreet.checks import checked_axis, checked_counts, checked_pair, whole
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
 from discreet.types import Floats
@@ -67,8 +67,7 @@ def attribute_disclosure(
     free = sorted({checked_axis(counts, a) for a in (axes if isinstance(axes, tuple) else (axes,))})
     if not 1 <= len(free) <= 2:
         raise ParameterError(f"axes must be one axis or two. Got {axes!r}.")
-    if populated < 1:
-        raise ParameterError(f"populated must be at least 1. Got {populated}.")
+    whole("populated", populated, 1)
     if not counts.any():
         return LineShares(float("nan"), float("nan"))
     key = tuple(axis for axis in free if counts.shape[axis] > 1)

@@ -7,7 +7,7 @@ is not an argument, so that nothing shown, refused or timed here can tell about 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,18 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_weights
-from discreet.risk.before import (
-    LARGEST_SMALL,
-    WEIGHTS,
-    Risk,
-    entropy_term,
-    split_masks,
-    split_part,
-    split_risk,
-)
+from discreet.risk.before import WEIGHTS, Risk, entropy_term, parts, risk_of
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
-from discreet.risk.terms import smallness, weighted
-from discreet.risk.transition import Multiplier, checked_multipliers
+from discreet.risk.terms import smallness
+from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Floats, Integers
 
@@ -189,7 +181,9 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     return low[where].reshape(released.shape), high[where].reshape(released.shape)
 
 
-def public_gate(G: ArrayLike, multiplier: Multiplier, weights: Sequence[float] = WEIGHTS) -> Risk:
+def public_gate(
+    G: ArrayLike, multiplier: EntropyFactor, weights: Sequence[float] = WEIGHTS
+) -> Risk:
     """Return an upper bound of the risk after protection from the released table alone.
 
     For the gate of a public tier: the table is refused where this exceeds the policy's limit. The
@@ -207,18 +201,11 @@ def public_gate(G: ArrayLike, multiplier: Multiplier, weights: Sequence[float] =
     """
     counts = checked_counts(G, "the released table")
     w = checked_weights(weights, 3, 4)
-    psi = checked_multipliers(multiplier)
-    total = int(counts.sum())
-    if total == 0:
-        return Risk(1.0, 1.0, 1.0, 1.0, w) if len(w) == 3 else split_risk(w, 1.0, 1.0, 1.0, 1.0)
-    zeros = float((counts == 0).mean())
-    size = float(smallness(total))
-    if len(w) == 3:
-        entropy = max(psi) * entropy_term(counts)
-        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
-    parts = split_masks(counts, LARGEST_SMALL)
-    small, large = (m * split_part(counts[part]) for m, part in zip(psi, parts, strict=True))
-    return split_risk(w, zeros, small, large, size)
+    psi = checked_factors(multiplier, w)
+    if not counts.any():
+        return replace(risk_of(w, 1.0, [1.0] * len(psi), 1.0), value=1.0)
+    entropy = [m * entropy_term(counts[p]) for m, p in zip(psi, parts(counts, w), strict=True)]
+    return risk_of(w, float((counts == 0).mean()), entropy, float(smallness(counts.sum())))
 
 
 @lru_cache(maxsize=1)

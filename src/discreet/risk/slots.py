@@ -1,19 +1,19 @@
-"""The slices of a table along every axis, and the whole, as one list of slots."""
+"""The rows of a table along every axis, and the whole, as one list of slots."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.types import Floats
+from discreet.types import Flags, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class SliceValues:
-    """A measure of every slice: `axes[a][i]` is that of slice i along axis a; and of the whole."""
+class RowValues:
+    """A measure of every row: `axes[a][i]` is that of row i along axis a; and of the whole."""
 
     axes: tuple[Floats, ...]
     whole: float
@@ -21,16 +21,16 @@ class SliceValues:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The cells populated in either of two tables, each with the slices it belongs to."""
+    """The cells populated in either of two tables, each with the rows it belongs to."""
 
-    true: NDArray[np.int64]
-    released: NDArray[np.int64]
+    true: Integers
+    released: Integers
     index: NDArray[np.int32]
-    cells: NDArray[np.int64]
+    cells: Integers
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, true: NDArray[np.int64], released: NDArray[np.int64]) -> Self:
+    def of(cls, true: Integers, released: Integers) -> Self:
         """Return the slots of two contiguous tables of one shape."""
         from discreet.risk import kernels  # numba takes longer to import than most work takes
 
@@ -42,13 +42,19 @@ class Slots:
 
     @property
     def size(self) -> int:
-        """The number of slots: slices of every axis, and the whole table."""
+        """The number of slots: rows along every axis, and the whole table."""
         return len(self.cells)
 
-    def split(self, values: Floats) -> SliceValues:
-        """Return one value a slot as slices by axis and the whole."""
-        axes, start = [], 0
-        for length in self.shape:
-            axes.append(values[start : start + length])
-            start += length
-        return SliceValues(tuple(axes), float(values[-1]))
+    def where(self, chosen: Flags) -> Self:
+        """Return the same slots with the chosen cells alone; the others are zero."""
+        true, released = (np.where(chosen, counts, 0) for counts in (self.true, self.released))
+        return replace(self, true=true, released=released)
+
+    def number(self, chosen: Flags) -> Integers:
+        """Return how many of the chosen cells each slot has."""
+        return np.bincount(self.index[:, chosen].ravel(), minlength=self.size)
+
+    def split(self, values: Floats) -> RowValues:
+        """Return the value of each slot as rows by axis, and the whole."""
+        axes = np.split(values[:-1], np.cumsum(self.shape[:-1]))
+        return RowValues(tuple(axes), float(values[-1]))
