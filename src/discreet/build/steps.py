@@ -8,6 +8,7 @@ from itertools import chain
 from math import inf
 from typing import Any, ClassVar
 
+from discreet.checks import whole
 from discreet.errors import ParameterError, unknown
 from discreet.protect import InputPerturbation, OverImputation, Pram, RecordSwapping
 from discreet.protect.registry import METHODS, method
@@ -210,9 +211,7 @@ def _swap(section: Section) -> SwapStep:
         if not isinstance(profile, list):
             raise ParameterError(f"'fallback' must be a list of lists. Got {profile!r}.")
     target = _terms(section.take("target", list, default=[]))
-    below = section.take("below", int, default=3)
-    if below < 2:
-        raise ParameterError(f"below must be at least 2. Got {below}.")
+    below = whole("below", section.take("below", int, default=3), 2)
     odds = section.take("odds", int, float, default=inf if target else 1)
     only = section.take("only_at_risk", bool, default=False)
     paired = section.take("match_risk", bool, default=False)
