@@ -101,10 +101,10 @@ def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:
     where a = b; NaN where G holds nobody.
     """
     true, released = checked_pair(F, G)
-    checked_total(true)
-    if not released.any():
+    total, shown = checked_total(true), int(released.sum())
+    if not shown:
         return float("nan")
-    a, b = true / true.sum(), released / released.sum()
+    a, b = true / total, released / shown
     lost, gained = np.maximum(a - b, 0), np.maximum(b - a, 0)
     kept = x_log_x(b) - x_log_x(np.minimum(a, b)) - x_log_x(gained)
     return float(kept[gained > 0].sum() - x_log_x(lost).sum() + x_log_x(lost.sum()))
@@ -120,10 +120,9 @@ def conditional_entropy_as_printed(F: ArrayLike, G: ArrayLike) -> float:
     Zeros: as there, but 0 where G holds nobody.
     """
     true, released = checked_pair(F, G)
-    checked_total(true)
     if not released.any():
         return 0.0
-    a, b = true / true.sum(), released / released.sum()
+    a, b = true / checked_total(true), released / released.sum()
     gained = np.maximum(b - a, 0)
     more = gained * np.log(b.max() / np.where(b > 0, b, 1.0))
     return conditional_entropy(true, released) + float(more.sum())

@@ -16,42 +16,6 @@ from discreet.types import Floats, Integers
 
 
 @njit(cache=True, nogil=True)
-def populated(
-    true: Integers, released: Integers, shape: Integers
-) -> tuple[Integers, Integers, NDArray[np.int32]]:
-    """Return the cells that are populated in either table, and the slots of each."""
-    number = 0
-    for cell in range(true.size):
-        if true[cell] > 0 or released[cell] > 0:
-            number += 1
-    axes = shape.size
-    starts = np.zeros(axes + 1, np.int32)
-    for axis in range(axes):
-        starts[axis + 1] = starts[axis] + shape[axis]
-    f = np.empty(number, np.int64)
-    g = np.empty(number, np.int64)
-    slots = np.empty((axes + 1, number), np.int32)
-    place = np.zeros(axes, np.int32)
-    at = 0
-    for cell in range(true.size):
-        if true[cell] > 0 or released[cell] > 0:
-            f[at] = true[cell]
-            g[at] = released[cell]
-            for axis in range(axes):
-                slots[axis, at] = starts[axis] + place[axis]
-            slots[axes, at] = starts[axes]
-            at += 1
-        axis = axes - 1
-        while axis >= 0:
-            place[axis] += 1
-            if place[axis] < shape[axis]:
-                break
-            place[axis] = 0
-            axis -= 1
-    return f, g, slots
-
-
-@njit(cache=True, nogil=True)
 def sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
     """Return, for each slot, the sums that the terms of the risk are made of.
 

@@ -259,17 +259,8 @@ def _small_moments(
     joint = shares * prior.flow[:-1, values]
     chance = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
     true = np.arange(len(prior.flow) - 1)[:, None]
-    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values))
-    first = (chance * square).sum(axis=1)
-    second = (chance * square**2).sum(axis=1)
     same = chance[:, values, np.arange(len(values))]
-    sums = {
-        "square": first @ number,
-        "square_spread": np.maximum(second - first**2, 0) @ number,
-        "total": (chance * true).sum(axis=1) @ number,
-        "same": same @ number,
-        "same_spread": (same * (1 - same)) @ number,
-    }
+    sums = _moments(chance, true, values, same, number)
     positive = np.where(values > 0, number, 0)
     sums |= {"above": same @ positive, "above_spread": (same * (1 - same)) @ positive}
     for name, wanted in (("zeros", (0,)), ("small", (1, 2))):
@@ -282,23 +273,29 @@ def _small_moments(
 
 def _large_moments(
     values: Integers, number: NDArray[np.integer], transition: Transition
-) -> dict[str, float]:
+) -> dict[str, Floats]:
     """Sums over the released values above 40, with a flat prior over the counts nearby."""
     deltas, table = change_chances(transition)
     possible = values[:, None] >= deltas
     true = np.where(possible, values[:, None] - deltas, 0)
     chance = np.where(possible, table[transition.index(true), np.arange(len(deltas))], 0)
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
-    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values[:, None]))
-    first = (chance * square).sum(axis=1)
-    second = (chance * square**2).sum(axis=1)
     same = chance[:, deltas == 0].sum(axis=1)
+    return _moments(chance, true, values[:, None], same, number)
+
+
+def _moments(
+    chance: Floats, true: Integers, released: Integers, same: Floats, number: NDArray[np.integer]
+) -> dict[str, Floats]:
+    """Sums over the cells of each released value, from the chances of true counts along axis 1."""
+    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(released))
+    first, second = ((chance * power).sum(axis=1) for power in (square, square**2))
     return {
-        "square": float(first @ number),
-        "square_spread": float(np.maximum(second - first**2, 0) @ number),
-        "total": float((chance * true).sum(axis=1) @ number),
-        "same": float(same @ number),
-        "same_spread": float((same * (1 - same)) @ number),
+        "square": first @ number,
+        "square_spread": np.maximum(second - first**2, 0) @ number,
+        "total": (chance * true).sum(axis=1) @ number,
+        "same": same @ number,
+        "same_spread": (same * (1 - same)) @ number,
     }
 
 

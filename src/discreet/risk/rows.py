@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +23,7 @@ from discreet.checks import (
 )
 from discreet.errors import unknown
 from discreet.risk.before import LARGEST_SMALL, WEIGHTS, parts, split
-from discreet.risk.slots import RowValues, Slots
+from discreet.risk.slots import RowValues, Slots, Sums
 from discreet.risk.terms import changed_zero_share, concentration, smallness, weighted, zero_share
 from discreet.risk.transition import (
     CONTENTS,
@@ -87,7 +86,7 @@ def term_rows(F: ArrayLike) -> RowTerms:
     counts = checked_counts(F)
     checked_total(counts)
     slots = Slots.of(counts, counts)
-    sums = _sums(slots)
+    sums = slots.sums
     zeros, size = zero_share(slots.cells - sums.held, slots.cells), smallness(sums.total)
     entropy = concentration(sums.total, sums.logs, slots.cells)
     norm = np.sqrt((zeros**2 + entropy**2 + size**2) / 3)
@@ -107,7 +106,7 @@ def after_rows(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -
     checked_total(true)
     slots = Slots.of(true, released)
     entropy = [_entropy_after(*part) for part in _parts(slots, w, LARGEST_SMALL)]
-    return slots.split(_weighted(w, _sums(slots), _zeros_after(slots), entropy))
+    return slots.split(_weighted(w, slots.sums, _zeros_after(slots), entropy))
 
 
 def after_transition_rows(
@@ -135,39 +134,22 @@ def after_transition_rows(
     slots = Slots.of(true, released)
     terms = _contents_terms(slots, transition, contents == "observed", w)
     entropy = [factor * term for factor, term in zip(psi, terms, strict=True)]
-    value = _weighted(w, _sums(slots), _zeros_after(slots), entropy)
+    value = _weighted(w, slots.sums, _zeros_after(slots), entropy)
     return slots.split(np.minimum(value, _before(slots, w, LARGEST_SMALL)))
-
-
-class _Sums(NamedTuple):
-    """Of each slot: populated cells, total and Σ F·log F; cells populated in either, in both."""
-
-    held: Floats
-    total: Floats
-    logs: Floats
-    either: Floats
-    both: Floats
-    released: Floats
-
-
-def _sums(slots: Slots) -> _Sums:
-    from discreet.risk import kernels
-
-    return _Sums(*kernels.sums(slots.true, slots.released, slots.index, slots.size))
 
 
 def _before(slots: Slots, weights: tuple[float, ...], largest_small: int) -> Floats:
     """Return R1 of each slot."""
     entropy = []
     for part, cells in _parts(slots, weights, largest_small):
-        sums = _sums(part)
+        sums = part.sums
         entropy.append(np.where(sums.total > 0, concentration(sums.total, sums.logs, cells), 0.0))
-    sums = _sums(slots)
+    sums = slots.sums
     return _weighted(weights, sums, zero_share(slots.cells - sums.held, slots.cells), entropy)
 
 
 def _weighted(
-    weights: tuple[float, ...], sums: _Sums, zeros: Floats, entropy: list[Floats]
+    weights: tuple[float, ...], sums: Sums, zeros: Floats, entropy: list[Floats]
 ) -> Floats:
     """Return the risk of each slot made of its terms, NaN where nobody is."""
     value = weighted(weights, zeros, *entropy, smallness(sums.total))
@@ -175,7 +157,7 @@ def _weighted(
 
 
 def _zeros_after(slots: Slots) -> Floats:
-    sums, k = _sums(slots), slots.cells
+    sums, k = slots.sums, slots.cells
     return changed_zero_share(k - sums.held, k - sums.both, k - sums.either, k)
 
 
@@ -197,7 +179,7 @@ def _entropy_after(slots: Slots, cells: Integers) -> Floats:
     """Return T2·H(X|Y)/H(X) of each slot: 0 without true people, NaN without released ones."""
     from discreet.risk import kernels
 
-    sums = _sums(slots)
+    sums = slots.sums
     n = sums.total
     unknown = kernels.conditional_entropy(slots.true, slots.released, slots.index, n, sums.released)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -217,9 +199,10 @@ def _contents_terms(
     values, f_id = _numbered(slots.true)
     known, g_id = _numbered(slots.released)
     targets, chances = _targets(values, known, transition)
-    large = slots.number(slots.released > LARGEST_SMALL)
-    cells = [slots.cells] if len(weights) == 3 else [slots.cells - large, large]
-    empty = np.nan if len(weights) == 3 else 0.0
+    cells, empty = [slots.cells], np.nan
+    if len(weights) == 4:
+        large = slots.number(slots.released > LARGEST_SMALL)
+        cells, empty = [slots.cells - large, large], 0.0
     terms = []
     for part, number in zip(parts(known, weights), cells, strict=True):
         counted = np.zeros(len(known), bool)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,17 @@ class RowValues:
     whole: float
 
 
+class Sums(NamedTuple):
+    """Of each slot: populated cells, N and Σ F·log F; cells populated in either, in both; M."""
+
+    held: Floats
+    total: Floats
+    logs: Floats
+    either: Floats
+    both: Floats
+    released: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Slots:
     """The cells populated in either of two tables, each with the rows it belongs to."""
@@ -32,18 +44,26 @@ class Slots:
     @classmethod
     def of(cls, true: Integers, released: Integers) -> Self:
         """Return the slots of two contiguous tables of one shape."""
-        from discreet.risk import kernels  # numba takes longer to import than most work takes
-
         shape = true.shape or (1,)
-        lengths = np.array(shape, np.int64)
-        f, g, index = kernels.populated(true.ravel(), released.ravel(), lengths)
+        lengths = np.array(shape)
+        held = np.flatnonzero((true > 0) | (released > 0))
+        places = np.stack([*np.unravel_index(held, shape), np.zeros_like(held)])
+        starts = np.append(0, np.cumsum(lengths))[:, None]
         cells = np.append(np.repeat(true.size // lengths, lengths), true.size)
-        return cls(f, g, index, cells, shape)
+        index = (places + starts).astype(np.int32)
+        return cls(true.ravel()[held], released.ravel()[held], index, cells, shape)
 
     @property
     def size(self) -> int:
         """The number of slots: rows along every axis, and the whole table."""
         return len(self.cells)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What the terms of the risk of each slot are made of."""
+        from discreet.risk import kernels  # numba takes longer to import than most work takes
+
+        return Sums(*kernels.sums(self.true, self.released, self.index, self.size))
 
     def where(self, chosen: Flags) -> Self:
         """Return the same slots with the chosen cells alone; the others are zero."""
