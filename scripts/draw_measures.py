@@ -57,7 +57,7 @@ def family(zeros: float = 0.2, spread: float = 1.2, mean: float = 6.0) -> Intege
 PANELS: tuple[tuple[str, str, NDArray[Any], bool], ...] = (
     ("zeros", "share of zero cells", np.linspace(0, 0.9, 19), False),
     ("spread", "concentration (spread of log counts)", np.linspace(0, 3, 19), False),
-    ("mean", "size (people a cell)", np.geomspace(1, 300, 19), True),
+    ("mean", "size (people per cell)", np.geomspace(1, 300, 19), True),
 )
 Line = tuple[str, str, str]
 Measured = Callable[[Integers], list[tuple[float, float, float]]]
@@ -280,7 +280,7 @@ def main() -> None:
     )  # fmt: skip
     three_panels(
         "public-quality",
-        [("exact closeness", GREY, "--"), ("estimate with interval", BLUE, "-")],
+        [("exact utility", GREY, "--"), ("estimate with interval", BLUE, "-")],
         public_quality, "1 − HD/√N",
     )  # fmt: skip
     three_panels(

@@ -58,9 +58,9 @@ class Estimate:
 class PublicQuality:
     """What may be said of a released table; None where saying it would be a guess.
 
-    `score` is the expected closeness 1 − HD/√N, `unchanged` the share of cells released as they
-    are, `zeros_true` and `small_true` the shares of released zeros, and of released ones and twos,
-    that are true; `positive` is `unchanged` of the cells that are not released as zero.
+    `score` is the expected Hellinger utility 1 − HD/√N, `unchanged` the share of cells released
+    as they are, `zeros_true` and `small_true` the shares of released zeros, and of released ones
+    and twos, that are true; `positive` is `unchanged` of the cells that are not released as zero.
     `largest_change` is set only where the policy publishes the method.
     """
 
@@ -102,7 +102,7 @@ class PublicQuality:
 def public_quality(
     G: ArrayLike, transition: Transition, method_published: bool = False
 ) -> PublicQuality:
-    """Return what a reader may see: the expected closeness, the share of cells unchanged, in words.
+    """Return what a reader may see: Hellinger utility and the share of cells unchanged, in words.
 
     For the public: the released table and the method alone. Equal tables give equal bytes, and
     the order of the cells does not matter.
@@ -111,7 +111,7 @@ def public_quality(
     -----
     A smooth prior over true counts is fitted to the released values (`prior.fit_prior`); the
     posterior of each released value then gives E[HD²], the total and the share unchanged.
-    Closeness is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
+    Hellinger utility is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
     draws with a fixed seed of the prior's parameters, of the cells given them, and of what the
     smoothness assumption leaves open. Counts above 40 take a locally flat prior. Zeros: a
     released zero is estimated like any value, from all true counts that may become zero.
@@ -312,7 +312,7 @@ def _sentences(
     said = ["Figures are deliberately altered."]
     if score is not None:
         said.append(
-            "We estimate from the published figures alone that closeness is "
+            "We estimate from the published figures alone that Hellinger utility is "
             f"{score.text()[:-1]}; 1 = unchanged)."
         )
     if unchanged is not None:

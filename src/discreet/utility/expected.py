@@ -58,7 +58,7 @@ def expected_hellinger_square(F: ArrayLike, transition: Transition) -> float:
 
 
 def expected_score(F: ArrayLike, transition: Transition) -> float:
-    """Return the expected closeness, 1 − E[HD]/√N.
+    """Return the expected Hellinger utility, 1 − E[HD]/√N.
 
     Notes
     -----
