@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,13 @@ class Section:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             wanted = " or ".join(_KINDS[kind] for kind in kinds)
             raise ParameterError(f"'{key}' in {self.name} must be {wanted}. Got {value!r}.")
+        return value
+
+    def choice(self, key: str, choices: Iterable[str], default: Any = ...) -> Any:
+        """Return the value of a key, which must be one of the choices, or the default."""
+        value = self.take(key, str, default=default)
+        if value not in (default, *choices):
+            raise unknown(key, value, choices)
         return value
 
     def inner(self, key: str) -> Section | None:

@@ -158,7 +158,7 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
     files = section.take("files", str, list)
     paths = _files([files] if isinstance(files, str) else list(texts(files)), folder)
     suffixes = sorted({path.suffix.lower() for path in paths})
-    form = section.take("format", str, default=None)
+    form = section.choice("format", FORMATS.values(), default=None)
     if form is None:
         if len(suffixes) != 1 or suffixes[0] not in FORMATS:
             raise ParameterError(
@@ -166,8 +166,6 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
                 f"say which they are. Got {', '.join(suffixes)}."
             )
         form = FORMATS[suffixes[0]]
-    elif form not in FORMATS.values():
-        raise unknown("format", form, FORMATS.values())
     if section.take("weight", str, default=None) is not None:
         raise ParameterError(
             "weights are not supported yet: every record counts once, and protecting weighted "
@@ -188,9 +186,7 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
     delimiter = section.take("delimiter", str, default=",")
     if len(delimiter) != 1 or delimiter in '"\n\r':
         raise ParameterError(f"delimiter must be one character. Got {delimiter!r}.")
-    encoding = section.take("encoding", str, default="utf-8")
-    if encoding not in ENCODINGS:
-        raise unknown("encoding", encoding, ENCODINGS)
+    encoding = section.choice("encoding", ENCODINGS, default="utf-8")
     household = section.take("household_id", str, default=None)
     section.end()
     return Source(paths, form, record_id, household, count, key, delimiter, encoding)

@@ -2,7 +2,7 @@
 
 For the custodian. Putting the expected table into the measure would be wrong: the measures are not
 linear. Cells are independent given the true table, which turns each expectation into an integral
-of one variable over products of one factor a cell.
+of one variable over products of one factor per cell.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ def _sentences(
     said = ["Figures are deliberately altered."]
     if score is not None:
         said.append(
-            "We estimate from the published figures alone that Hellinger utility is "
+            "We estimate from the published figures alone that closeness is "
             f"{score.text()[:-1]}; 1 = unchanged)."
         )
     if unchanged is not None:
