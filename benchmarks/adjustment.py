@@ -6,19 +6,15 @@ Every number of records runs in a process of its own, so that its memory can be 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter, process_time
 
 import numpy as np
 from numpy.typing import NDArray
+from report import table, timed, write_section
 
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
-
-from discreet.desk.adjust.records import adjust_records, cell_rows
+from discreet.desk.adjust.records import CellRows, RecordAdjustment, adjust_records, cell_rows
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
@@ -59,9 +55,7 @@ def counts() -> str:
     adjust_counts(
         CountCells.margins((3, 3), 1), cube[0, 0, :3, 0, :3, 0, 0], np.random.default_rng(1)
     )
-    before, began = process_time(), perf_counter()
-    found = adjust_counts(cells, cube, np.random.default_rng(1))
-    cpu, wall = process_time() - before, perf_counter() - began
+    cpu, wall, found = timed(lambda: adjust_counts(cells, cube, np.random.default_rng(1)))
     true, new = cells.values(cube), cells.values(found.values)
     small = int(((new > 0) & (new < 3)).sum())
     change = np.abs(new - true)
@@ -130,10 +124,12 @@ def adjusted(task: tuple[int, int | None]) -> Run:
     # Compile before the clock runs.
     few = cell_rows(businesses.codes[:20], trees, businesses.turnover[:20], order=2)
     adjust_records(few, PriorPosterior(P).amount, np.random.default_rng(1), effort=0.01)
-    before, began = process_time(), perf_counter()
-    rows = cell_rows(businesses.codes, trees, businesses.turnover, order=order)
-    found = adjust_records(rows, PriorPosterior(P).amount, np.random.default_rng(1))
-    cpu, wall = process_time() - before, perf_counter() - began
+
+    def work() -> tuple[CellRows, RecordAdjustment]:
+        rows = cell_rows(businesses.codes, trees, businesses.turnover, order=order)
+        return rows, adjust_records(rows, PriorPosterior(P).amount, np.random.default_rng(1))
+
+    cpu, wall, (rows, found) = timed(work)
     memory = peak_memory()
     listing = change_listing(found.true, found.released, found.sensitive, found.cells.sum(axis=1))
     safe = ~found.sensitive

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from time import perf_counter, process_time
-
 import numpy as np
-from report import table, write_section
+from report import table, timed, write_section
 
 from discreet.desk.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
 from discreet.solve.system import TableSystem
@@ -37,13 +35,8 @@ def main() -> None:
     for shape in SHAPES:
         for in_proportion in (True, False):
             this = example(shape, in_proportion)
-            adjust(this)  # compiled, and warm
-            wall, cpu = perf_counter(), process_time()
-            found = adjust(this)
-            wall, cpu = perf_counter() - wall, process_time() - cpu
-            began = process_time()
-            best = adjust_exactly(this, SECONDS)
-            took = process_time() - began
+            cpu, wall, found = timed(lambda t=this: adjust(t), warm=1)
+            took, _, best = timed(lambda t=this: adjust_exactly(t, SECONDS))
             assert not found.short.any()
             rows.append(
                 (

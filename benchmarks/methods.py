@@ -8,18 +8,11 @@ are those of a run on the same kind of cube, on another day: compare orders of m
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from statistics import median
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
+from report import table, timed, write_section
 
 from discreet import protect
 from discreet.protect import lookup
@@ -69,18 +62,6 @@ def with_margins(values: NDArray[np.int64]) -> NDArray[np.int64]:
     for axis in range(values.ndim):
         values = np.concatenate([values, values.sum(axis=axis, keepdims=True)], axis=axis)
     return values
-
-
-def timed(work: Callable[[], Any], runs: int) -> tuple[float, float, Any]:
-    """Median CPU and wall seconds, and the last result."""
-    cpu, wall = [], []
-    result = None
-    for _ in range(runs):
-        before, began = process_time(), perf_counter()
-        result = work()
-        cpu.append(process_time() - before)
-        wall.append(perf_counter() - began)
-    return median(cpu), median(wall), result
 
 
 def peer(codes: Codes, keys: NDArray[np.int64], table: lookup.LookupTable) -> Any:

@@ -6,17 +6,9 @@ shared/peers beside the checkout; without them their lines are left out, with a 
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-from statistics import median
-from time import perf_counter, process_time
-
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
+from report import PEERS, table, timed, write_section
 
 from discreet.risk import audit, rounded_range
 from discreet.solve import (
@@ -40,17 +32,6 @@ def census(shape: tuple[int, ...], seed: int, mean: float = 10) -> NDArray[np.in
     return np.asarray(rng.poisson(rng.gamma(0.5, 2 * mean, shape)), np.int64)
 
 
-def timed(work, runs: int = RUNS):  # type: ignore[no-untyped-def]
-    """Median CPU and wall seconds, and the last result."""
-    cpu, wall, result = [], [], None
-    for _ in range(runs):
-        before, began = process_time(), perf_counter()
-        result = work()
-        cpu.append(process_time() - before)
-        wall.append(perf_counter() - began)
-    return median(cpu), median(wall), result
-
-
 def audits() -> list[tuple[str, ...]]:
     rows = []
     rng = np.random.default_rng(1)
@@ -65,7 +46,7 @@ def audits() -> list[tuple[str, ...]]:
         hidden = np.zeros(system.shape, bool)
         hidden[tuple(slice(0, size) for size in shape)] = rng.random(shape) < share
         low, high = np.where(hidden, 0, values), np.where(hidden, np.inf, values)
-        cpu, wall, found = timed(lambda s=system, a=low, b=high: audit(s, a, b))
+        cpu, wall, found = timed(lambda s=system, a=low, b=high: audit(s, a, b), RUNS)
         first = tightened(system.equations, *system.merge(low, high))
         flat = hidden.ravel()
         same = (first.low == found.low.ravel()) & (first.high == found.high.ravel())
@@ -85,7 +66,7 @@ def audits() -> list[tuple[str, ...]]:
     true = system.values(counts)
     ups = rng.random(true.shape) * 3 < true % 3
     bounds = rounded_range(3 * (true // 3 + ups), 3, random=True)
-    cpu, wall, found = timed(lambda: audit(system, *bounds))
+    cpu, wall, found = timed(lambda: audit(system, *bounds), RUNS)
     rows.append(
         (
             "30 × 30, all figures and totals rounded at random by themselves",
@@ -113,7 +94,7 @@ def roundings() -> list[tuple[str, ...]]:
         def work(counts: NDArray[np.int64] = counts) -> Solution:
             return controlled_rounding(counts, 3, np.random.default_rng(1))
 
-        cpu, wall, found = timed(work)
+        cpu, wall, found = timed(work, RUNS)
         rows.append(
             (
                 f"controlled rounding, {' × '.join(map(str, shape))}, base 3",
@@ -142,7 +123,7 @@ def additive() -> list[tuple[str, ...]]:
         def work(system: TableSystem = system, target: NDArray[np.int64] = target) -> Solution:
             return closest_additive(system, target, np.random.default_rng(1))
 
-        cpu, wall, found = timed(work)
+        cpu, wall, found = timed(work, RUNS)
         distance = int(np.abs(system.values(found.values) - target).sum())
         rows.append(
             (
@@ -157,13 +138,11 @@ def additive() -> list[tuple[str, ...]]:
 
 
 def peers() -> list[tuple[str, ...]]:
-    given = os.environ.get("DISCREET_PEERS")
-    folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "peers"
     rows = []
     for name, (largest, root, seconds) in PEER.items():
-        path = folder / f"{name}.csv"
+        path = PEERS / f"{name}.csv"
         if not path.exists():
-            print(f"{name}: no file in {folder.name}; set DISCREET_PEERS. Left out.")
+            print(f"{name}: no file in {PEERS.name}; set DISCREET_PEERS. Left out.")
             continue
         counts = read_table(path).counts
 
@@ -171,7 +150,7 @@ def peers() -> list[tuple[str, ...]]:
             system = TableSystem.of(counts.shape)
             return round_small_counts(system, counts, 3, np.random.default_rng(1))
 
-        cpu, wall, found = timed(work)
+        cpu, wall, found = timed(work, RUNS)
         system = TableSystem.of(counts.shape)
         change = system.values(found.values) - system.values(counts)
         theirs = f"{largest}" + (f" and {root}" if root else "")

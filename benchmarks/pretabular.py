@@ -14,14 +14,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
+from report import table, timed, write_section
 
 from discreet.build import build
 from discreet.protect import Edit, OverImputation, Pram, RecordSwapping
@@ -128,13 +124,8 @@ def _build(persons: int, swapped: bool) -> dict[str, float]:
 
 
 def _timed(work: Callable[[], Any]) -> dict[str, float]:
-    cpu, wall = [], []
-    for _ in range(RUNS + 1):
-        used, began = process_time(), perf_counter()
-        work()
-        cpu.append(process_time() - used)
-        wall.append(perf_counter() - began)
-    return {"cpu": median(cpu[1:]), "wall": median(wall[1:])}
+    cpu, wall, _ = timed(work, RUNS, warm=1)
+    return {"cpu": cpu, "wall": wall}
 
 
 def _peak(before: int) -> float:

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
-from report import table, write_section
+from report import BENCH, table, write_section
 from server import VARIABLES
 
 from discreet.build import build
@@ -238,7 +238,7 @@ def _change(old: Answer, new: Answer) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=1_500_000)
-    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "var" / "bench")
+    parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
     store = prepare(options.persons, options.folder)
     write_section("questions", report(store, questions(store.open().schema)))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
+from report import table, timed, write_section
 
 from discreet.desk.redesign import Rule, redesign
 from discreet.desk.redesign.rules import RiskBefore, SmallestCount, SmallShare
@@ -70,9 +65,7 @@ def large() -> list[tuple[str, ...]]:
     ]
     for shape, branch, mean, rule in cases:
         given, trees = made(shape, branch, mean, 1)
-        cpu, wall = process_time(), perf_counter()
-        found = redesign(given, trees, rule, runners_up=0)
-        cpu, wall = process_time() - cpu, perf_counter() - wall
+        cpu, wall, found = timed(lambda g=given, t=trees, r=rule: redesign(g, t, r, runners_up=0))
         assert found.design is not None
         rows.append(
             (

@@ -1,12 +1,40 @@
-"""Writes a section of docs/benchmarks.md: each benchmark owns what stands between its markers."""
+"""What the benchmarks share: clocks, folders, and their sections of docs/benchmarks.md.
+
+Each benchmark owns what stands between its markers on the page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+ROOT = Path(__file__).parents[1]
+BENCH = ROOT / "var" / "bench"
+"""Where a benchmark keeps the data that it draws."""
+
+PEERS = Path(os.environ.get("DISCREET_PEERS") or ROOT.parent / "shared" / "peers")
+"""Where the tables are that other programs worked on."""
+
+PAGE = ROOT / "docs" / "benchmarks.md"
 TITLE = "# Benchmarks\n\nWritten by the scripts in `benchmarks/`; `make bench` runs them all.\n"
+
+
+def timed(work: Callable[[], Any], runs: int = 1, warm: int = 0) -> tuple[float, float, Any]:
+    """Return the median CPU and wall seconds of some runs, and the last result.
+
+    The `warm` runs before them, in which kernels are compiled or loaded, do not count.
+    """
+    cpu, wall, result = [], [], None
+    for _ in range(warm + runs):
+        used, began = process_time(), perf_counter()
+        result = work()
+        cpu.append(process_time() - used)
+        wall.append(perf_counter() - began)
+    return median(cpu[warm:]), median(wall[warm:]), result
 
 
 def write_section(name: str, text: str, page: Path = PAGE) -> None:

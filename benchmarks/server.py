@@ -26,7 +26,7 @@ from urllib.parse import quote
 
 import numpy as np
 import psutil
-from report import table, write_section
+from report import BENCH, table, write_section
 
 VARIABLES = (
     "sex", "age_band", "marital_status", "activity", "occupation", "education", "citizenship",
@@ -250,7 +250,7 @@ async def run(port: int, process: psutil.Process, seconds: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=10_000_000)
-    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "var" / "bench")
+    parser.add_argument("--folder", type=Path, default=BENCH)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--store", type=Path, help="a store of a synthetic census that exists")
     options = parser.parse_args()

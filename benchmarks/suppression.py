@@ -6,15 +6,10 @@ checkout; without them their lines are left out, with a message.
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from time import process_time
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from report import table, write_section
+from report import PEERS, table, timed, write_section
 
 from discreet.desk.cells import read_cells
 from discreet.desk.suppress import Objective, Suppression
@@ -31,11 +26,11 @@ PEER = {
 }
 
 
-def peers(folder: Path) -> list[tuple[str, ...]]:
+def peers() -> list[tuple[str, ...]]:
     """Each table with two objectives; the largest with the number of cells alone."""
     rows = []
     for name, (cells, seconds) in PEER.items():
-        path = folder / f"{name}.csv"
+        path = PEERS / f"{name}.csv"
         if not path.exists():
             print(f"{path.name} is not there: left out")
             continue
@@ -43,9 +38,7 @@ def peers(folder: Path) -> list[tuple[str, ...]]:
         for objective in (Objective.NUMBER, Objective.INFORMATION):
             if name == "tab_100k" and objective is not Objective.NUMBER:
                 continue
-            before = process_time()
-            found = Suppression(objective=objective).apply(read)
-            spent = process_time() - before
+            spent, _, found = timed(lambda o=objective, r=read: Suppression(objective=o).apply(r))
             withheld = found.number(Mark.PRIMARY) + found.number(Mark.SECONDARY)
             gap = found.pattern.gap
             row = (
@@ -96,7 +89,6 @@ def squares() -> list[tuple[str, ...]]:
 
 def main() -> None:
     """Run everything and write the section."""
-    folder = Path(os.environ.get("DISCREET_PEERS", Path(__file__).parents[2] / "shared" / "peers"))
     small = np.array([[1, 5, 6], [7, 8, 9], [13, 13, 15]])
     suppress([Hierarchy.flat(2)] * 2, Problem.of(small, small == 1, width=(small == 1) * 1.0))
     text = [
@@ -111,7 +103,7 @@ def main() -> None:
         table(
             ("table", "objective", "withheld, no singletons", "withheld", "of all values", "gap",
              "CPU s", "best peer", "its CPU s"),
-            peers(folder),
+            peers(),
         ),
         "",
         "Square tables of skewed counts, about 10% primary, number objective, no singletons: "

@@ -32,7 +32,7 @@ import polars as pl
 import psutil
 import pyarrow as pa
 from numba import njit
-from report import table, write_section
+from report import BENCH, table, write_section
 
 from discreet.policy import parse_policy
 from discreet.population import Store, Version
@@ -365,7 +365,7 @@ def machine() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=60_000_000)
-    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "var" / "bench")
+    parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
     store, facts = prepare(options.persons, options.folder)
     version = store.open()

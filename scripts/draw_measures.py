@@ -6,16 +6,12 @@ concentration and the size of a table change. Run: python scripts/draw_measures.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("svg" if "--png" not in sys.argv else "agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import save, set_style
 from numpy.typing import NDArray
 
 from discreet import risk, utility
@@ -24,7 +20,6 @@ from discreet.risk.public import draws_of
 from discreet.risk.terms import concentration, smallness, x_log_x, zero_share
 from discreet.table.transition import Transition
 
-PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 Integers = NDArray[np.int64]
 SHAPE = (10, 20)
 DRAWS = 24
@@ -35,23 +30,16 @@ ROUNDING = RandomRounding(3).transition()
 NOISE = Transition.from_matrix([[1, 0, 0], [0.25, 0.5, 0.25]])
 METHODS = (("rounding to 3", ROUNDING, BLUE), ("noise of one", NOISE, ORANGE))
 
-mpl.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "none",
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "grid.color": "#e6e6e6",
-        "grid.linewidth": 0.8,
-        "axes.axisbelow": True,
-        "legend.frameon": False,
-        "lines.linewidth": 1.8,
-        "figure.facecolor": "white",
-    }
-)
+STYLE = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+}
 
 
 def family(zeros: float = 0.2, spread: float = 1.2, mean: float = 6.0) -> Integers:
@@ -69,7 +57,7 @@ def family(zeros: float = 0.2, spread: float = 1.2, mean: float = 6.0) -> Intege
 PANELS: tuple[tuple[str, str, NDArray[Any], bool], ...] = (
     ("zeros", "share of zero cells", np.linspace(0, 0.9, 19), False),
     ("spread", "concentration (spread of log counts)", np.linspace(0, 3, 19), False),
-    ("mean", "size (people a cell)", np.geomspace(1, 300, 19), True),
+    ("mean", "size (people per cell)", np.geomspace(1, 300, 19), True),
 )
 Line = tuple[str, str, str]
 Measured = Callable[[Integers], list[tuple[float, float, float]]]
@@ -92,21 +80,7 @@ def three_panels(name: str, lines: list[Line], measured: Measured, label: str, *
     panels[0].set(**axis)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(lines))
-    save(figure, name)
-
-
-def save(figure: Any, name: str) -> None:
-    """Save without a date, so that drawing again gives the same bytes."""
-    if "--png" in sys.argv:
-        folder = Path(sys.argv[sys.argv.index("--png") + 1])
-        figure.savefig(folder / f"measures-{name}.png", dpi=90)
-    else:
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        path = PICTURES / f"measures-{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        lines = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("\n".join(line.rstrip() for line in lines) + "\n", encoding="utf-8")
-    plt.close(figure)
+    save(f"measures-{name}")
 
 
 def exact(*values: float) -> list[tuple[float, float, float]]:
@@ -144,7 +118,7 @@ def by_method(
 
 def figure_1() -> None:
     """The three terms of the risk [Shlomo2015, Figure 1], redrawn from the functions."""
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 2.9), layout="constrained")
+    _, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 2.9), layout="constrained")
     zeros = np.arange(101)
     left.plot(zeros / 100, zero_share(zeros, 100), color=BLUE)
     left.set(xlabel="proportion of zero cells", ylabel="first term", ylim=(0, 1.02))
@@ -158,12 +132,12 @@ def figure_1() -> None:
     people = np.geomspace(1, 1e6, 200)
     right.plot(people, smallness(people), color=BLUE)
     right.set(xlabel="people in the table", ylabel="third term", xscale="log", ylim=(0, 1.02))
-    save(figure, "figure-1")
+    save("measures-figure-1")
 
 
 def sensitivity() -> None:
     """Which cells two rules on magnitudes call sensitive, by the two largest shares."""
-    figure, panels = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained", sharey=True)
+    _, panels = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained", sharey=True)
     share = np.linspace(0, 1, 241)
     first, second = np.meshgrid(share, share)
     rest = np.maximum(1 - first - second, 0)
@@ -189,7 +163,7 @@ def sensitivity() -> None:
     panels[1].plot([], [], "s", color="#f3c9a8", label="sensitive")
     panels[1].plot([], [], "s", color="#dbe9f4", label="safe")
     panels[1].legend(loc="upper left")
-    save(figure, "sensitivity")
+    save("measures-sensitivity")
 
 
 def public_quality(true: Integers) -> list[tuple[float, float, float]]:
@@ -245,6 +219,7 @@ def transition(true: Integers) -> list[tuple[float, float, float]]:
 
 
 def main() -> None:
+    set_style(options=STYLE)
     figure_1()
     share = {"ylim": (-0.02, 1.02)}
     before = ("R1 before", GREY, "--")
@@ -269,7 +244,7 @@ def main() -> None:
             *exact(float(risk.before(true))),
             *(
                 (float(np.nanmedian(s)), *(float(v) for v in np.nanquantile(s, [0.05, 0.95])))
-                for s in risk.all_slices(true).axes
+                for s in risk.before_rows(true).axes
             ),
         ],
         "R1", **share,
@@ -305,7 +280,7 @@ def main() -> None:
     )  # fmt: skip
     three_panels(
         "public-quality",
-        [("exact closeness", GREY, "--"), ("estimate with interval", BLUE, "-")],
+        [("exact utility", GREY, "--"), ("estimate with interval", BLUE, "-")],
         public_quality, "1 − HD/√N",
     )  # fmt: skip
     three_panels(

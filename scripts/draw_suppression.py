@@ -6,15 +6,12 @@ Run: python scripts/draw_suppression.py [--png FOLDER]
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import matplotlib as mpl
-
-mpl.use("svg" if "--png" not in sys.argv else "agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import ROOT, save, set_style
 from matplotlib.patches import Rectangle
 
 from discreet.desk.cells import read_records
@@ -22,21 +19,11 @@ from discreet.desk.sensitivity import PriorPosterior
 from discreet.desk.suppress import Suppressed, Suppression
 from discreet.desk.suppress.singletons import lone_holdings
 
-ROOT = Path(__file__).parents[1]
-PICTURES = ROOT / "docs" / "pictures"
 PAGE = ROOT / "docs" / "suppression.md"
 # Okabe and Ito's colours, told apart by everyone; and lighter for what follows from another.
 PRIMARY, SECONDARY, TOTAL = "#D55E00", "#56B4E9", "#f2f2f2"
 
-mpl.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "none",
-        "font.family": "sans-serif",
-        "font.size": 10,
-        "figure.facecolor": "white",
-    }
-)
+STYLE = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10}
 
 
 def protected() -> Suppressed:
@@ -97,12 +84,9 @@ def _label(code: str) -> str:
 
 def main() -> None:
     """Write the picture, or a PNG of it into a folder to look at."""
-    figure = draw(protected())
-    if "--png" in sys.argv:
-        folder = Path(sys.argv[sys.argv.index("--png") + 1])
-        figure.savefig(folder / "suppression-firms.png", dpi=100)
-    else:
-        figure.savefig(PICTURES / "suppression-firms.svg", metadata={"Date": None})
+    set_style(options=STYLE)
+    draw(protected())
+    save("suppression-firms")
 
 
 if __name__ == "__main__":

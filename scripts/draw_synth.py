@@ -9,45 +9,29 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from drawing import FOLDER, ROOT, save, set_style
+from matplotlib.collections import LineCollection
 from PIL import Image
 
 from discreet.synth.geography import Geography, lay_out
 from discreet.synth.variables import CATEGORIES, IDS
 from discreet.synth.writer import draw
 
-mpl.use("Agg")
-
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "synthetic-census.md"
-PICTURES = ROOT / "docs" / "pictures"
-PUBLISHED = ROOT / "tests" / "unit" / "build" / "synth" / "published.json"
+PUBLISHED = ROOT / "tests" / "unit" / "synth" / "published.json"
 BEGIN, END = "<!-- figures: written by scripts/draw_synth.py -->", "<!-- end of figures -->"
 SEED = 1
 
 MEN, WOMEN, INK = "#2f6f9f", "#c2703d", "#333333"
 SHADES = ("#2f6f9f", "#c2703d", "#7f9f6f", "#b9a6cc", "#dddddd")
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "discreet",
-        "svg.fonttype": "none",
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.edgecolor": "#888888",
-        "axes.titlesize": 10,
-        "axes.titlelocation": "left",
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-    }
-)
+STYLE = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "axes.titlelocation": "left",
+}
 
 
 @dataclass(frozen=True)
@@ -85,15 +69,12 @@ def make(persons: int) -> Census:
     return Census(geography, columns, block.households, block.oa.astype(np.int64) - 1)
 
 
-def save(figure: plt.Figure, name: str) -> None:
-    path = PICTURES / name
-    if path.suffix == ".svg":
-        figure.savefig(path, metadata={"Date": None})
-    else:
-        # A palette of 200 colours is a fifth of the size and looks the same.
-        buffer = BytesIO()
-        figure.savefig(buffer, metadata={"Software": None}, dpi=110)
-        Image.open(buffer).convert("RGB").quantize(200, dither=Image.Dither.NONE).save(path)
+def save_map(figure: plt.Figure, name: str) -> None:
+    # A palette of 200 colours is a fifth of the size and looks the same.
+    buffer = BytesIO()
+    figure.savefig(buffer, metadata={"Software": None}, dpi=110)
+    small = Image.open(buffer).convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    small.save(FOLDER / f"{name}.png")
     plt.close(figure)
 
 
@@ -128,7 +109,7 @@ def draw_pyramids(census: Census) -> None:
         axis.text(1.3, 94, "Women", color=WOMEN, weight="bold", ha="right")
     axes[0].set_ylabel("Age")
     figure.supxlabel("Share of all people; the darker part has never married", fontsize=9)
-    save(figure, "synth-pyramids.svg")
+    save("synth-pyramids")
 
 
 def _hilbert(order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +170,7 @@ def draw_maps(census: Census) -> None:
         bar = figure.colorbar(image, ax=axis, shrink=0.75, extend="max", pad=0.02)
         bar.ax.yaxis.set_major_formatter("{x:.0f}%")
         bar.outline.set_visible(False)
-    save(figure, "synth-maps.png")
+    save_map(figure, "synth-maps")
 
 
 _ETHNIC = CATEGORIES["ethnic_group"]
@@ -202,7 +183,7 @@ def _borders(axis: plt.Axes, areas: np.ndarray, width: float, colour: str) -> No
         lines.append([(column + 0.5, row - 0.5), (column + 0.5, row + 0.5)])
     for row, column in zip(*np.nonzero(areas[1:] != areas[:-1]), strict=True):
         lines.append([(column - 0.5, row + 0.5), (column + 0.5, row + 0.5)])
-    axis.add_collection(mpl.collections.LineCollection(lines, colors=colour, linewidths=width))
+    axis.add_collection(LineCollection(lines, colors=colour, linewidths=width))
 
 
 def draw_lives(census: Census) -> None:
@@ -215,7 +196,7 @@ def draw_lives(census: Census) -> None:
             ["Divorced or partnership dissolved"], ["Widowed"]]),
         ("health", "General health", [["Very good"], ["Good"], ["Fair"], ["Bad"], ["Very bad"]]),
     ]  # fmt: skip
-    figure, axes = plt.subplots(1, 3, figsize=(9, 3.3), sharey=True, layout="constrained")
+    _, axes = plt.subplots(1, 3, figsize=(9, 3.3), sharey=True, layout="constrained")
     ages = np.arange(91)
     for axis, (variable, title, groups) in zip(axes, panels, strict=True):
         people = np.bincount(census["age"], minlength=101)[:91]
@@ -234,7 +215,7 @@ def draw_lives(census: Census) -> None:
         handles, texts = axis.get_legend_handles_labels()
         axis.legend(handles[::-1], texts[::-1], loc="upper center", bbox_to_anchor=(0.5, -0.2),
                     ncols=2, frameon=False, fontsize=8, handlelength=1)  # fmt: skip
-    save(figure, "synth-lives.svg")
+    save("synth-lives")
 
 
 def figures(census: Census, area: Census) -> str:
@@ -294,7 +275,7 @@ def _of(count: int, total: int) -> str:
 
 
 def main() -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
+    set_style(options=STYLE)
     census = make(1_500_000)
     draw_pyramids(census)
     draw_maps(census)

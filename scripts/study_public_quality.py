@@ -285,7 +285,7 @@ def report(draws: list[Draw], real: list[Draw]) -> str:
         "(about 50, a tenth of the cells empty) and *sparse* (about 20, half of the cells empty);",
         "and *peaked*, means that fall with a power of the rank, a few cells holding most people.",
         "",
-        "## Closeness: error of the estimate",
+        "## Hellinger utility: error of the estimate",
         "",
         "Root mean square error of the estimated score 1 − HD/√N, the share of 95% intervals that",
         "hold the exact score, the same of the share of cells unchanged, and how often the score",
@@ -334,10 +334,12 @@ def report(draws: list[Draw], real: list[Draw]) -> str:
         "",
         "Rounding to base b identifies only functionals that are linear between multiples of b:",
         "the number of cells and the total, not how many ones there are. Two tables with the same",
-        "released figures can differ in closeness; the smooth prior picks one answer. This is why",
+        "released figures can differ in Hellinger utility; the smooth prior picks one answer. "
+        "This is why",
         "every estimate is shown with the words *assuming that counts vary smoothly, which cannot",
         "be checked*. Where it fails: a table of multiples of 5, rounded to 5, is released as it",
-        f"is, closeness {score:.2f}; the estimate is {guess:.2f}, and no reader can know better.",
+        f"is, Hellinger utility {score:.2f}; the estimate is {guess:.2f}, "
+        "and no reader can know better.",
         "",
         "## Published tables",
         "",

@@ -1,14 +1,35 @@
-"""Checks that every measure makes of the arrays it is given, once and in the same words."""
+"""Checks of values: parameters, and the arrays that measures are given, each in one wording."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return a parameter as an integer, or raise the error that states its range."""
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least or (most is not None and number > most):
+        span = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name} must be an integer {span}. Got {value!r}.")
+    return number
+
+
+def number(name: str, value: Any, least: float, most: float) -> float:
+    """Return a parameter as a number, or raise the error that states its range."""
+    given = isinstance(value, int | float) and not isinstance(value, bool)
+    if not given or not least <= value <= most:
+        raise ParameterError(f"{name} must be a number from {least:g} to {most:g}. Got {value!r}.")
+    return float(value)
 
 
 def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:

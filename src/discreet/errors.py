@@ -15,7 +15,7 @@ contains a count of people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -91,6 +91,12 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> ParameterError:
     searched = len(listed) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
     near = get_close_matches(name, listed, n=1, cutoff=0.6) if searched else []
     hint = f"did you mean '{near[0]}'? " if near else ""
-    shown = ", ".join(listed[:20]) + (f" and {len(listed) - 20} more" if len(listed) > 20 else "")
     given = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-    return ParameterError(f"no {kind} '{given}'; {hint}Choices: {shown or 'none'}")
+    return ParameterError(f"no {kind} '{given}'; {hint}Choices: {first_few(listed, 20) or 'none'}")
+
+
+def first_few(items: Sequence[str], most: int = 5, count: int | None = None) -> str:
+    """Return the first of many, and how many more there are; of `count` in all, if not all came."""
+    number = len(items) if count is None else count
+    shown = ", ".join(items[:most])
+    return shown if number <= most else f"{shown} and {number - most:,} more"

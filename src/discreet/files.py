@@ -30,8 +30,8 @@ def written(path: Path, mode: int = 0o600, alone: bool = False) -> Iterator[Bina
         part.unlink(missing_ok=True)
 
 
-def sync_folder(path: Path) -> None:
-    """Make renames in a folder durable."""
+def sync(path: Path) -> None:
+    """Make a file durable, or the renames in a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,30 @@ class Section:
             raise ParameterError(f"'{key}' in {self.name} must be {wanted}. Got {value!r}.")
         return value
 
+    def choice(self, key: str, choices: Iterable[str], default: Any = ...) -> Any:
+        """Return the value of a key, which must be one of the choices, or the default."""
+        value = self.take(key, str, default=default)
+        if value not in (default, *choices):
+            raise unknown(key, value, choices)
+        return value
+
+    def inner(self, key: str) -> Section | None:
+        """Return the table of a key, None where it is not there."""
+        values = self.take(key, dict, default=None)
+        return None if values is None else Section(values, f"{self.name}.{key}")
+
     def end(self) -> None:
         """Complain about the first key that nobody took."""
         for key in self._values:
             raise ParameterError(f"{self.name}: {unknown('setting', key, self._known)}")
+
+
+def texts(values: list[Any]) -> tuple[str, ...]:
+    """Return a list of names, each without the blanks around it."""
+    for value in values:
+        if not isinstance(value, str) or not value.strip():
+            raise ParameterError(f"a list of names must hold texts. Got {value!r}.")
+    return tuple(value.strip() for value in values)
 
 
 class Mistakes:

@@ -40,6 +40,40 @@ ORDER = [
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
+# Tests of no single module, each with what it holds together instead.
+TOGETHER = {
+    "test_arguments": "wrong arguments to every function of `discreet`",
+    "test_docs": "the examples of every page of the documents",
+    "test_structure": "the house rules",
+    "cli/test_boundary": "one boundary, read by every command of the desk",
+    "desk/suppress/solver/test_peers": "two solvers of one problem",
+    "desk/redesign/test_redesign": "the search for a design, from the command to its reasons",
+    "page/test_page_routes": "all pages over HTTP",
+    "page/test_page_state": "the state of a page, from its address to its form",
+    "page/test_page_table": "a table on a page",
+    "page/test_page_texts": "the words of all pages, in both languages",
+    "policy/test_policy": "a policy from its file to its explanation",
+    "protect/records/test_individuals": "a module of swapping/",
+    "protect/tables/test_roundings": "all rounding of whole tables",
+    "protect/test_effects": "what every method says of itself",
+    "protect/test_lookup_entropy": "a module of lookup/",
+    "protect/test_lookup_table": "a module of lookup/",
+    "protect/test_methods_page": "the page of methods in the documents",
+    "query/test_query": "a question from its text to its canonical form",
+    "release/test_formats_page": "the page of formats in the documents",
+    "release/test_noninterference": "what releases must not depend on",
+    "release/test_release": "a release from question to files",
+    "release/test_truth": "what every sentence of a release says",
+    "release/*/test_labels": "labels in every format",
+    "release/*/test_read_back": "every format read back",
+    "release/*/test_writing": "every format as it is written",
+    "risk/test_docstrings": "the docstring of every measure",
+    "rules/test_rules": "questions and counts against the rules of presets",
+    "server/test_failures": "what goes wrong in any part of a server",
+    "server/test_fuzz": "any request at all",
+    "synth/test_resemblance": "a synthetic census against published figures",
+}
+
 
 def _imports(path: Path) -> set[str]:
     """The folders of this package that a module imports, wherever in the module it does."""
@@ -102,3 +136,23 @@ def test_no_folder_of_tests_is_left_out(request: pytest.FixtureRequest) -> None:
     for folder in folders:
         for part in folder.relative_to(ROOT).parts:
             assert not any(fnmatch(part, pattern) for pattern in left_out), folder
+
+
+def test_a_test_is_named_after_the_module_it_tests_and_lies_in_its_folder() -> None:
+    # The tests of a package may be one file. Benchmarks and scripts lie beside the source.
+    unit = ROOT / "tests" / "unit"
+    lost = []
+    for path in sorted(unit.rglob("test_*.py")):
+        name = path.relative_to(unit).with_suffix("")
+        place = ROOT if name.parts[0] in {"benchmarks", "scripts"} else SOURCE
+        module = place / name.with_name(name.name.removeprefix("test_"))
+        found = module.is_dir() or module.with_suffix(".py").is_file()
+        if not found and not any(fnmatch(str(name), known) for known in TOGETHER):
+            lost.append(str(name))
+    assert not lost, f"of which module are these the tests? {lost}"
+
+
+def test_there_is_no_folder_of_tests_without_a_folder_of_source() -> None:
+    unit = ROOT / "tests" / "unit"
+    for folder in {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}:
+        assert (SOURCE / folder).is_dir() or (ROOT / folder).is_dir(), folder

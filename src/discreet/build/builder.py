@@ -25,15 +25,14 @@ from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import Done, apply_steps
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
+from discreet.checks import whole
 from discreet.errors import ParameterError
-from discreet.files import sync_folder
+from discreet.files import sync
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum
 from discreet.progress import Tell
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
-
-"""Told the stage, how much of it is done, and how much there is (None: not known)."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,8 @@ def build(
     of marginal tables are built along, so that common questions need no scan. `originals` is a
     folder outside the store for the records as they were before `[[protect]]`.
     """
-    if keep < 1:
-        raise ParameterError(f"keep must be at least 1. Got {keep}.")
-    if views < 0:
-        raise ParameterError(f"views must be 0 or a number of bytes. Got {views}.")
+    whole("keep", keep, 1)
+    whole("views", views, 0)
     dataset = Dataset.read(description)
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
@@ -136,9 +133,9 @@ def _switch(
     try:
         if originals is not None and beside is not None:
             os.replace(beside / "version", originals.versions / name)
-            sync_folder(originals.versions)
+            sync(originals.versions)
         os.replace(version, store.versions / name)
-        sync_folder(store.versions)
+        sync(store.versions)
         store.switch(name)
     except BaseException:
         if store.current() != name:
@@ -148,7 +145,7 @@ def _switch(
         raise
     if store.next_secret.exists():
         os.replace(store.next_secret, store.secret)
-        sync_folder(store.path)
+        sync(store.path)
     for old in store.list()[:-keep]:
         if old != name:
             remove(store, old)
@@ -220,13 +217,8 @@ def _write_manifest(
     target = version / "manifest.json"
     target.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
     target.chmod(0o600)
-    for path in (*files, target):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    sync_folder(version)
+    for path in (*files, target, version):
+        sync(path)
 
 
 def _build_views(path: Path, budget: int, tell: Tell) -> None:

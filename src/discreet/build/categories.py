@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError, unknown
+from discreet.errors import ParameterError, first_few, unknown
 from discreet.population.schema import MAX_CATEGORIES, identifier
 from discreet.toml import Section
 
@@ -90,33 +93,34 @@ def why_no_code(code: str) -> str | None:
     return None
 
 
-def _distinct(codes: list[str], where: str) -> None:
-    seen: set[str] = set()
-    for code in codes:
-        if code in seen:
-            raise ParameterError(f"{where} must list a code once. Twice: '{code}'.")
-        seen.add(code)
+def taken_label(section: Section, name: str) -> str:
+    """Return the label that a section gives, or one made of the name."""
+    label: str = section.take("label", str, default=name.replace("_", " ").capitalize())
+    return label
 
 
-def _too_many(count: int, where: str, most: int) -> ParameterError:
-    return ParameterError(
-        f"{where} must have at most {most:,} categories, the most a column can hold. Got {count:,}."
-    )
-
-
-def _checked(codes: list[str], labels: list[str], where: str, most: int | None) -> Categories:
+def _checked(codes: Sequence[str], labels: Iterable[str], where: str, most: float) -> Categories:
     if not codes:
         raise ParameterError(f"{where} must list at least one category.")
-    if most is not None and len(codes) > most:
-        raise _too_many(len(codes), where, most)
     for code in codes:
         reason = why_no_code(code)
         if reason is not None:
             raise ParameterError(f"{where}: {reason}. Got {code!r}.")
-    _distinct(codes, where)
+    twice = [code for code, number in Counter(codes).items() if number > 1]
+    if twice:
+        raise ParameterError(f"{where} must list a code once. Twice: '{twice[0]}'.")
+    _check_number(len(codes), where, most)
     return Categories(
         tuple(codes), tuple(label or code for code, label in zip(codes, labels, strict=True))
     )
+
+
+def _check_number(count: int, where: str, most: float) -> None:
+    if count > most:
+        raise ParameterError(
+            f"{where} must have at most {most:,} categories, the most a column can hold. "
+            f"Got {count:,}."
+        )
 
 
 def read_categories(
@@ -124,7 +128,7 @@ def read_categories(
     span: list[Any] | None,
     folder: Path,
     where: str,
-    most: int | None = MAX_CATEGORIES,
+    most: float = MAX_CATEGORIES,
 ) -> Categories | None:
     """Return the categories, or None if they are to be read from the data."""
     if (listed is None) == (span is None):
@@ -135,8 +139,7 @@ def read_categories(
     if span is not None:
         if len(span) != 2 or not all(type(end) is int for end in span) or span[0] > span[1]:
             raise ParameterError(f"'range' in {where} must be two integers in order. Got {span}.")
-        if most is not None and span[1] - span[0] >= most:
-            raise _too_many(span[1] - span[0] + 1, where, most)
+        _check_number(span[1] - span[0] + 1, where, most)
         codes = [str(code) for code in range(span[0], span[1] + 1)]
         return _checked(codes, codes, where, most)
     if listed == FROM_DATA:
@@ -156,7 +159,7 @@ def read_grouping(
 ) -> Grouping:
     """Return a coarser level; it must put every finest category into exactly one group."""
     section = Section(given, f"variables.{variable}.levels.{name}")
-    label = section.take("label", str, default=name.replace("_", " ").capitalize())
+    label = taken_label(section, name)
     groups = section.take("groups", str, dict)
     section.end()
     place = {code: i for i, code in enumerate(finest.codes)}
@@ -189,10 +192,9 @@ def read_grouping(
         of_each[place[code]] = order[group]
     left = [code for code, group in zip(finest.codes, of_each, strict=True) if group < 0]
     if left:
-        shown = ", ".join(f"'{code}'" for code in left[:5])
-        more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+        shown = first_few([f"'{code}'" for code in left])
         raise ParameterError(
-            f"{section.name} must cover every category of '{variable}'. Left out: {shown}{more}."
+            f"{section.name} must cover every category of '{variable}'. Left out: {shown}."
         )
     return Grouping(name, label, categories, tuple(of_each))
 
@@ -218,12 +220,12 @@ def read_areas(given: object, i: int, levels: int, folder: Path) -> Areas:
     """Return one level of geography, the smallest first."""
     section = Section(given, f"geography {i + 1} of {levels}")
     name = identifier(section.take("id", str), "the id of a geography level")
-    label = section.take("label", str, default=name.replace("_", " ").capitalize())
+    label = taken_label(section, name)
     column = section.take("column", str, default=None)
     listed = section.take("categories", str, dict, default=FROM_DATA)
     section.end()
     where = f"geography '{name}'"
-    categories = read_categories(listed, None, folder, where, most=None)
+    categories = read_categories(listed, None, folder, where, most=inf)
     parents = None
     if isinstance(listed, str) and categories is not None and i + 1 < levels:
         rows = read_rows(folder / listed, ("code",), ("parent",))

@@ -16,13 +16,14 @@ from discreet.build.categories import (
     read_areas,
     read_categories,
     read_grouping,
+    taken_label,
 )
 from discreet.build.steps import Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
 from discreet.population.keys import check_modulus
 from discreet.population.schema import GEOGRAPHY, identifier
-from discreet.toml import Mistakes, Section, load
+from discreet.toml import Mistakes, Section, load, texts
 
 FORMATS = {".csv": "csv", ".parquet": "parquet"}
 DEFAULT = f"{PRESET}rounding-3"
@@ -91,9 +92,7 @@ class Dataset:
         ]
         areas = mistakes.gather(lambda: _geography(top.take("geography", list, default=[]), folder))
         policy = mistakes.gather(lambda: _policy(top.take("policy", str, default=DEFAULT), folder))
-        accepted = mistakes.gather(
-            lambda: _names(top.take("accept_differencing", list, default=[]))
-        )
+        accepted = mistakes.gather(lambda: texts(top.take("accept_differencing", list, default=[])))
         protect = mistakes.gather(lambda: read_steps(top.take("protect", list, default=[])))
         mistakes.gather(top.end)
         mistakes.end()
@@ -157,9 +156,9 @@ class Dataset:
 def _source(given: str | dict[str, Any], folder: Path) -> Source:
     section = Section({"files": given} if isinstance(given, str) else given, "source")
     files = section.take("files", str, list)
-    paths = _files([files] if isinstance(files, str) else list(_names(files)), folder)
+    paths = _files([files] if isinstance(files, str) else list(texts(files)), folder)
     suffixes = sorted({path.suffix.lower() for path in paths})
-    form = section.take("format", str, default=None)
+    form = section.choice("format", FORMATS.values(), default=None)
     if form is None:
         if len(suffixes) != 1 or suffixes[0] not in FORMATS:
             raise ParameterError(
@@ -167,8 +166,6 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
                 f"say which they are. Got {', '.join(suffixes)}."
             )
         form = FORMATS[suffixes[0]]
-    elif form not in FORMATS.values():
-        raise unknown("format", form, FORMATS.values())
     if section.take("weight", str, default=None) is not None:
         raise ParameterError(
             "weights are not supported yet: every record counts once, and protecting weighted "
@@ -176,11 +173,10 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
         )
     count = section.take("count", str, default=None)
     record_id = section.take("record_id", str, default=None)
-    key = section.take("key", dict, default=None)
-    if key is not None:
-        key_section = Section(key, "source.key")
-        key = (key_section.take("column", str), check_modulus(key_section.take("modulus", int)))
-        key_section.end()
+    key = None
+    if inner := section.inner("key"):
+        key = (inner.take("column", str), check_modulus(inner.take("modulus", int)))
+        inner.end()
     if record_id is None and count is None and key is None:
         raise ParameterError(
             "source must name the 'record_id' column (or the 'key' column if record keys are "
@@ -190,9 +186,7 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
     delimiter = section.take("delimiter", str, default=",")
     if len(delimiter) != 1 or delimiter in '"\n\r':
         raise ParameterError(f"delimiter must be one character. Got {delimiter!r}.")
-    encoding = section.take("encoding", str, default="utf-8")
-    if encoding not in ENCODINGS:
-        raise unknown("encoding", encoding, ENCODINGS)
+    encoding = section.choice("encoding", ENCODINGS, default="utf-8")
     household = section.take("household_id", str, default=None)
     section.end()
     return Source(paths, form, record_id, household, count, key, delimiter, encoding)
@@ -220,19 +214,12 @@ def _files(patterns: list[str], folder: Path) -> tuple[Path, ...]:
     return tuple(found.values())
 
 
-def _names(values: list[Any]) -> tuple[str, ...]:
-    for value in values:
-        if not isinstance(value, str):
-            raise ParameterError(f"a list of names must hold texts. Got {value!r}.")
-    return tuple(values)
-
-
 def _column(key: str, values: object, folder: Path) -> Column:
     name = identifier(key, "the id of a variable")
     if name == GEOGRAPHY:
         raise ParameterError("'geography' is described by [[geography]], not as a variable.")
     section = Section(values, f"variables.{name}")
-    label = section.take("label", str, default=name.replace("_", " ").capitalize())
+    label = taken_label(section, name)
     definition = section.take("definition", str, default="")
     column = section.take("column", str, default=name)
     span = section.take("range", list, default=None)

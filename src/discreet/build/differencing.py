@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.dataset import Column, Dataset
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, first_few
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,7 @@ def check(dataset: Dataset, populations: dict[str, NDArray[np.int64]]) -> list[d
     if refused:
         lines = [
             f"\n  - '{second}' subtracted from '{first}' gives away "
-            + ", ".join(f"'{d.a}' ∩ '{d.b}'" for d in found[:3])
-            + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+            + first_few([f"'{d.a}' ∩ '{d.b}'" for d in found], 3)
             for (first, second), found in refused.items()
         ]
         names = sorted({second for _, second in refused})

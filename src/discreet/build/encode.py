@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.build.source import SHOWN, Batch, first_few
-from discreet.errors import ParameterError
+from discreet.build.source import SHOWN, Batch
+from discreet.errors import ParameterError, first_few
 
 _LONGEST_SPAN = 2**24
 
@@ -39,7 +39,7 @@ class Findings:
     def end(self) -> None:
         """Raise one error with everything found."""
         lines = [
-            f"{file}, column '{column}': {rule}: {first_few(shown, count)}"
+            f"{file}, column '{column}': {rule}: {first_few(shown, SHOWN, count)}"
             for (file, column, rule), (shown, count) in self._found.items()
         ]
         if lines:

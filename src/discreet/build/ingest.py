@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,9 +16,9 @@ from discreet.build.categories import Categories, why_no_code
 from discreet.build.dataset import Column, Dataset
 from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes
 from discreet.build.geography import Nesting
-from discreet.build.source import SHOWN, Batch, Reader, first_few
+from discreet.build.source import SHOWN, Batch, Reader
 from discreet.build.steps import LeftOut, SwapStep
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, first_few
 from discreet.population.keys import Secret, digests
 from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
 from discreet.progress import Tell
@@ -246,41 +247,37 @@ class Ingest:
             if column
             else ("a hypercube must hold each cell once; these rows have the same categories")
         )
-        raise ParameterError(f"{what}. Again: {first_few(shown, len(again))}.")
+        raise ParameterError(f"{what}. Again: {first_few(shown, SHOWN, len(again))}.")
 
     def _place(self, row: int) -> tuple[Path, int]:
-        before = 0
-        for file, end in self._ends:
-            if row < end:
-                return file, row - before + 1
-            before = end
-        raise AssertionError("a row beyond the last")
+        """Return the file of a row, and its number in the file."""
+        ends = [end for _, end in self._ends]
+        i = bisect_right(ends, row)
+        return self._ends[i][0], row - (ends[i - 1] if i else 0) + 1
 
     def _categories(self, column: Column) -> Categories:
         if column.categories is not None:
             return column.categories
-        codes = self._reader.distinct(column.column, MAX_CATEGORIES)
-        if len(codes) > MAX_CATEGORIES:
-            raise ParameterError(
-                f"column '{column.column}' must have at most {MAX_CATEGORIES:,} categories, the "
-                "most a column can hold. It has more; is it a variable?"
-            )
-        return self._as_listed(codes, column.column)
+        return self._distinct(column.column, MAX_CATEGORIES, "a variable")
 
     def _area_categories(self, i: int) -> Categories:
         level = self.dataset.areas[i]
         if level.categories is not None:
             return level.categories
-        if level.column is None:
-            below = self.dataset.areas[i - 1].parents if i else None
-            return self._as_listed(list(dict.fromkeys(below or ())), level.id)
-        codes = self._reader.distinct(level.column, MAX_AREAS)
-        if len(codes) > MAX_AREAS:
+        if level.column is not None:
+            return self._distinct(level.column, MAX_AREAS, "a geography")
+        below = self.dataset.areas[i - 1].parents if i else None
+        return self._as_listed(list(dict.fromkeys(below or ())), level.id)
+
+    def _distinct(self, column: str, most: int, what: str) -> Categories:
+        """Return the values of a column as categories, which must not be too many."""
+        codes = self._reader.distinct(column, most)
+        if len(codes) > most:
             raise ParameterError(
-                f"column '{level.column}' must have at most {MAX_AREAS:,} areas. It has more; is "
-                "it a geography?"
+                f"column '{column}' must have at most {most:,} categories, the most a column can "
+                f"hold. It has more; is it {what}?"
             )
-        return self._as_listed(codes, level.column)
+        return self._as_listed(codes, column)
 
     def _variable(self, column: Column) -> Variable:
         found = self.categories[column.id]

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.build.dataset import Source
-from discreet.errors import ParameterError, Stopped
+from discreet.errors import ParameterError, Stopped, first_few
 
 BATCH = 2**18
 _LONGEST_INTEGER = 1000  # digits; Python refuses to read 4,300
@@ -27,12 +27,6 @@ def quoted(name: str) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def first_few(items: list[str], count: int) -> str:
-    """Return the first few of many, and how many more there are."""
-    shown = ", ".join(items[:SHOWN])
-    return shown if count <= SHOWN else f"{shown} and {count - SHOWN:,} more"
 
 
 @dataclass(frozen=True)
@@ -220,7 +214,7 @@ class Reader:
                 f"{file}, line {line}: {_what(str(kind), self.source.encoding)}"
                 for file, line, kind in rejected
             ]
-            raise ParameterError(f"unreadable lines: {first_few(lines, len(lines))}")
+            raise ParameterError(f"unreadable lines: {first_few(lines)}")
 
 
 def _what(kind: str, encoding: str) -> str:

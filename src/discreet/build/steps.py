@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
 from typing import Any, ClassVar
 
+from discreet.checks import whole
 from discreet.errors import ParameterError, unknown
 from discreet.protect import InputPerturbation, OverImputation, Pram, RecordSwapping
 from discreet.protect.registry import METHODS, method
-from discreet.toml import Section
+from discreet.toml import Section, texts
 
 MEMBERS = "members"
 """A term of a profile: the number of members of the household."""
@@ -68,10 +69,6 @@ class PramStep:
         """Return every variable or level that must exist."""
         yield from self.within
 
-    def columns(self) -> Iterator[str]:
-        """Return the variables that are changed."""
-        yield self.variable
-
 
 @dataclass(frozen=True)
 class ImputeStep:
@@ -86,11 +83,7 @@ class ImputeStep:
 
     def names(self) -> Iterator[str]:
         """Return every variable or level that must exist."""
-        yield from chain.from_iterable((*self.donors, *self.never_create))
-
-    def columns(self) -> Iterator[str]:
-        """Return the variables that are changed."""
-        yield from self.variables
+        yield from chain(*self.donors, *self.never_create)
 
 
 @dataclass(frozen=True)
@@ -155,28 +148,32 @@ def check_step(step: Step, given: Given) -> None:
             raise ParameterError(f"{step.name}: {unknown('variable', name, given.of)}")
     if isinstance(step, SwapStep):
         _check_swap(step, given)
-    elif isinstance(step, (PramStep, ImputeStep)):
-        if given.hypercube or not given.record_id:
-            raise ParameterError(f"{step.name} needs records with a 'record_id' in the source.")
-        if step.needs_households and not given.household_id:
+    elif isinstance(step, PramStep):
+        if step.household and not given.household_id:
             raise ParameterError(f"{step.name}: 'household' needs a 'household_id' in the source.")
-        for name in step.columns():
-            if name not in given.variables:
-                raise ParameterError(f"{step.name}: {unknown('variable', name, given.variables)}")
-        conditions = step.within if isinstance(step, PramStep) else chain(*step.donors)
-        for name in conditions:
-            if given.of[name] in set(step.columns()):
-                raise ParameterError(
-                    f"{step.name}: '{name}' is changed by the step, so it cannot be a condition."
-                )
-    if isinstance(step, ImputeStep):
+        _check_values(step.name, (step.variable,), step.within, given)
+    elif isinstance(step, ImputeStep):
+        _check_values(step.name, step.variables, chain(*step.donors), given)
         for table in step.never_create:
-            sides = {given.of[name] in step.variables for name in table}
-            if len(sides) < 2:
+            if len({given.of[name] in step.variables for name in table}) < 2:
                 raise ParameterError(
                     f"{step.name}: never_create must name tables of an imputed variable and "
                     f"another one. Got {'*'.join(table)}."
                 )
+
+
+def _check_values(name: str, changed: Term, conditions: Iterable[str], given: Given) -> None:
+    """Refuse to change variables that are not there, or that the change itself depends on."""
+    if given.hypercube or not given.record_id:
+        raise ParameterError(f"{name} needs records with a 'record_id' in the source.")
+    for variable in changed:
+        if variable not in given.variables:
+            raise ParameterError(f"{name}: {unknown('variable', variable, given.variables)}")
+    for condition in conditions:
+        if given.of[condition] in changed:
+            raise ParameterError(
+                f"{name}: '{condition}' is changed by the step, so it cannot be a condition."
+            )
 
 
 def _check_swap(step: SwapStep, given: Given) -> None:
@@ -204,24 +201,19 @@ def _check_swap(step: SwapStep, given: Given) -> None:
 
 
 def _swap(section: Section) -> SwapStep:
-    match = section.take("match", list)
-    fallback = section.take("fallback", list, default=[])
-    for profile in fallback:
+    profiles = [section.take("match", list), *section.take("fallback", list, default=[])]
+    for profile in profiles:
         if not isinstance(profile, list):
             raise ParameterError(f"'fallback' must be a list of lists. Got {profile!r}.")
     target = _terms(section.take("target", list, default=[]))
-    below = section.take("below", int, default=3)
-    if below < 2:
-        raise ParameterError(f"below must be at least 2. Got {below}.")
+    below = whole("below", section.take("below", int, default=3), 2)
     odds = section.take("odds", int, float, default=inf if target else 1)
     only = section.take("only_at_risk", bool, default=False)
     paired = section.take("match_risk", bool, default=False)
     if not target and (odds != 1 or only or paired):
         raise ParameterError("odds, only_at_risk and match_risk need 'target': tables to look at.")
-    given = section.take("leave_out", dict, default=None)
     left_out = None
-    if given is not None:
-        inner = Section(given, f"leave_out in {section.name}")
+    if inner := section.inner("leave_out"):
         values = inner.take("values", list)
         left_out = LeftOut(inner.take("column", str), tuple(str(value) for value in values))
         inner.end()
@@ -229,7 +221,7 @@ def _swap(section: Section) -> SwapStep:
         RecordSwapping(section.take("rate", int, float), odds, only, paired),
         section.take("within", str),
         section.take("of", str, default=None),
-        tuple(_terms(profile) for profile in (match, *fallback)),
+        tuple(_terms(profile) for profile in profiles),
         target,
         below,
         left_out,
@@ -242,13 +234,13 @@ def _pram(section: Section) -> PramStep:
     return PramStep(
         section.take("variable", str),
         stay,
-        _names(section.take("within", list, default=[])),
+        texts(section.take("within", list, default=[])),
         section.take("household", bool, default=False),
     )
 
 
 def _impute(section: Section) -> ImputeStep:
-    variables = _names(section.take("variables", list))
+    variables = texts(section.take("variables", list))
     if not variables:
         raise ParameterError("variables must name at least one variable.")
     donors = _terms(section.take("donors", list))
@@ -278,13 +270,6 @@ _READERS: dict[str, Callable[[Section], Step]] = {
 }
 
 
-def _names(values: list[Any]) -> Term:
-    for value in values:
-        if not isinstance(value, str) or not value.strip():
-            raise ParameterError(f"a list of names must hold texts. Got {value!r}.")
-    return tuple(value.strip() for value in values)
-
-
 def _terms(values: list[Any]) -> tuple[Term, ...]:
     """Return "a*b" as the names a and b, for each text of a list."""
-    return tuple(_names(text.split("*")) for text in _names(values))
+    return tuple(texts(text.split("*")) for text in texts(values))

@@ -130,7 +130,7 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
 
     counts = file.counts
     terms = risk.before(counts, weights)
-    every = risk.all_slices(counts, weights)
+    every = risk.before_rows(counts, weights)
     small = verdict.identity(counts)
     lines = verdict.attribute(counts, _names(file))
     whole = verdict.whole(terms.value, limit)

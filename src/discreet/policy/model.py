@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from discreet.checks import checked_weights
+from discreet.checks import checked_weights, number, whole
 from discreet.errors import ParameterError, unknown
 from discreet.protect import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
 from discreet.protect.registry import method as make
@@ -67,7 +67,7 @@ class QuestionRules:
 
     def __post_init__(self) -> None:
         for name in ("max_dimensions", "max_cells", "max_categories", "max_filter_categories"):
-            _whole(name, getattr(self, name), 1)
+            whole(name, getattr(self, name), 1)
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ class CountRules:
     max_single_lines: float = 0.50
 
     def __post_init__(self) -> None:
-        _whole("minimum_population", self.minimum_population, 1)
-        _whole("one", self.one, 0)
-        _whole("small", self.small, self.one)
-        _number("minimum_mean", self.minimum_mean, 0, 1e9)
+        whole("minimum_population", self.minimum_population, 1)
+        whole("one", self.one, 0)
+        whole("small", self.small, self.one)
+        number("minimum_mean", self.minimum_mean, 0, 1e9)
         for name in (
             "max_small", "max_ones_of_populated", "max_small_of_populated", "max_single_lines",
         ):  # fmt: skip
-            _number(name, getattr(self, name), 0, 1)
+            number(name, getattr(self, name), 0, 1)
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class RiskRules:
     def __post_init__(self) -> None:
         checked_weights(self.weights, 3, 4)
         if self.multiplier is not None:
-            _number("multiplier", self.multiplier, 0, 1)
-        _number("maximum", self.maximum, 0, 1)
+            number("multiplier", self.multiplier, 0, 1)
+        number("maximum", self.maximum, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ class Policy:
     synthetic: bool = False
 
     def __post_init__(self) -> None:
-        _whole("minimum_population", self.minimum_population, 1)
+        whole("minimum_population", self.minimum_population, 1)
         if not self.tiers:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
@@ -349,14 +349,3 @@ class Policy:
         """Return the tier as it treats a table by these levels: official figures as counted."""
         listed = [set(text.replace(" ", "").split(",")) for text in self.benchmark_totals]
         return tier.as_counted if set(levels) in listed and not filtered else tier
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}. Got {value!r}.")
-
-
-def _number(name: str, value: object, least: float, most: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least <= value <= most:  # type: ignore[operator]
-        raise ParameterError(f"{name} must be a number from {least:g} to {most:g}. Got {value!r}.")

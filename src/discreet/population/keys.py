@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
 from discreet.files import written
 
@@ -95,9 +96,4 @@ def record_keys(hashed: NDArray[np.uint64], modulus: int) -> NDArray[np.uint32]:
 
 def check_modulus(modulus: object) -> int:
     """Return the modulus if keys below it fit in four bytes."""
-    if not isinstance(modulus, int) or isinstance(modulus, bool) or not 2 <= modulus <= 2**32:
-        raise ParameterError(
-            "the modulus of record keys must be an integer between 2 and 4294967296. "
-            f"Got {modulus!r}."
-        )
-    return modulus
+    return whole("the modulus of record keys", modulus, 2, 2**32)

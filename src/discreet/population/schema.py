@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, unknown
+from discreet.errors import ParameterError, first_few, unknown
 
 IDENTIFIER = re.compile(r"[a-z0-9_-]{1,64}")
 GEOGRAPHY = "geography"
@@ -88,11 +88,9 @@ class Level:
             return self.position[code]
         meant = self.labelled.get(code.casefold(), [])
         if len(meant) > 1:
-            codes = ", ".join(self.codes[i] for i in meant[:20])
-            more = f" and {len(meant) - 20} more" if len(meant) > 20 else ""
             raise ParameterError(
                 f"'{code}' must be one category of '{self.id}'. It is the label of {len(meant)}; "
-                f"use a code: {codes}{more}"
+                f"use a code: {first_few([self.codes[i] for i in meant], 20)}"
             )
         if not meant:
             raise unknown(f"category of '{self.id}'", code, self.codes)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.files import sync_folder, written
+from discreet.files import sync, written
 from discreet.population.schema import Level, Schema, Variable
 
 FORMAT = 1
@@ -84,7 +84,7 @@ class Store:
         """Make a version the current one, at once or not at all."""
         with written(self.path / "CURRENT", 0o644, alone=True) as file:
             file.write(f"{name}\n".encode("ascii"))
-        sync_folder(self.path)
+        sync(self.path)
 
     def list(self) -> list[str]:
         """Return the ids of the finished versions, the newest last."""

@@ -9,12 +9,12 @@ count, as far as that is known; what is not known is neither computed nor told.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import index
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
 from discreet.table.transition import Chances, Counts, Transition
 
@@ -159,17 +159,6 @@ class TablewiseMethod(Protocol):
 def bias(transition: Transition) -> NDArray[np.float64]:
     """Return the mean change of each count that the transition describes."""
     return np.asarray((transition.probabilities * transition.changes).sum(axis=1))
-
-
-def whole(name: str, value: Any, least: int, most: int) -> int:
-    """Return a parameter as an integer, or raise the error that states its range."""
-    try:
-        number = index(value)
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= most:
-        raise ParameterError(f"{name} must be an integer from {least} to {most}. Got {value!r}.")
-    return number
 
 
 def checked_counts(counts: ArrayLike) -> Counts:

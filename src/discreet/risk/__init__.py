@@ -46,6 +46,14 @@ from discreet.risk.public import (
     public_gate,
     public_quality,
 )
+from discreet.risk.rows import (
+    RowTerms,
+    after_rows,
+    after_transition_rows,
+    before_rows,
+    slices,
+    term_rows,
+)
 from discreet.risk.sensitivity import (
     closest_estimate,
     dominance,
@@ -54,16 +62,7 @@ from discreet.risk.sensitivity import (
     threshold,
 )
 from discreet.risk.simulate import Simulated, simulated
-from discreet.risk.slices import (
-    SliceTerms,
-    all_after_slices,
-    all_slice_terms,
-    all_slices,
-    all_split_slices,
-    all_transition_slices,
-    slices,
-)
-from discreet.risk.slots import SliceValues
+from discreet.risk.slots import RowValues
 from discreet.risk.transition import (
     Contents,
     RiskAfter,
@@ -86,27 +85,25 @@ __all__ = [
     "PublicQuality",
     "Risk",
     "RiskAfter",
+    "RowTerms",
+    "RowValues",
     "Simulated",
-    "SliceTerms",
-    "SliceValues",
     "SmallCells",
     "SplitRisk",
     "SplitRiskAfter",
     "after",
     "after_as_printed",
     "after_channel",
+    "after_rows",
     "after_swapping",
     "after_transition",
+    "after_transition_rows",
     "after_transition_split",
-    "all_after_slices",
-    "all_slice_terms",
-    "all_slices",
-    "all_split_slices",
-    "all_transition_slices",
     "attribute_disclosure",
     "audit",
     "averaged_channel",
     "before",
+    "before_rows",
     "before_split",
     "cell_risk",
     "channel_entropy",
@@ -134,6 +131,7 @@ __all__ = [
     "slices",
     "small_share",
     "subgroup_entropy",
+    "term_rows",
     "threshold",
     "unchanged_small_records",
     "unchanged_small_records_swapped",

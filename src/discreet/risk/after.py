@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import checked_pair, checked_total, checked_weights
 from discreet.risk.before import (
-    LARGEST_SMALL,
     WEIGHTS,
     Risk,
     entropy_term,
-    split_masks,
-    split_risk,
+    parts,
+    risk_of,
 )
-from discreet.risk.terms import changed_zero_share, smallness, weighted, x_log_x
+from discreet.risk.terms import changed_zero_share, smallness, x_log_x
+from discreet.types import Integers
 
 
 def after(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
@@ -67,21 +67,12 @@ def _r2(
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
     size = float(smallness(checked_total(true)))
-    zeros = zeros_after(true, released)
-    if len(w) == 3:
-        entropy = _entropy_after(true, released, conditional)
-        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
-    small, large = (
-        _entropy_after(true[part], released[part], conditional)
-        for part in split_masks(true, LARGEST_SMALL)
-    )
-    return split_risk(w, zeros, small, large, size)
+    entropy = [_entropy_after(true[p], released[p], conditional) for p in parts(true, w)]
+    return risk_of(w, zeros_after(true, released), entropy, size)
 
 
 def _entropy_after(
-    true: NDArray[np.int64],
-    released: NDArray[np.int64],
-    conditional: Callable[[ArrayLike, ArrayLike], float],
+    true: Integers, released: Integers, conditional: Callable[[ArrayLike, ArrayLike], float]
 ) -> float:
     """Return T2·H(X|Y)/H(X): 0 where nobody is or all are in one cell, NaN without H(X|Y)."""
     if not true.any():
@@ -93,7 +84,7 @@ def _entropy_after(
     return entropy_term(true) * (known / entropy if entropy > 0 else 0.0)
 
 
-def zeros_after(true: NDArray[np.int64], released: NDArray[np.int64]) -> float:
+def zeros_after(true: Integers, released: Integers) -> float:
     """Return the first term after protection; see `terms.changed_zero_share` for its zeros."""
     d, e = true == 0, released == 0
     return float(changed_zero_share(d.sum(), (d | e).sum(), (d & e).sum(), true.size))
@@ -110,10 +101,10 @@ def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:
     where a = b; NaN where G holds nobody.
     """
     true, released = checked_pair(F, G)
-    checked_total(true)
-    if not released.any():
+    total, shown = checked_total(true), int(released.sum())
+    if not shown:
         return float("nan")
-    a, b = true / true.sum(), released / released.sum()
+    a, b = true / total, released / shown
     lost, gained = np.maximum(a - b, 0), np.maximum(b - a, 0)
     kept = x_log_x(b) - x_log_x(np.minimum(a, b)) - x_log_x(gained)
     return float(kept[gained > 0].sum() - x_log_x(lost).sum() + x_log_x(lost.sum()))
@@ -129,10 +120,9 @@ def conditional_entropy_as_printed(F: ArrayLike, G: ArrayLike) -> float:
     Zeros: as there, but 0 where G holds nobody.
     """
     true, released = checked_pair(F, G)
-    checked_total(true)
     if not released.any():
         return 0.0
-    a, b = true / true.sum(), released / released.sum()
+    a, b = true / checked_total(true), released / released.sum()
     gained = np.maximum(b - a, 0)
     more = gained * np.log(b.max() / np.where(b > 0, b, 1.0))
     return conditional_entropy(true, released) + float(more.sum())

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.checks import checked_axis, checked_counts, checked_pair
+from discreet.checks import checked_axis, checked_counts, checked_pair, whole
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
-from discreet.types import Floats
+from discreet.types import Floats, Integers
 
 SMALL = (1, 2)
 """The small counts of the census literature [Shlomo2015, §4; Longhurst2007, §5.2]."""
@@ -64,11 +64,10 @@ def attribute_disclosure(
     than `populated`, or it could not be told from a full one: then the shares are 0.
     """
     counts = checked_counts(F)
-    free = sorted({checked_axis(counts, a) for a in (axes if isinstance(axes, tuple) else (axes,))})
+    free = _axes(counts, axes)
     if not 1 <= len(free) <= 2:
         raise ParameterError(f"axes must be one axis or two. Got {axes!r}.")
-    if populated < 1:
-        raise ParameterError(f"populated must be at least 1. Got {populated}.")
+    whole("populated", populated, 1)
     if not counts.any():
         return LineShares(float("nan"), float("nan"))
     key = tuple(axis for axis in free if counts.shape[axis] > 1)
@@ -147,9 +146,7 @@ def unchanged_small_records(F: ArrayLike, G: ArrayLike, small: tuple[int, ...] =
     as 1 is not a small cell of the true table. NaN without small cells.
     """
     true, released = checked_pair(F, G)
-    is_small = np.isin(true, small)
-    people = int(true[is_small].sum())
-    return float(true[is_small & (true == released)].sum() / people) if people else float("nan")
+    return _share_of_small(true, np.where(true == released, true, 0), small)
 
 
 def unchanged_small_records_swapped(
@@ -165,9 +162,19 @@ def unchanged_small_records_swapped(
     true, same = checked_pair(F, kept)
     if (same > true).any():
         raise ParameterError("kept must not exceed the true count of any cell.")
+    return _share_of_small(true, same, small)
+
+
+def _share_of_small(true: Integers, kept: Integers, small: tuple[int, ...]) -> float:
     is_small = np.isin(true, small)
     people = int(true[is_small].sum())
-    return float(same[is_small].sum() / people) if people else float("nan")
+    return float(kept[is_small].sum() / people) if people else float("nan")
+
+
+def _axes(counts: Integers, axes: int | tuple[int, ...]) -> list[int]:
+    """Return the axes counted from 0, each once, in order."""
+    given = axes if isinstance(axes, tuple | list) else (axes,)
+    return sorted({checked_axis(counts, axis) for axis in given})
 
 
 def subgroup_entropy(F: ArrayLike, axes: int | tuple[int, ...]) -> NDArray[np.float64]:
@@ -181,7 +188,7 @@ def subgroup_entropy(F: ArrayLike, axes: int | tuple[int, ...]) -> NDArray[np.fl
     of nobody is NaN.
     """
     counts = checked_counts(F)
-    chosen = sorted({checked_axis(counts, a) for a in ([axes] if isinstance(axes, int) else axes)})
+    chosen = _axes(counts, axes)
     lengths = [counts.shape[axis] for axis in chosen]
     groups = np.moveaxis(counts, chosen, range(len(chosen))).reshape(*lengths, -1)
     totals = groups.sum(axis=-1)

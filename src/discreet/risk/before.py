@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from types import EllipsisType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from discreet.checks import checked_counts, checked_total, checked_weights
-from discreet.errors import ParameterError
+from discreet.checks import checked_counts, checked_total, checked_weights, whole
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x, zero_share
+from discreet.types import Flags, Integers
 
 WEIGHTS = (0.1, 0.8, 0.1)
 """The weights in print: zeros, entropy, size [Antal2014, §4]."""
@@ -72,21 +73,7 @@ def before(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
     first term, count in K, and add nothing to the entropy (0·log 0 = 0). One cell: the second
     term is 1. All cells zero: refused with a ParameterError, never scored.
     """
-    counts = checked_counts(F)
-    w = checked_weights(weights, 3, 4)
-    if len(w) == 4:
-        return before_split(counts, w)
-    total = checked_total(counts)
-    zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
-    entropy = entropy_term(counts)
-    size = float(smallness(total))
-    return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
-
-
-def entropy_term(counts: NDArray[np.int64]) -> float:
-    """Return T2 of counts that are known to be valid; NaN if they are all zero."""
-    populated = counts[counts > 0]
-    return float(concentration(populated.sum(), x_log_x(populated).sum(), counts.size))
+    return scored(checked_counts(F), checked_weights(weights, 3, 4))
 
 
 def before_split(
@@ -104,46 +91,49 @@ def before_split(
     nothing in it can be disclosed that the first term does not hold already. A part of one
     populated cell has the term 1. All cells zero: refused.
     """
-    counts = checked_counts(F)
-    w = checked_weights(weights, 4)
-    checked_largest_small(largest_small)
-    total = checked_total(counts)
-    small, large = (split_part(counts[part]) for part in split_masks(counts, largest_small))
+    found = scored(checked_counts(F), checked_weights(weights, 4), largest_small)
+    assert isinstance(found, SplitRisk)
+    return found
+
+
+def scored(
+    counts: Integers, weights: tuple[float, ...], largest_small: int = LARGEST_SMALL
+) -> Risk:
+    """Return R1 of valid counts: with three weights as it is, with four in the split form."""
+    size = float(smallness(checked_total(counts)))
     zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
-    size = float(smallness(total))
-    return split_risk(w, zeros, small, large, size)
+    entropy = [entropy_term(counts[part]) for part in parts(counts, weights, largest_small)]
+    return risk_of(weights, zeros, entropy, size)
 
 
-def split_risk(
-    weights: tuple[float, ...], zeros: float, small: float, large: float, size: float
-) -> SplitRisk:
-    """Return the split form made of its terms."""
-    value = float(weighted(weights, zeros, small, large, size))
-    return SplitRisk(value, zeros, joint(weights, small, large), size, weights, small, large)
+def parts(
+    counts: Integers, weights: tuple[float, ...], largest_small: int = LARGEST_SMALL
+) -> list[Flags | EllipsisType]:
+    """Return the cells that share an entropy term: all, or with four weights small and large."""
+    return [...] if len(weights) == 3 else [*split(counts, largest_small)]
 
 
-def joint(weights: tuple[float, ...], small: float, large: float) -> float:
-    """Return the two entropy terms as one, by their weights; their mean where these are 0."""
-    both = weights[1] + weights[2]
-    if both == 0:
-        return (small + large) / 2
-    return float(weighted((weights[1] / both, weights[2] / both), small, large))
-
-
-def checked_largest_small(largest_small: int) -> None:
-    """Refuse a split that would leave zeros without a part."""
-    if largest_small < 0:
-        raise ParameterError(f"largest_small must be at least 0. Got {largest_small}.")
-
-
-def split_masks(
-    counts: NDArray[np.int64], largest_small: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def split(counts: Integers, largest_small: int) -> tuple[Flags, Flags]:
     """Return which cells are in the small part, and which in the large one."""
-    is_small = counts <= largest_small
+    is_small = counts <= whole("largest_small", largest_small, 0)  # zeros are in this part
     return is_small, ~is_small
 
 
-def split_part(counts: NDArray[np.int64]) -> float:
-    """Return the entropy term of one part, 0 if it holds nobody."""
-    return entropy_term(counts) if counts.size and counts.any() else 0.0
+def entropy_term(counts: Integers) -> float:
+    """Return T2 of valid counts, 0 where they hold nobody."""
+    populated = counts[counts > 0]
+    if not populated.size:
+        return 0.0
+    return float(concentration(populated.sum(), x_log_x(populated).sum(), counts.size))
+
+
+def risk_of(
+    weights: tuple[float, ...], zeros: float, entropy: Sequence[float], size: float
+) -> Risk:
+    """Return the risk made of its terms; of two entropy terms it is the split form."""
+    value = float(weighted(weights, zeros, *entropy, size))
+    if len(entropy) == 1:
+        return Risk(value, zeros, entropy[0], size, weights)
+    both = weights[1] + weights[2]
+    shares = (weights[1] / both, weights[2] / both) if both else (0.5, 0.5)
+    return SplitRisk(value, zeros, float(weighted(shares, *entropy)), size, weights, *entropy)

@@ -165,7 +165,7 @@ def audit(
 ) -> Audit:
     """Return the interval of every cell that follows from the intervals known and the sums.
 
-    `low` and `high` have a value a cell: both the figure where it is published exactly, 0 and
+    `low` and `high` have one value per cell: both the figure where it is published exactly, 0 and
     infinity where nothing is said. All figures are multiples of the step. Read `proof.status`:
     where it is infeasible the figures contradict one another, and the rest means nothing.
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.errors import ParameterError
 from discreet.risk.after import zeros_after
-from discreet.risk.before import WEIGHTS, Risk, entropy_term
-from discreet.risk.terms import smallness, weighted, x_log_x
+from discreet.risk.before import WEIGHTS, Risk, entropy_term, risk_of
+from discreet.risk.terms import smallness, x_log_x
 from discreet.types import Floats
 
 # A channel is a square matrix over cells: beyond this it is gigabytes.
@@ -54,15 +54,12 @@ def after_channel(
     undefined = float(chances[~held].sum())
     zeros = float(sum(p * zeros_after(true, g) for p, g in zip(chances, stack, strict=True)))
     size, whole = float(smallness(total)), -float(x_log_x(true / total).sum())
-    if not held.any():
-        ratio = float("nan")
-    elif whole == 0:
-        ratio = 0.0
-    else:
+    ratio = 0.0 if held.any() else float("nan")
+    if held.any() and whole > 0:
         defined = chances[held] / chances[held].sum()
         ratio = channel_entropy(true, averaged_channel(true, stack[held], defined)) / whole
-    entropy = entropy_term(true) * ratio
-    return ChannelRisk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w, undefined)
+    found = risk_of(w, zeros, [entropy_term(true) * ratio], size)
+    return ChannelRisk(**vars(found), undefined=undefined)
 
 
 def averaged_channel(

@@ -2,7 +2,7 @@
 
 For the custodian. Putting the expected table into the measure would be wrong: the measures are not
 linear. Cells are independent given the true table, which turns each expectation into an integral
-of one variable over products of one factor a cell.
+of one variable over products of one factor per cell.
 """
 
 from __future__ import annotations
@@ -15,16 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.risk.attribute import SMALL
-from discreet.risk.before import LARGEST_SMALL, WEIGHTS, Risk, split_risk
-from discreet.risk.terms import smallness, weighted
-from discreet.risk.transition import (
-    Multiplier,
-    checked_multipliers,
-    flows,
-    mean_diagonal,
-)
+from discreet.risk.before import LARGEST_SMALL, WEIGHTS, Risk, risk_of
+from discreet.risk.terms import smallness
+from discreet.risk.transition import EntropyFactor, checked_factors, mean_diagonal
 from discreet.table.transition import Transition
-from discreet.types import Floats
+from discreet.types import Floats, Integers
 
 Complex = NDArray[np.complex128]
 # Steps of the trapezoidal rule in log t, which converges exponentially for these integrands.
@@ -37,7 +32,7 @@ def expected_after_transition(
     F: ArrayLike,
     transition: Transition,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: Multiplier | None = None,
+    multiplier: EntropyFactor | None = None,
 ) -> Risk:
     """Return the expectation of `after_transition(F, G, transition)` over the released table G.
 
@@ -57,15 +52,14 @@ def expected_after_transition(
     counts = checked_counts(F)
     w = checked_weights(weights, 3, 4)
     total = checked_total(counts)
-    psi = checked_multipliers(mean_diagonal(transition) if multiplier is None else multiplier)
+    psi = checked_factors(mean_diagonal(transition) if multiplier is None else multiplier, w)
     zeros = expected_zeros_after(counts, transition)
-    size = float(smallness(total))
-    if len(w) == 3:
-        entropy = max(psi) * _expected_term(counts, transition, 0, None)
-        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
-    small = psi[0] * _expected_term(counts, transition, 0, LARGEST_SMALL)
-    large = psi[1] * _expected_term(counts, transition, LARGEST_SMALL + 1, None)
-    return split_risk(w, zeros, small, large, size)
+    ends = [(0, np.inf)] if len(w) == 3 else [(0, LARGEST_SMALL), (LARGEST_SMALL + 1, np.inf)]
+    entropy = [
+        factor * _expected_term(counts, transition, low, high)
+        for factor, (low, high) in zip(psi, ends, strict=True)
+    ]
+    return risk_of(w, zeros, entropy, float(smallness(total)))
 
 
 def expected_zeros_after(F: ArrayLike, transition: Transition) -> float:
@@ -115,7 +109,7 @@ def _chance(transition: Transition, true: int, released: int) -> float:
     return float(chances[values == released].sum())
 
 
-def _binomial(number: int, chance: float) -> tuple[NDArray[np.int64], Floats]:
+def _binomial(number: int, chance: float) -> tuple[Integers, Floats]:
     """Return the outcomes of a binomial that matter at double precision, with probabilities."""
     if chance <= 0:
         return np.zeros(1, np.int64), np.ones(1)
@@ -124,23 +118,13 @@ def _binomial(number: int, chance: float) -> tuple[NDArray[np.int64], Floats]:
     reach = 40 * np.sqrt(number * chance * (1 - chance)) + 60
     first = int(max(0, number * chance - reach))
     outcomes = np.arange(first, int(min(number, number * chance + reach)) + 1)
-    logs = np.array(
-        [
-            lgamma(number + 1)
-            - lgamma(z + 1)
-            - lgamma(number - z + 1)
-            + z * np.log(chance)
-            + (number - z) * np.log1p(-chance)
-            for z in outcomes.tolist()
-        ]
-    )
+    choices = [lgamma(number + 1) - lgamma(z + 1) - lgamma(number - z + 1) for z in outcomes]
+    logs = choices + outcomes * np.log(chance) + (number - outcomes) * np.log1p(-chance)
     kept = logs > -60
     return outcomes[kept], np.exp(logs[kept])
 
 
-def _expected_term(
-    counts: NDArray[np.int64], transition: Transition, low: int, high: int | None
-) -> float:
+def _expected_term(counts: Integers, transition: Transition, low: int, high: float) -> float:
     """Return the expected entropy term of the cells whose released count is in low…high."""
     values, number = np.unique(counts, return_counts=True)
     rows = transition.index(values)
@@ -148,11 +132,11 @@ def _expected_term(
     # Padding has probability 0 at change 0, so that its target is the count itself: harmless.
     targets = values[:, None] + transition.changes[rows]
     known = np.unique(targets[chances > 0])
-    mu, sums = flows(values, number, transition, known)
+    mu, sums = transition.flows(values, number, known)
     # Contents are in units of N, so that E[C] = 1 over the whole table.
     content = np.divide(sums, mu, out=np.zeros_like(mu), where=mu > 0) / counts.sum()
     held = content[np.minimum(np.searchsorted(known, targets), len(known) - 1)]
-    inside = (targets >= low) & (True if high is None else targets <= high)
+    inside = (targets >= low) & (targets <= high)
     part = _Part(number, np.where(inside, chances, 0.0), held)
     return part.expected_term() if part.chances.any() else 0.0
 

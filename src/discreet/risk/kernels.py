@@ -1,6 +1,6 @@
-"""Kernels over the populated cells of a table: the sums of every slice along every axis at once.
+"""Kernels over the populated cells of a table: the sums of every row along every axis at once.
 
-A slot is a slice: axis 0's slices come first, then axis 1's, …; the last slot is the whole table.
+A slot is a row: those along axis 0 come first, then axis 1's, …; the last slot is the whole table.
 `slots[a, c]` is the slot of cell c along axis a. f is a true count, g a released one.
 """
 
@@ -16,48 +16,12 @@ from discreet.types import Floats, Integers
 
 
 @njit(cache=True, nogil=True)
-def populated(
-    true: Integers, released: Integers, shape: Integers
-) -> tuple[Integers, Integers, NDArray[np.int32]]:
-    """Return the cells that are populated in either table, and the slots of each."""
-    number = 0
-    for cell in range(true.size):
-        if true[cell] > 0 or released[cell] > 0:
-            number += 1
-    axes = shape.size
-    starts = np.zeros(axes + 1, np.int32)
-    for axis in range(axes):
-        starts[axis + 1] = starts[axis] + shape[axis]
-    f = np.empty(number, np.int64)
-    g = np.empty(number, np.int64)
-    slots = np.empty((axes + 1, number), np.int32)
-    place = np.zeros(axes, np.int32)
-    at = 0
-    for cell in range(true.size):
-        if true[cell] > 0 or released[cell] > 0:
-            f[at] = true[cell]
-            g[at] = released[cell]
-            for axis in range(axes):
-                slots[axis, at] = starts[axis] + place[axis]
-            slots[axes, at] = starts[axes]
-            at += 1
-        axis = axes - 1
-        while axis >= 0:
-            place[axis] += 1
-            if place[axis] < shape[axis]:
-                break
-            place[axis] = 0
-            axis -= 1
-    return f, g, slots
+def sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
+    """Return, for each slot, the sums that the terms of the risk are made of.
 
-
-@njit(cache=True, nogil=True)
-def before_sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
-    """Return, for each slot, what R1 and the first term after protection need.
-
-    Rows: populated cells of F; N; Σ F·log F; cells populated in either table; in both.
+    Rows: populated cells of F; N; Σ F·log F; cells populated in either table; in both; M.
     """
-    sums = np.zeros((5, size))
+    found = np.zeros((6, size))
     for cell in range(f.size):
         x = float(f[cell])
         log = x * np.log(x) if x > 0 else 0.0
@@ -65,59 +29,47 @@ def before_sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -
         both = 1.0 if x > 0 and g[cell] > 0 else 0.0
         for axis in range(slots.shape[0]):
             slot = slots[axis, cell]
-            sums[0, slot] += held
-            sums[1, slot] += x
-            sums[2, slot] += log
-            sums[3, slot] += 1
-            sums[4, slot] += both
-    return sums
+            found[0, slot] += held
+            found[1, slot] += x
+            found[2, slot] += log
+            found[3, slot] += 1
+            found[4, slot] += both
+            found[5, slot] += g[cell]
+    return found
 
 
 @njit(cache=True, nogil=True)
-def after_sums(f: Integers, g: Integers, slots: NDArray[np.int32], size: int) -> Floats:
-    """Return, for each slot, what R2 by conditional entropy needs.
-
-    Rows: populated cells of F; cells populated in either; in both; N; M; Σ F·log F; H(X|Y).
-    """
-    sums = np.zeros((7, size))
-    lost = np.zeros(size)
-    for cell in range(f.size):
-        x, y = float(f[cell]), float(g[cell])
-        log = x * np.log(x) if x > 0 else 0.0
-        for axis in range(slots.shape[0]):
-            slot = slots[axis, cell]
-            sums[0, slot] += x > 0
-            sums[1, slot] += 1
-            sums[2, slot] += x > 0 and y > 0
-            sums[3, slot] += x
-            sums[4, slot] += y
-            sums[5, slot] += log
-    log_n, log_m = np.zeros(size), np.zeros(size)
-    for slot in range(size):
-        if sums[3, slot] > 0 and sums[4, slot] > 0:
-            log_n[slot] = np.log(sums[3, slot])
-            log_m[slot] = np.log(sums[4, slot])
+def conditional_entropy(
+    f: Integers, g: Integers, slots: NDArray[np.int32], totals: Floats, released: Floats
+) -> Floats:
+    """Return H(X|Y) of each slot from its totals N and M, 0 where either is 0."""
+    found, lost = np.zeros(totals.size), np.zeros(totals.size)
+    log_n, log_m = np.zeros(totals.size), np.zeros(totals.size)
+    for slot in range(totals.size):
+        if totals[slot] > 0 and released[slot] > 0:
+            log_n[slot] = np.log(totals[slot])
+            log_m[slot] = np.log(released[slot])
     for cell in range(f.size):
         x, y = float(f[cell]), float(g[cell])
         log_x = np.log(x) if x > 0 else 0.0
         log_y = np.log(y) if y > 0 else 0.0
         for axis in range(slots.shape[0]):
             slot = slots[axis, cell]
-            n, m = sums[3, slot], sums[4, slot]
+            n, m = totals[slot], released[slot]
             if n == 0 or m == 0:
                 continue
             a, b = x / n, y / m
             if a > b:
-                sums[6, slot] -= (a - b) * np.log(a - b)
+                found[slot] -= (a - b) * np.log(a - b)
                 lost[slot] += a - b
             elif a < b:
-                sums[6, slot] += b * (log_y - log_m[slot]) - (b - a) * np.log(b - a)
+                found[slot] += b * (log_y - log_m[slot]) - (b - a) * np.log(b - a)
                 if a > 0:
-                    sums[6, slot] -= a * (log_x - log_n[slot])
-    for slot in range(size):
+                    found[slot] -= a * (log_x - log_n[slot])
+    for slot in range(totals.size):
         if lost[slot] > 0:
-            sums[6, slot] += lost[slot] * np.log(lost[slot])
-    return sums
+            found[slot] += lost[slot] * np.log(lost[slot])
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -157,7 +109,7 @@ def contents_sums(
             last = max(last, slots[axis, cell] + 1)
         if last <= first:
             continue
-        # A counting sort puts the cells of a slice together, so that one slice's accumulators do.
+        # A counting sort puts the cells of a row together, so that one row's accumulators do.
         starts = np.zeros(last - first + 1, np.int64)
         for cell in range(f_id.size):
             starts[slots[axis, cell] - first + 1] += 1
@@ -169,7 +121,7 @@ def contents_sums(
             order[fill[slot]] = cell
             fill[slot] += 1
         for slot in range(last - first):
-            _slice_contents(
+            _row_contents(
                 order[starts[slot] : starts[slot + 1]], f_id, g_id, cells[first + slot], values,
                 targets, chances, observed, counted, mu, held, number, sums[:, first + slot],
             )  # fmt: skip
@@ -177,7 +129,7 @@ def contents_sums(
 
 
 @njit(cache=True, nogil=True)
-def _slice_contents(
+def _row_contents(
     order: Integers,
     f_id: NDArray[np.int32],
     g_id: NDArray[np.int32],

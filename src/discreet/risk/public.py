@@ -7,7 +7,7 @@ is not an argument, so that nothing shown, refused or timed here can tell about 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,18 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_weights
-from discreet.risk.before import (
-    LARGEST_SMALL,
-    WEIGHTS,
-    Risk,
-    entropy_term,
-    split_masks,
-    split_part,
-    split_risk,
-)
+from discreet.risk.before import WEIGHTS, Risk, entropy_term, parts, risk_of
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
-from discreet.risk.terms import smallness, weighted
-from discreet.risk.transition import Multiplier, checked_multipliers
+from discreet.risk.terms import smallness
+from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Floats, Integers
 
@@ -66,9 +58,9 @@ class Estimate:
 class PublicQuality:
     """What may be said of a released table; None where saying it would be a guess.
 
-    `score` is the expected closeness 1 − HD/√N, `unchanged` the share of cells released as they
-    are, `zeros_true` and `small_true` the shares of released zeros, and of released ones and twos,
-    that are true; `positive` is `unchanged` of the cells that are not released as zero.
+    `score` is the expected Hellinger utility 1 − HD/√N, `unchanged` the share of cells released
+    as they are, `zeros_true` and `small_true` the shares of released zeros, and of released ones
+    and twos, that are true; `positive` is `unchanged` of the cells that are not released as zero.
     `largest_change` is set only where the policy publishes the method.
     """
 
@@ -110,7 +102,7 @@ class PublicQuality:
 def public_quality(
     G: ArrayLike, transition: Transition, method_published: bool = False
 ) -> PublicQuality:
-    """Return what a reader may see: the expected closeness, the share of cells unchanged, in words.
+    """Return what a reader may see: Hellinger utility and the share of cells unchanged, in words.
 
     For the public: the released table and the method alone. Equal tables give equal bytes, and
     the order of the cells does not matter.
@@ -119,7 +111,7 @@ def public_quality(
     -----
     A smooth prior over true counts is fitted to the released values (`prior.fit_prior`); the
     posterior of each released value then gives E[HD²], the total and the share unchanged.
-    Closeness is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
+    Hellinger utility is 1 − HD/√N [Shlomo2015, §4.3]. Intervals are the 2.5% and 97.5% points of 60
     draws with a fixed seed of the prior's parameters, of the cells given them, and of what the
     smoothness assumption leaves open. Counts above 40 take a locally flat prior. Zeros: a
     released zero is estimated like any value, from all true counts that may become zero.
@@ -189,7 +181,9 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     return low[where].reshape(released.shape), high[where].reshape(released.shape)
 
 
-def public_gate(G: ArrayLike, multiplier: Multiplier, weights: Sequence[float] = WEIGHTS) -> Risk:
+def public_gate(
+    G: ArrayLike, multiplier: EntropyFactor, weights: Sequence[float] = WEIGHTS
+) -> Risk:
     """Return an upper bound of the risk after protection from the released table alone.
 
     For the gate of a public tier: the table is refused where this exceeds the policy's limit. The
@@ -207,18 +201,11 @@ def public_gate(G: ArrayLike, multiplier: Multiplier, weights: Sequence[float] =
     """
     counts = checked_counts(G, "the released table")
     w = checked_weights(weights, 3, 4)
-    psi = checked_multipliers(multiplier)
-    total = int(counts.sum())
-    if total == 0:
-        return Risk(1.0, 1.0, 1.0, 1.0, w) if len(w) == 3 else split_risk(w, 1.0, 1.0, 1.0, 1.0)
-    zeros = float((counts == 0).mean())
-    size = float(smallness(total))
-    if len(w) == 3:
-        entropy = max(psi) * entropy_term(counts)
-        return Risk(float(weighted(w, zeros, entropy, size)), zeros, entropy, size, w)
-    parts = split_masks(counts, LARGEST_SMALL)
-    small, large = (m * split_part(counts[part]) for m, part in zip(psi, parts, strict=True))
-    return split_risk(w, zeros, small, large, size)
+    psi = checked_factors(multiplier, w)
+    if not counts.any():
+        return replace(risk_of(w, 1.0, [1.0] * len(psi), 1.0), value=1.0)
+    entropy = [m * entropy_term(counts[p]) for m, p in zip(psi, parts(counts, w), strict=True)]
+    return risk_of(w, float((counts == 0).mean()), entropy, float(smallness(counts.sum())))
 
 
 @lru_cache(maxsize=1)
@@ -272,17 +259,8 @@ def _small_moments(
     joint = shares * prior.flow[:-1, values]
     chance = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
     true = np.arange(len(prior.flow) - 1)[:, None]
-    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values))
-    first = (chance * square).sum(axis=1)
-    second = (chance * square**2).sum(axis=1)
     same = chance[:, values, np.arange(len(values))]
-    sums = {
-        "square": first @ number,
-        "square_spread": np.maximum(second - first**2, 0) @ number,
-        "total": (chance * true).sum(axis=1) @ number,
-        "same": same @ number,
-        "same_spread": (same * (1 - same)) @ number,
-    }
+    sums = _moments(chance, true, values, same, number)
     positive = np.where(values > 0, number, 0)
     sums |= {"above": same @ positive, "above_spread": (same * (1 - same)) @ positive}
     for name, wanted in (("zeros", (0,)), ("small", (1, 2))):
@@ -295,23 +273,29 @@ def _small_moments(
 
 def _large_moments(
     values: Integers, number: NDArray[np.integer], transition: Transition
-) -> dict[str, float]:
+) -> dict[str, Floats]:
     """Sums over the released values above 40, with a flat prior over the counts nearby."""
     deltas, table = change_chances(transition)
     possible = values[:, None] >= deltas
     true = np.where(possible, values[:, None] - deltas, 0)
     chance = np.where(possible, table[transition.index(true), np.arange(len(deltas))], 0)
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
-    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(values[:, None]))
-    first = (chance * square).sum(axis=1)
-    second = (chance * square**2).sum(axis=1)
     same = chance[:, deltas == 0].sum(axis=1)
+    return _moments(chance, true, values[:, None], same, number)
+
+
+def _moments(
+    chance: Floats, true: Integers, released: Integers, same: Floats, number: NDArray[np.integer]
+) -> dict[str, Floats]:
+    """Sums over the cells of each released value, from the chances of true counts along axis 1."""
+    square = 0.5 * np.square(np.sqrt(true) - np.sqrt(released))
+    first, second = ((chance * power).sum(axis=1) for power in (square, square**2))
     return {
-        "square": float(first @ number),
-        "square_spread": float(np.maximum(second - first**2, 0) @ number),
-        "total": float((chance * true).sum(axis=1) @ number),
-        "same": float(same @ number),
-        "same_spread": float((same * (1 - same)) @ number),
+        "square": first @ number,
+        "square_spread": np.maximum(second - first**2, 0) @ number,
+        "total": (chance * true).sum(axis=1) @ number,
+        "same": same @ number,
+        "same_spread": (same * (1 - same)) @ number,
     }
 
 

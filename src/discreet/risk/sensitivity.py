@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.checks import checked_counts
+from discreet.checks import checked_counts, whole
 from discreet.errors import ParameterError
 from discreet.table.decimals import exact, in_units
 from discreet.types import Flags, Floats
@@ -38,11 +38,7 @@ def threshold(F: ArrayLike, smallest_safe: int = 3) -> Flags:
     is in them; what rows of zeros disclose is counted by `attribute_disclosure`.
     """
     counts = checked_counts(F)
-    if not isinstance(smallest_safe, int | np.integer) or smallest_safe < 1:
-        raise ParameterError(
-            f"smallest_safe must be an integer of at least 1. Got {smallest_safe!r}."
-        )
-    return np.asarray((counts > 0) & (counts < smallest_safe))
+    return np.asarray((counts > 0) & (counts < whole("smallest_safe", smallest_safe, 1)))
 
 
 def dominance(contributions: ArrayLike, n: int, k: Number) -> Flags:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.checks import checked_counts
-from discreet.errors import ParameterError
+from discreet.checks import checked_counts, whole
 from discreet.table.transition import Transition
 
 
@@ -45,14 +44,9 @@ def simulated(
     mean and counted.
     """
     counts = checked_counts(F)
-    if draws < 2:
-        raise ParameterError(f"draws must be at least 2. Got {draws}.")
-    values = np.array(
-        [
-            float(measure(counts, transition.draw(counts, rng.random(counts.shape))))
-            for _ in range(draws)
-        ]
-    )
+    whole("draws", draws, 2)
+    released = (transition.draw(counts, rng.random(counts.shape)) for _ in range(draws))
+    values = np.array([float(measure(counts, table)) for table in released])
     kept = values[np.isfinite(values)]
     mean = float(kept.mean()) if len(kept) else float("nan")
     error = float(kept.std(ddof=1)) / sqrt(len(kept)) if len(kept) > 1 else float("nan")

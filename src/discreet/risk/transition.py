@@ -18,16 +18,15 @@ from discreet.risk.before import (
     WEIGHTS,
     Risk,
     SplitRisk,
-    before,
-    before_split,
-    joint,
-    split_masks,
+    parts,
+    risk_of,
+    scored,
 )
-from discreet.risk.terms import concentration, weighted, x_log_x
+from discreet.risk.terms import concentration, x_log_x
 from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
 from discreet.types import Floats, Integers
 
-Multiplier = float | Sequence[float]
+EntropyFactor = float | Sequence[float]
 """What is left of the entropy term: one number, or one for small and one for large counts."""
 
 Contents = Literal["expected", "observed"]
@@ -57,7 +56,7 @@ def after_transition(
     G: ArrayLike,
     transition: Chances,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: Multiplier | None = None,
+    multiplier: EntropyFactor | None = None,
     contents: Contents = "expected",
 ) -> RiskAfter:
     """Return the risk of the released table G by what its figures are expected to contain.
@@ -85,7 +84,7 @@ def after_transition_split(
     F: ArrayLike,
     G: ArrayLike,
     transition: Chances,
-    multipliers: Multiplier | None = None,
+    multipliers: EntropyFactor | None = None,
     weights: Sequence[float] = SPLIT_WEIGHTS,
     largest_small: int = LARGEST_SMALL,
     contents: Contents = "expected",
@@ -112,7 +111,7 @@ def _after_transition(
     G: ArrayLike,
     transition: Chances,
     weights: tuple[float, ...],
-    multiplier: Multiplier | None,
+    multiplier: EntropyFactor | None,
     largest_small: int,
     contents: Contents,
 ) -> RiskAfter:
@@ -121,16 +120,14 @@ def _after_transition(
     checked_chances(transition)
     if multiplier is None:
         multiplier = mean_diagonal(checked_transition(transition))
-    psi = checked_multipliers(multiplier)
+    psi = checked_factors(multiplier, weights)
     values, number = np.unique(released, return_counts=True)
     content = expected_contents(true, transition, values, number, contents)
-    if len(weights) == 3:
-        terms = [contents_term(content, number)]
-    else:
-        terms = [
-            contents_term(content[part], number[part]) if content[part].any() else 0.0
-            for part in split_masks(values, largest_small)
-        ]
+    empty = float("nan") if len(weights) == 3 else 0.0
+    terms = [
+        contents_term(content[part], number[part]) if content[part].any() else empty
+        for part in parts(values, weights, largest_small)
+    ]
     return _reported(true, released, terms, psi, weights, largest_small)
 
 
@@ -139,7 +136,7 @@ def after_swapping(
     G: ArrayLike,
     rate: float,
     weights: Sequence[float] = WEIGHTS,
-    multiplier: Multiplier | None = None,
+    multiplier: EntropyFactor | None = None,
 ) -> RiskAfter:
     """Return the risk after record swapping at a rate, by the matrix that stands in for it.
 
@@ -165,16 +162,11 @@ def after_swapping(
     checked_total(true)
     if not 0 <= rate < 1:
         raise ParameterError(f"rate must be at least 0 and below 1. Got {rate}.")
-    psi = checked_multipliers(1 - rate if multiplier is None else multiplier)
+    psi = checked_factors(1 - rate if multiplier is None else multiplier, w)
     largest = max(int(true.max()), int(released.max()))
     values, number, content = _swapped(true, largest, rate)
-    if len(w) == 3:
-        terms = [_swapped_term(true, number, content)]
-    else:
-        parts = zip(
-            split_masks(true, LARGEST_SMALL), split_masks(values, LARGEST_SMALL), strict=True
-        )
-        terms = [_swapped_term(true[a], number[b], content[b]) for a, b in parts]
+    both = zip(parts(true, w), parts(values, w), strict=True)
+    terms = [_swapped_term(true[a], number[b], content[b]) for a, b in both]
     return _reported(true, released, terms, psi, w, LARGEST_SMALL)
 
 
@@ -220,10 +212,11 @@ def mean_diagonal(transition: Transition) -> float:
     return float(stays.mean())
 
 
-def checked_multipliers(multiplier: Multiplier) -> tuple[float, float]:
-    """Return the multipliers of small and of large counts, which must be in [0, 1].
+def checked_factors(multiplier: EntropyFactor, weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the multiplier of each entropy term, in [0, 1]: with four weights, of two terms.
 
-    One number is both. A measure that does not split takes the larger: the risk is not understated.
+    One number is for both. A measure that does not split takes the larger of two: the risk is not
+    understated.
     """
     given = np.asarray(multiplier, np.float64).reshape(-1).tolist()
     if len(given) not in (1, 2) or not all(0 <= number <= 1 for number in given):
@@ -231,17 +224,7 @@ def checked_multipliers(multiplier: Multiplier) -> tuple[float, float]:
             "multiplier must be between 0 and 1, or two such numbers for small and large counts. "
             f"Got {', '.join(f'{number:g}' for number in given)}."
         )
-    return given[0], given[-1]
-
-
-def flows(
-    values: Integers, number: NDArray[np.integer], transition: Chances, released: Integers
-) -> tuple[Floats, Floats]:
-    """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j].
-
-    `values` and `number` are the true counts i and their n_i; `released` is increasing.
-    """
-    return transition.flows(values, number, released)
+    return (max(given),) if len(weights) == 3 else (given[0], given[-1])
 
 
 def expected_contents(
@@ -254,16 +237,21 @@ def expected_contents(
     """Return what a released cell of each value is expected to hold of the true table."""
     if contents not in CONTENTS:
         raise unknown("kind of contents", contents, CONTENTS)
-    mu, sums = flows(*np.unique(true, return_counts=True), transition, values)
+    mu, sums = transition.flows(*np.unique(true, return_counts=True), values)
     if contents == "observed":
         return sums / number
     if (mu <= 0).any():
-        # Naming the value would tell about the true table; that one exists is told in any case.
-        raise ParameterError(
-            "the released table must be one that the transition can make of the true table. "
-            "It holds a value that no true count leads to."
-        )
+        raise impossible_release()
     return sums / mu
+
+
+def impossible_release() -> ParameterError:
+    """Return the error for a released table that the method cannot have made."""
+    # Naming the value would tell about the true table; that one exists is told in any case.
+    return ParameterError(
+        "the released table must be one that the transition can make of the true table. "
+        "It holds a value that no true count leads to."
+    )
 
 
 def contents_term(content: Floats, number: NDArray[Any], cells: int | None = None) -> float:
@@ -276,27 +264,15 @@ def contents_term(content: Floats, number: NDArray[Any], cells: int | None = Non
 def _reported(
     true: Integers,
     released: Integers,
-    terms: list[float],
-    psi: tuple[float, float],
+    terms: Sequence[float],
+    psi: Sequence[float],
     weights: tuple[float, ...],
     largest_small: int,
 ) -> RiskAfter:
     """Return the risk after protection with one entropy term, or with those of two parts."""
-    zeros = zeros_after(true, released)
-    if len(terms) == 1:
-        start = before(true, weights)
-        entropy = max(psi) * terms[0]
-        uncapped = float(weighted(weights, zeros, entropy, start.size))
-        value = _capped(uncapped, start.value)
-        return RiskAfter(value, zeros, entropy, start.size, weights, uncapped, start.value)
-    split = before_split(true, weights, largest_small)
-    small, large = psi[0] * terms[0], psi[1] * terms[1]
-    uncapped = float(weighted(weights, zeros, small, large, split.size))
-    return SplitRiskAfter(
-        _capped(uncapped, split.value), zeros, joint(weights, small, large), split.size, weights,
-        small, large, uncapped, split.value,
-    )  # fmt: skip
-
-
-def _capped(uncapped: float, start: float) -> float:
-    return min(uncapped, start) if uncapped == uncapped else uncapped
+    start = scored(true, weights, largest_small)
+    entropy = [factor * term for factor, term in zip(psi, terms, strict=True)]
+    found = risk_of(weights, zeros_after(true, released), entropy, start.size)
+    kind = SplitRiskAfter if isinstance(found, SplitRisk) else RiskAfter
+    value = found.value if np.isnan(found.value) else min(found.value, start.value)
+    return kind(**{**vars(found), "value": value}, uncapped=found.value, before=start.value)

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
 from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
@@ -29,7 +30,7 @@ class Key:
                 f"sha256 of key '{self.name}' must be 64 lower-case hexadecimal digits: "
                 "printf %s KEY | sha256sum"
             )
-        _at_least("rate", self.rate, 1)
+        whole("rate", self.rate, 1)
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("rate", "burst", "max_query", "max_body", "grace"):
-            _at_least(name, getattr(self, name), 1)
-        _at_least("metrics_port", self.metrics_port, 0)
-        if self.metrics_port > 65_535:
-            raise ParameterError(f"metrics_port must be at most 65535. Got {self.metrics_port}.")
+            whole(name, getattr(self, name), 1)
+        whole("metrics_port", self.metrics_port, 0, 65_535)
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
     @property
@@ -74,11 +73,6 @@ class Settings:
                     f"proxies must be addresses or networks like '10.0.0.0/8'. Got {text!r}."
                 ) from None
         return tuple(found)
-
-
-def _at_least(name: str, value: object, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}. Got {value!r}.")
 
 
 def read_settings(path: Path) -> Settings:

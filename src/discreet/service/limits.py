@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields
 
-from discreet.errors import ParameterError
+from discreet.checks import whole
 
 
 def _cores() -> int:
@@ -36,8 +36,4 @@ class Limits:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            value, least = getattr(self, one.name), 0 if one.name == "queue" else 1
-            if type(value) is not int or value < least:
-                raise ParameterError(
-                    f"{one.name} must be an integer of at least {least}. Got {value!r}."
-                )
+            whole(one.name, getattr(self, one.name), 0 if one.name == "queue" else 1)

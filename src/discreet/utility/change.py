@@ -82,7 +82,7 @@ def change_listing(
     counts = np.ones(before.shape, np.int64) if weights is None else np.asarray(weights).ravel()
     if not before.shape == after.shape == flags.shape == counts.shape:
         raise ParameterError(
-            "true, released, sensitive and weights must have one entry a cell. Got "
+            "true, released, sensitive and weights must have one entry per cell. Got "
             f"{before.size}, {after.size}, {flags.size} and {counts.size}."
         )
     if not (np.isfinite(before).all() and np.isfinite(after).all()):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_counts, checked_total
 from discreet.table.transition import Transition
-from discreet.types import Floats
+from discreet.types import Floats, Integers
 
 # Nodes of the quadrature: enumeration is met to 1e-10 with half as many.
 NODES = 256
@@ -31,7 +31,7 @@ def expected_hellinger(F: ArrayLike, transition: Transition) -> float:
     [Shlomo2015, eq. 4]. Zeros: cells of 0 that may be released as more take part.
     """
     number, squares, chances = _squares(F, transition)
-    mean = float((number * (squares * chances).sum(axis=1)).sum())
+    mean = _mean_square(number, squares, chances)
     if mean == 0:
         return 0.0
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
@@ -53,12 +53,11 @@ def expected_hellinger_square(F: ArrayLike, transition: Transition) -> float:
     E[HD²] = Σ n_i·r_i, r_i the expected ½(√i − √j)² of a cell of count i; HD is
     [Shlomo2015, eq. 4]. Zeros: as in `expected_hellinger`.
     """
-    number, squares, chances = _squares(F, transition)
-    return float((number * (squares * chances).sum(axis=1)).sum())
+    return _mean_square(*_squares(F, transition))
 
 
 def expected_score(F: ArrayLike, transition: Transition) -> float:
-    """Return the expected closeness, 1 − E[HD]/√N.
+    """Return the expected Hellinger utility, 1 − E[HD]/√N.
 
     Notes
     -----
@@ -78,8 +77,7 @@ def expected_relative_absolute(F: ArrayLike, transition: Transition) -> float:
     as in `relative_absolute`.
     """
     values, number, rows = _frequencies(F, transition)
-    change = (np.abs(transition.changes) * transition.probabilities).sum(axis=1)[rows]
-    held = values > 0
+    change, held = _expected_change(transition)[rows], values > 0
     return float((number[held] * change[held] / values[held]).sum())
 
 
@@ -92,8 +90,7 @@ def expected_average_absolute(F: ArrayLike, transition: Transition) -> float:
     `average_absolute`.
     """
     _, number, rows = _frequencies(F, transition)
-    change = (np.abs(transition.changes) * transition.probabilities).sum(axis=1)[rows]
-    return float((number * change).sum() / number.sum())
+    return float((number * _expected_change(transition)[rows]).sum() / number.sum())
 
 
 def expected_unchanged(F: ArrayLike, transition: Transition) -> float:
@@ -109,11 +106,21 @@ def expected_unchanged(F: ArrayLike, transition: Transition) -> float:
     return float((number * stays).sum() / number.sum())
 
 
+def _expected_change(transition: Transition) -> Floats:
+    """Return E|j − i| of each row of the method."""
+    return np.asarray((np.abs(transition.changes) * transition.probabilities).sum(axis=1))
+
+
 def _frequencies(
     F: ArrayLike, transition: Transition
-) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the distinct true counts, how many cells have each, and its row of the method."""
     values, number = np.unique(checked_counts(F), return_counts=True)
     return values, number, transition.index(values)
+
+
+def _mean_square(number: Floats, squares: Floats, chances: Floats) -> float:
+    return float((number * (squares * chances).sum(axis=1)).sum())
 
 
 def _squares(F: ArrayLike, transition: Transition) -> tuple[Floats, Floats, Floats]:

@@ -45,7 +45,7 @@ def hellinger_of_proportions(F: ArrayLike, G: ArrayLike) -> float:
 
 
 def score(F: ArrayLike, G: ArrayLike) -> float:
-    """Return the closeness of the released table to the true one: 1 equal, 0 nothing in common.
+    """Return the Hellinger utility of the released table: 1 for equal tables, 0 for disjoint ones.
 
     For the custodian; `discreet.risk.public_quality` estimates it from the released table.
 

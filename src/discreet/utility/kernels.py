@@ -1,4 +1,4 @@
-"""Kernels of the distances: one pass over the populated cells for every slice of every axis."""
+"""Kernels of the distances: one pass over the populated cells for every row along every axis."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.errors import ParameterError
+from discreet.checks import whole
 from discreet.utility.rows import Rows, as_rows
 
 
@@ -24,8 +24,7 @@ def rank_change(F: ArrayLike, G: ArrayLike, axis: int = 0, groups: int = 10) -> 
     other; 1 → 0 and 0 → 1 can change ranks like any other change.
     """
     true, released = as_rows(F, G, axis)
-    if groups < 2:
-        raise ParameterError(f"groups must be at least 2. Got {groups}.")
+    whole("groups", groups, 2)
     number = len(true)
     first = np.argsort(true, axis=0, kind="stable")
     # Sorting the released counts in the order of the first sort, stably, keeps ties in that order.

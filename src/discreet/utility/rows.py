@@ -14,7 +14,7 @@ from discreet.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """One value a row, NaN where a row has none; mean and spread leave those out."""
+    """One value per row, NaN where a row has none; mean and spread leave those out."""
 
     values: Floats
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from discreet import risk
 from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.after import zeros_after
-from discreet.risk.before import split_part
+from discreet.risk.before import entropy_term
 from discreet.risk.terms import smallness
 from discreet.risk.transition import expected_contents
 
@@ -64,7 +64,7 @@ def test_the_split_form_leaves_a_term_between_0_and_1_for_the_large_counts(name:
     zeros = table["zeros"] / table["cells"]
     # The number of sixes is not printed: between none and as many as there are fives and fours.
     for sixes in (0, table["fives"] + table["fours"]):
-        part = split_part(np.append(small, np.full(sixes, 6)))
+        part = entropy_term(np.append(small, np.full(sixes, 6)))
         rest = (printed - 0.1 * zeros - 0.7 * part - 0.1 * size) / 0.1
         assert 0 <= rest <= 1
 

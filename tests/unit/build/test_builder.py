@@ -136,7 +136,7 @@ def test_old_versions_are_removed(csv: Make, keep: int) -> None:
 
 
 def test_keep_must_be_at_least_one(csv: Make) -> None:
-    assert csv(PEOPLE).refused(keep=0) == "keep must be at least 1. Got 0."
+    assert csv(PEOPLE).refused(keep=0) == "keep must be an integer of at least 1. Got 0."
 
 
 def test_a_failed_rebuild_leaves_the_store_as_it_was(csv: Make) -> None:

@@ -122,12 +122,11 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         ),
         (
             source('{ files = "p.csv", key = { column = "k", modulus = 4294967297 } }'),
-            "the modulus of record keys must be an integer between 2 and 4294967296. "
-            "Got 4294967297.",
+            "the modulus of record keys must be an integer from 2 to 4294967296. Got 4294967297.",
         ),
         (
             source('{ files = "p.csv", key = { column = "k", modulus = 1 } }'),
-            "the modulus of record keys must be an integer between 2 and 4294967296. Got 1.",
+            "the modulus of record keys must be an integer from 2 to 4294967296. Got 1.",
         ),
         (
             source('{ files = "p.csv", key = { column = "k", modulus = 256, bits = 8 } }'),

@@ -358,7 +358,10 @@ def test_persons_of_a_hypercube_are_swapped(folder: Folder) -> None:
         (SWAP.replace("sex*age", "sex*aeg"), "no variable 'aeg'"),
         (SWAP + "odds = 3\n", "need 'target'"),
         (SWAP + "speed = 3\n", "no setting 'speed'"),
-        (SWAP + 'target = ["oa*sex"]\nbelow = 1\n', "below must be at least 2. Got 1."),
+        (
+            SWAP + 'target = ["oa*sex"]\nbelow = 1\n',
+            "below must be an integer of at least 2. Got 1.",
+        ),
         (SWAP.replace('[["members"]]', '["members"]'), "'fallback' must be a list of lists"),
         (PRAM.replace('"married"', '"marired"'), "no variable 'marired'"),
         (PRAM.replace('"age", "la"', '"married"'), "it cannot be a condition"),

@@ -79,7 +79,7 @@ def test_bad_moduli(modulus: object) -> None:
     with pytest.raises(ParameterError) as caught:
         check_modulus(modulus)
     assert str(caught.value) == (
-        f"the modulus of record keys must be an integer between 2 and 4294967296. Got {modulus!r}."
+        f"the modulus of record keys must be an integer from 2 to 4294967296. Got {modulus!r}."
     )
 
 

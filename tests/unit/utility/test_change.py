@@ -57,7 +57,7 @@ def test_the_text_has_the_layout_in_print() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1.0], [1.0, 2.0], [True]), "one entry a cell"),
+        (([1.0], [1.0, 2.0], [True]), "one entry per cell"),
         (([1.0], [np.nan], [True]), "finite"),
         (([1.0], [1.0], [True], [-1]), "integers of 0 or more"),
         (([1.0], [1.0], [True], [0.5]), "integers of 0 or more"),

@@ -6,12 +6,17 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
+from discreet.protect.cells.rounding import RandomRounding
 from risk_tables import Integers, tables
+
+FOUR = (0.1, 0.7, 0.1, 0.1)
+
+ROUNDING = RandomRounding(3).transition()
 
 
 def test_a_table_by_hand() -> None:
@@ -124,50 +129,27 @@ def test_weights_are_three_and_sum_to_1(weights: tuple[float, ...]) -> None:
         risk.before([1, 2], weights)
 
 
-@settings(max_examples=60)
-@given(tables(most_axes=4))
-def test_every_slice_is_a_table_of_its_own(table: Integers) -> None:
-    every = risk.all_slices(table)
-    assert every.whole == pytest.approx(float(risk.before(table)))
-    for axis in range(table.ndim):
-        np.testing.assert_array_equal(risk.slices(table, axis), every.axes[axis])
-        for i, value in enumerate(every.axes[axis]):
-            part = table.take(i, axis=axis)
-            if part.any():
-                assert value == pytest.approx(float(risk.before(part)), abs=1e-12)
-            else:
-                assert np.isnan(value)
+@given(tables())
+def test_four_weights_ask_for_the_split_form(table: Integers) -> None:
+    found = risk.before(table, FOUR)
+    assert isinstance(found, risk.SplitRisk)
+    assert found == risk.before_split(table)
+    assert 0 <= found.norm <= 1
+    # (0.7·small + 0.1·large)/0.8, so that 0.8 of it is what the two add to the risk.
+    both = 0.7 * found.entropy_small + 0.1 * found.entropy_large
+    assert found.entropy == pytest.approx(both / 0.8)
+    assert found.value == pytest.approx(0.1 * found.zeros + both + 0.1 * found.size)
 
 
-@settings(max_examples=60)
-@given(tables(most=12, most_axes=4))
-def test_every_slice_has_its_terms_norm_and_split_form(table: Integers) -> None:
-    terms, split = risk.all_slice_terms(table), risk.all_split_slices(table)
-    assert split.whole == pytest.approx(float(risk.before_split(table)))
-    assert terms.norm.whole == pytest.approx(risk.before(table).norm)
-    for axis in range(table.ndim):
-        for i in range(table.shape[axis]):
-            part = table.take(i, axis=axis)
-            if not part.any():
-                assert np.isnan(split.axes[axis][i])
-                assert np.isnan(terms.norm.axes[axis][i])
-                continue
-            alone = risk.before(part)
-            for name in ("zeros", "entropy", "size", "norm"):
-                value = getattr(terms, name).axes[axis][i]
-                assert value == pytest.approx(getattr(alone, name), abs=1e-9)
-            assert split.axes[axis][i] == pytest.approx(float(risk.before_split(part)), abs=1e-9)
-
-
-def test_terms_of_slices_by_hand_and_a_wrong_axis() -> None:
-    terms = risk.all_slice_terms([[4, 0], [1, 1]])
-    np.testing.assert_allclose(terms.zeros.axes[0], [0.5, 0])
-    np.testing.assert_allclose(terms.entropy.axes[0], [1, 0], atol=1e-12)
-    expected = [(1 + 0.5 * log(4)) / 2, (1 + 0.5 * log(2)) / sqrt(2)]
-    np.testing.assert_allclose(terms.size.axes[0], expected)
-    with pytest.raises(ParameterError, match="axis must be between 0 and 1"):
-        risk.slices([[1, 2], [3, 4]], 2)
-    with pytest.raises(ParameterError, match="largest_small"):
-        risk.before_split([1, 2], largest_small=-1)
-    with pytest.raises(ParameterError, match="largest_small"):
-        risk.all_split_slices([1, 2], largest_small=-1)
+def test_weights_of_another_number_are_refused() -> None:
+    for measure in (
+        lambda w: risk.before([1, 2], w),
+        lambda w: risk.after([1, 2], [1, 2], w),
+        lambda w: risk.after_transition([1, 2], [0, 3], ROUNDING, w),
+        lambda w: risk.expected_after_transition([1, 2], ROUNDING, w),
+        lambda w: risk.public_gate([1, 2], 0.3, w),
+        lambda w: risk.before_rows([1, 2], w),
+    ):
+        for weights in ((0.5, 0.5), (0.2,) * 5, (0.5, 0.5, 0.5, -0.5), (0.1, 0.2, 0.3, 0.3)):
+            with pytest.raises(ParameterError, match="weights must be 3 or 4 numbers"):
+                measure(weights)

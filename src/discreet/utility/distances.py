@@ -1,4 +1,4 @@
-"""Hellinger, RAD and AAD of every slice along every axis at once. For the custodian."""
+"""Hellinger distance, RAD and AAD of every row and column of a table at once."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.checks import checked_pair
-from discreet.risk.slots import SliceValues, Slots
+from discreet.risk.slots import RowValues, Slots
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceSlices:
-    """Three distances of every slice along every axis, and of the whole table."""
+class DistanceRows:
+    """Three distances of every row along every axis, and of the whole table."""
 
-    hellinger: SliceValues
-    relative_absolute: SliceValues
-    average_absolute: SliceValues
+    hellinger: RowValues
+    relative_absolute: RowValues
+    average_absolute: RowValues
 
 
-def all_slices(F: ArrayLike, G: ArrayLike) -> DistanceSlices:
-    """Return Hellinger distance, RAD and AAD of every slice along every axis and of the whole.
+def distance_rows(F: ArrayLike, G: ArrayLike) -> DistanceRows:
+    """Return Hellinger distance, RAD and AAD of every row along every axis and of the whole.
+
+    For the custodian.
 
     Notes
     -----
@@ -30,12 +32,11 @@ def all_slices(F: ArrayLike, G: ArrayLike) -> DistanceSlices:
     """
     from discreet.utility import kernels  # numba takes longer to import than most work takes
 
-    true, released = checked_pair(F, G)
-    slots = Slots.of(true, released)
+    slots = Slots.of(*checked_pair(F, G))
     squares, relative, absolute = kernels.distance_sums(
         slots.true, slots.released, slots.index, slots.size
     )
-    return DistanceSlices(
+    return DistanceRows(
         slots.split(np.sqrt(0.5 * squares)),
         slots.split(relative),
         slots.split(absolute / slots.cells),

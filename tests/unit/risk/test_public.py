@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from math import log
 
 import numpy as np
 import pytest
@@ -13,22 +14,26 @@ from hypothesis import strategies as st
 from discreet import risk, utility
 from discreet.errors import ParameterError
 from discreet.protect.cells.rounding import RandomRounding
+from discreet.risk.before import entropy_term
 from discreet.risk.prior import dense_flow, fit_prior
 from discreet.table.transition import Transition
 from risk_tables import LIVELY, METHODS, Integers, released_of, tables
 
 ROUNDING = RandomRounding(3).transition()
+
 SEEDS = st.integers(0, 10**6)
 
-
-def census(cells: int, seed: int) -> Integers:
-    rng = np.random.default_rng(seed)
-    return rng.poisson(30 * np.exp(rng.normal(0, 1.3, cells))).astype(np.int64)
+FOUR = (0.1, 0.7, 0.1, 0.1)
 
 
 def test_no_public_function_takes_the_true_table() -> None:
     for function in (risk.public_quality, risk.public_gate, risk.possible_range):
         assert "F" not in inspect.signature(function).parameters
+
+
+def census(cells: int, seed: int) -> Integers:
+    rng = np.random.default_rng(seed)
+    return rng.poisson(30 * np.exp(rng.normal(0, 1.3, cells))).astype(np.int64)
 
 
 def test_two_true_tables_with_equal_releases_give_equal_bytes() -> None:
@@ -173,3 +178,28 @@ def test_the_fit_finds_the_prior_that_made_the_table() -> None:
         values, number = np.unique(released, return_counts=True)
         found = fit_prior(values, number, method).shares
         np.testing.assert_allclose(found[:6], shares[:6], atol=0.02)
+
+
+def test_the_split_form_of_the_public_gate_by_hand() -> None:
+    # Released (0, 3, 3, 9, 27): 0.1·⅕ zeros; small part (0, 3, 3): H = log 2 of log 3; large part
+    # (9, 27): ¼ and ¾; M = 42. Multipliers ¾ and 0.9.
+    released = np.array([0, 3, 3, 9, 27])
+    small, large = 1 - log(2) / log(3), 1 - (2 * log(2) - 0.75 * log(3)) / log(2)
+    size = (1 + log(42) / 2) / 42**0.5
+    found = risk.public_gate(released, (0.75, 0.9), FOUR)
+    expected = 0.1 / 5 + 0.7 * 0.75 * small + 0.1 * 0.9 * large + 0.1 * size
+    assert found.value == pytest.approx(expected)
+    assert isinstance(found, risk.SplitRisk)
+    assert found.entropy_small == pytest.approx(0.75 * entropy_term(released[:3]))
+    # Nobody released never passes; a part of nobody adds nothing.
+    assert risk.public_gate([0, 0], 0.3, FOUR).value == pytest.approx(1)
+    assert risk.public_gate([0, 3], 1, FOUR).value < risk.public_gate([0, 3], 1).value + 1
+
+
+@given(tables(most_axes=2), SEEDS)
+def test_the_public_gate_reads_released_figures_alone(table: Integers, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(table.size)
+    mixed = table.ravel()[order]
+    assert risk.public_gate(mixed, 0.5, FOUR).value == pytest.approx(
+        risk.public_gate(table, 0.5, FOUR).value
+    )

@@ -1,8 +1,7 @@
-"""Sensitivity rules at their boundaries, near-empty lines, small cells, and the posterior."""
+"""Near-empty lines, small cells, and the entropy of subgroups."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations
 from math import isnan, log
 
@@ -13,77 +12,7 @@ from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
-from discreet.protect.cells.rounding import RandomRounding
-from risk_tables import LIVELY, METHODS, Integers, every_release, tables
-
-ROUNDING = RandomRounding(3).transition()
-
-
-def test_threshold_at_its_boundaries() -> None:
-    assert risk.threshold([0, 1, 2, 3, 4]).tolist() == [False, True, True, False, False]
-    assert risk.threshold([0, 1, 9, 10], smallest_safe=10).tolist() == [False, True, True, False]
-    with pytest.raises(ParameterError, match="smallest_safe must be an integer of at least 1"):
-        risk.threshold([1], 0)
-
-
-def test_dominance_at_its_boundary() -> None:
-    # Exactly 60% is not sensitive, one unit more of 1,000 is.
-    cells = [[600, 300, 100], [601, 299, 100], [0, 0, 0]]
-    assert risk.dominance(cells, 1, 60).tolist() == [False, True, False]
-    # The two largest of three, in any order: 900 of 1,000.
-    assert risk.dominance([100, 300, 600], 2, 89)
-    assert not risk.dominance([100, 300, 600], 2, 90)
-    assert risk.dominance([7], 2, 99)  # fewer contributors than n
-    for n, k in ((0, 60), (1, 0), (1, 100)):
-        with pytest.raises(ParameterError):
-            risk.dominance(cells, n, k)
-
-
-def test_prior_posterior_at_its_boundary() -> None:
-    # p = 10, q = 50: sensitive if 50·R < 10·x1. x1 = 100: R = 20 is safe, R = 19 is not.
-    cells = [[100, 50, 20], [100, 50, 19], [100, 0, 0], [0, 0, 0]]
-    assert risk.prior_posterior(cells, 10, 50).tolist() == [False, True, True, False]
-    # p%: q = 100, R = 10 is the boundary.
-    assert risk.p_percent([[100, 50, 10], [100, 50, 9]], 10).tolist() == [False, True]
-    assert risk.p_percent([[100, 50]], 10).tolist() == [True]
-    for p, q in ((0, 50), (50, 50), (10, 101)):
-        with pytest.raises(ParameterError, match="p and q"):
-            risk.prior_posterior(cells, p, q)
-    with pytest.raises(ParameterError, match="p must be"):
-        risk.p_percent(cells, 0)
-    with pytest.raises(ParameterError, match="finite numbers"):
-        risk.p_percent([[-1, 2]], 10)
-    with pytest.raises(ParameterError, match="one axis"):
-        risk.p_percent(3, 10)
-    assert isnan(float(risk.closest_estimate([0, 0])))
-
-
-def test_decimals_at_the_boundaries_are_exact() -> None:
-    # 10% of 2.9 is 0.29: as floats 100 · 0.29 < 10 · 2.9, which made the first cell sensitive.
-    assert risk.p_percent([[2.9, 0.7, 0.29], [2.9, 0.7, 0.28]], 10).tolist() == [False, True]
-    # A tenth of a unit in a thousand million is missing, which a tolerance would not see.
-    cells = [[1e9, 9e8, 100_000_000], [1e9, 9e8, 99_999_999.9]]
-    assert risk.p_percent(cells, 10).tolist() == [False, True]
-    # Of 2.1 a third part is 0.7: no decimal is a third of 100, a fraction is.
-    assert not risk.dominance([0.7, 0.7, 0.7], 1, Fraction(100, 3))
-    assert risk.dominance([0.7, 0.7, 0.7], 1, 33.333333333)
-    # q = 50: 50 · R < 10 · 2.9 below R = 0.58.
-    cells = [[2.9, 0.7, 0.3, 0.28], [2.9, 0.7, 0.3, 0.27]]
-    assert risk.prior_posterior(cells, 10, 50).tolist() == [False, True]
-
-
-@given(
-    st.lists(st.integers(0, 400), min_size=1, max_size=5),
-    st.integers(1, 99),
-    st.integers(0, 3),
-)
-def test_the_rules_are_those_of_whole_numbers(parts: list[int], share: int, places: int) -> None:
-    # The same figures with a decimal point: what whole numbers say, decimals must say.
-    ranked = sorted(parts, reverse=True)
-    cell = [part / 10**places for part in parts]
-    assert bool(risk.p_percent(cell, share)) == (100 * sum(ranked[2:]) < share * ranked[0])
-    assert bool(risk.dominance(cell, 1, share)) == (100 * ranked[0] > share * sum(ranked))
-    assert bool(risk.dominance(cell, 2, share)) == (100 * sum(ranked[:2]) > share * sum(ranked))
+from risk_tables import Integers, tables
 
 
 def test_near_empty_rows() -> None:
@@ -198,41 +127,3 @@ def test_entropy_of_subgroups() -> None:
     assert risk.median_entropy(table, (0, 1)) == pytest.approx(third)
     assert risk.subgroup_entropy(table, 0).shape == (2,)
     assert isnan(risk.median_entropy([[0, 0]], 0))
-
-
-def test_the_posterior_by_hand() -> None:
-    # One 0, two 1s, one 2 under rounding to 3. Released 0: 1·1 + 2·⅔ + ⅓ = 8/3 expected cells.
-    who = risk.posterior(ROUNDING, [0, 1, 1, 2])
-    values, chances = who.row(0)
-    assert values.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(chances, [3 / 8, 4 / 8, 1 / 8])
-    assert who.zeros_true == pytest.approx(3 / 8)
-    assert isnan(who.small_true)
-    assert who.unchanged == pytest.approx(1 / 4)
-    # Best guesses: a released 0 is a 1 (4/3 of the cells), a released 3 too (2/3 either way).
-    assert who.correct_claims == pytest.approx((4 / 3 + 2 / 3) / 4)
-    with pytest.raises(ParameterError, match="is ever released as 1"):
-        who.row(1)
-
-
-@given(tables(most=6, most_axes=1, most_side=4), st.sampled_from(["lively", "rounding to 3"]))
-def test_the_posterior_is_that_of_every_release(table: Integers, name: str) -> None:
-    method = METHODS[name]
-    who = risk.posterior(method, table)
-    same = released = unchanged = 0.0
-    for chance, seen in every_release(table, method):
-        small = np.isin(seen, (1, 2))
-        released += chance * small.sum()
-        same += chance * (small & (seen == table)).sum()
-        unchanged += chance * (seen == table).mean()
-    assert who.unchanged == pytest.approx(unchanged)
-    if released > 1e-12:
-        assert who.small_true == pytest.approx(same / released)
-    assert who.correct_claims >= who.unchanged - 1e-12
-
-
-def test_zeros_that_may_be_released_as_more() -> None:
-    who = risk.posterior(LIVELY, [0, 0, 1, 2])
-    # Released 1: 2·0.2 + 1·0.4 + 1·0.2 = 1.0 expected; true ones 0.4. Released 2: 0.2 + 0.3 + 0.7.
-    assert who.true_share(1) == pytest.approx(0.4)
-    assert who.true_share(1, 2) == pytest.approx((0.4 + 0.7) / (1.0 + 1.2))
