@@ -1,14 +1,26 @@
-"""Checks that every measure makes of the arrays it is given, once and in the same words."""
+"""Checks of parameters, and of the arrays that a measure is given, once and in the same words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """Return a parameter as an integer, or raise the error that states its range."""
+    try:
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise ParameterError(f"{name} must be an integer from {least} to {most}. Got {value!r}.")
+    return number
 
 
 def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:

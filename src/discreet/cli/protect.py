@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from discreet.protect import Method
     from discreet.table.files import TableFile
 
 
@@ -79,7 +80,7 @@ def command(
         file = file.with_totals()
     same, place = file.canonical()  # the same table in another order gets the same draws
     options = _options(option or [], file, same)
-    protection: Any = build(method, options)
+    protection = build(method, options)
     if totals is Totals.PROTECTED and not protection.cellwise:
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
@@ -136,7 +137,7 @@ def _margins(given: list[str], file: TableFile) -> list[tuple[int, ...]]:
 
 
 def _fitted(
-    protection: Any,
+    protection: Method,
     true: NDArray[np.int64],
     released: NDArray[np.int64],
     margins: list[tuple[int, ...]],
@@ -145,7 +146,7 @@ def _fitted(
     """Return the protected cells fitted to margins that are protected in the same way."""
     from discreet.protect import fit_to_margins, protected_margins
 
-    by_itself = getattr(protection, "for_margins", protection)
+    by_itself = protection.for_margins
     targets = protected_margins(
         true, released, margins, lambda counts: _apply(by_itself, counts, rng), rng
     )
@@ -153,20 +154,18 @@ def _fitted(
 
 
 def _apply(
-    protection: Any, counts: NDArray[np.int64], rng: np.random.Generator
+    protection: Method, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the protected counts; zeros stay, whatever the method could do with them."""
-    source = rng.random(counts.shape) if protection.cellwise else rng
-    if hasattr(protection, "transition") and protection.transition().row(0)[0].any():
-        return protection.apply(counts, source, structural=counts == 0)  # type: ignore[no-any-return]
-    return protection.apply(counts, source)  # type: ignore[no-any-return]
+    structural = counts == 0 if protection.needs_structural else None
+    return protection.apply(counts, rng, structural).astype("int64", copy=False)
 
 
 def _sentence(
     out: Path,
     file: TableFile,
     released: NDArray[np.int64],
-    protection: Any,
+    protection: Method,
     method: str,
     options: dict[str, str],
     totals: Totals | None,
@@ -183,11 +182,11 @@ def _sentence(
     if margins:
         named = (" by ".join(file.dimensions[a].variable for a in axes) for axes in margins)
         parts.append(f"fitted to the protected totals of {', '.join(n or 'all' for n in named)}")
-        parts.append(f"kept: {'zeros' if _keeps_zeros(protection) else 'nothing exactly'}")
+        parts.append(f"kept: {'nothing exactly' if protection.moves_zeros else 'zeros'}")
     else:
         parts.append(f"kept: {_kept(protection, file)}")
-    if caution := getattr(protection, "caution", ""):
-        parts.append(caution)
+    if protection.caution:
+        parts.append(protection.caution)
     if file.has_totals:
         how = "protected alone" if totals is Totals.PROTECTED else "summed from the protected cells"
         parts.append(f"totals {how}")
@@ -197,19 +196,15 @@ def _sentence(
     return f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(parts)}."
 
 
-def _kept(protection: Any, file: TableFile) -> str:
-    promise = protection.promise(len(file.dimensions))
+def _kept(protection: Method, file: TableFile) -> str:
+    promised = protection.keeps(len(file.dimensions))
     kept = []
-    for axes in promise.margins:
+    for axes in promised.margins:
         names = " by ".join(file.dimensions[axis].variable for axis in axes)
         what = f"totals by {names}" if axes else "the total"
-        kept.append(what if promise.within == 1 else f"{what} to less than {promise.within}")
-    if promise.unbiased:
+        kept.append(what if promised.within == 1 else f"{what} to less than {promised.within}")
+    if promised.unbiased:
         kept.append("all totals on average")
-    if _keeps_zeros(protection):
+    if not protection.moves_zeros:
         kept.append("zeros")
     return ", ".join(kept) or "nothing exactly"
-
-
-def _keeps_zeros(protection: Any) -> bool:
-    return bool(getattr(protection, "keeps_zeros", True))

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from discreet.checks import checked_weights
 from discreet.errors import ParameterError, unknown
-from discreet.protect import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
+from discreet.protect import Effect, Kept, Method, Multiplier
 from discreet.protect.registry import method as make
 from discreet.table.transition import Transition
 
@@ -172,14 +172,14 @@ class Protection:
         return self.place is Place.INPUT
 
     @cached_property
-    def build(self) -> CellwiseMethod | TablewiseMethod | None:
+    def build(self) -> Method | None:
         """The method, or None for "none"."""
         return None if self.method == "none" else make(self.method, self.options)
 
     @property
     def cellwise(self) -> bool:
         """Whether each cell is protected on its own, so that its chances are known."""
-        return self.build is None or bool(getattr(self.build, "cellwise", False))
+        return self.build is None or self.build.cellwise
 
     @property
     def transition(self) -> Transition | None:
@@ -190,9 +190,9 @@ class Protection:
         """Return what is done to a count of a table with so many dimensions."""
         return Effect.none() if self.build is None else self.build.effect(dimensions)
 
-    def promise(self, dimensions: int) -> Promise:
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept of a table with so many dimensions."""
-        return Promise(unbiased=True) if self.build is None else self.build.promise(dimensions)
+        return Kept(unbiased=True) if self.build is None else self.build.keeps(dimensions)
 
     @cached_property
     def takes(self) -> tuple[int, ...]:

@@ -1,10 +1,13 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.base import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
+from discreet.protect.base import Chance, Effect, Kept, Method, Multiplier
 from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
-from discreet.protect.cells.small_cell import SmallCellAdjustment
+from discreet.protect.cells.rounding import (
+    ConventionalRounding,
+    RandomRounding,
+    SmallCellAdjustment,
+)
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
@@ -26,7 +29,7 @@ from discreet.protect.tables.semi_controlled import SemiControlledRounding
 
 __all__ = [
     "CellKeyPerturbation",
-    "CellwiseMethod",
+    "Chance",
     "ControlledRounding",
     "ConventionalRounding",
     "CountAdjustment",
@@ -35,12 +38,13 @@ __all__ = [
     "IndividualSwapping",
     "InputPerturbation",
     "InvariantPerturbation",
+    "Kept",
     "KeyMix",
     "LookupTable",
+    "Method",
     "Multiplier",
     "OverImputation",
     "Pram",
-    "Promise",
     "RandomRounding",
     "RecordSwapping",
     "Restored",
@@ -50,7 +54,6 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
-    "TablewiseMethod",
     "fit_to_margins",
     "lookup",
     "plain_uniforms",

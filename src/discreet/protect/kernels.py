@@ -64,12 +64,13 @@ def look_up(
     """Write count + change of the first interval whose upper bound exceeds the uniform."""
     rows = changes.shape[0]
     first = rows - period
+    last = changes.shape[1] - 1
     for i in range(counts.size):
         count = np.int64(counts[i])
         row = count if count < rows else first + (count - first) % period
         uniform = uniforms[i]
         k = 0
-        while uniform >= bounds[row, k]:
+        while k < last and uniform >= bounds[row, k]:
             k += 1
         out[i] = count + changes[row, k]
 

@@ -9,8 +9,8 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import whole
 from discreet.errors import DiscreetError, InternalError, ParameterError
-from discreet.protect.base import whole
 from discreet.protect.lookup.entropy import RowProblem, solve_row, variance_range
 from discreet.protect.lookup.table import LookupTable
 

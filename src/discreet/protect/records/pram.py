@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
 from discreet.protect import kernels
-from discreet.protect.base import checked_uniforms, whole
+from discreet.protect.base import checked_uniforms
 from discreet.types import Floats
 
 _LARGEST = 2**26
