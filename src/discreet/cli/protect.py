@@ -36,8 +36,8 @@ def command(
             "-m",
             help="random-rounding, conventional-rounding, small-cell-adjustment, "
             "semi-controlled-rounding, controlled-rounding, small-count-rounding, "
-            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling or "
-            "same-margins.",
+            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling, "
+            "same-margins, or one of an installed package.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],

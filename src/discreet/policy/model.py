@@ -15,6 +15,7 @@ from discreet.checks import checked_weights
 from discreet.errors import ParameterError, unknown
 from discreet.protect import Effect, Kept, Method, Multiplier
 from discreet.protect.registry import method as make
+from discreet.protect.registry import not_public
 from discreet.table.transition import Transition
 
 
@@ -238,6 +239,9 @@ class Tier:
                 f"the method of {name} must have a bound on its changes: '{method}' has none. It "
                 "is for tiers that are not public."
             )
+        elif self.public and self.protection.build is not None:
+            for reason in not_public(method, self.protection.options)[:1]:
+                yield f"the method of {name} must be fit for the public. Of '{method}': {reason}"
         if self.public and self.risk.gate is not Gate.PUBLIC:
             yield (
                 f"the gate of {name} must be 'public': a refusal decided on true counts is an "

@@ -1,7 +1,7 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.base import Chance, Effect, Kept, Method, Multiplier
+from discreet.protect.base import Chance, Effect, Kept, Method, Multiplier, Transition
 from discreet.protect.cells.cell_key import CellKeyPerturbation
 from discreet.protect.cells.rounding import (
     ConventionalRounding,
@@ -54,6 +54,7 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
+    "Transition",
     "fit_to_margins",
     "lookup",
     "plain_uniforms",

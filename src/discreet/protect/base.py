@@ -207,10 +207,11 @@ class Method(ABC):
         return mask if self.needs_structural else None
 
 
-def _checked_draw(released: Integers, counts: Integers) -> Integers:
+def _checked_draw(drawn: ArrayLike, counts: Integers) -> Integers:
     """Return what a method drew, or raise where these are no counts: nothing is released then."""
-    right = isinstance(released, np.ndarray) and released.dtype.kind in "iu"
-    if not right or released.shape != counts.shape or (released.size and released.min() < 0):
+    released = np.asarray(drawn)
+    right = released.dtype.kind in "iu" and released.shape == counts.shape
+    if not right or (released.size and released.min() < 0):
         raise InternalError(
             "a method must draw whole numbers of 0 or more, in the shape of the counts."
         )

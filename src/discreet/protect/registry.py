@@ -26,6 +26,7 @@ from discreet.protect.cells.rounding import (
     SmallCellAdjustment,
 )
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
+from discreet.protect.conformance import failures
 from discreet.protect.lookup import LookupTable
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
@@ -156,3 +157,20 @@ def method(name: str, given: Mapping[str, str]) -> Method:
 def example(name: str) -> Method:
     """Return the method of that name with its defaults, and where there are none its example."""
     return method(name, getattr(methods().get(name), "example", {}))
+
+
+def not_public(name: str, given: Mapping[str, str]) -> tuple[str, ...]:
+    """Return why a method is not fit for a public tier: it does not say so, or breaks its word.
+
+    The methods that are built in pass the suite before every release of this program; those of
+    installed packages are held to it here, once for each set of options.
+    """
+    return _not_public(name, tuple(given.items()))
+
+
+@cache
+def _not_public(name: str, given: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    made = method(name, dict(given))
+    if not made.public:
+        return ("it does not say that it is for the public.",)
+    return () if name in METHODS else tuple(failures(made))
