@@ -8,6 +8,7 @@ from discreet.protect.cells.rounding import (
     RandomRounding,
     SmallCellAdjustment,
 )
+from discreet.protect.cells.sampling import Sampling
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
@@ -24,7 +25,6 @@ from discreet.protect.tables.additivity import (
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
 from discreet.protect.tables.same_margins import SameMargins
-from discreet.protect.tables.sampling import Sampling
 from discreet.protect.tables.semi_controlled import SemiControlledRounding
 
 __all__ = [

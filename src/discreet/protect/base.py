@@ -145,7 +145,7 @@ class Method(ABC):
         chances = self.transition()
         if not isinstance(chances, Transition):
             return Kept(unbiased=False)
-        return Kept(unbiased=bool(np.abs(bias(chances)).max() < UNBIASED))
+        return Kept(unbiased=bool(np.abs(chances.bias).max() < UNBIASED))
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count, or raise where the method takes no such table."""
@@ -216,11 +216,6 @@ def _checked_draw(drawn: ArrayLike, counts: Integers) -> Integers:
             "a method must draw whole numbers of 0 or more, in the shape of the counts."
         )
     return released
-
-
-def bias(transition: Transition) -> Floats:
-    """Return the mean change of each count that the transition describes."""
-    return np.asarray((transition.probabilities * transition.changes).sum(axis=1))
 
 
 def checked_counts(counts: ArrayLike) -> Counts:

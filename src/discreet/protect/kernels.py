@@ -93,6 +93,20 @@ def draw_codes(
 
 
 @njit(cache=True, nogil=True)
+def on_ring_from(
+    members: NDArray[Any], ring: NDArray[np.uint64], low: int, high: int, aim: Any
+) -> int:
+    """Return the first place from low to high whose member stands at or after `aim`."""
+    while low < high:
+        middle = (low + high) // 2
+        if ring[members[middle]] < aim:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def find_donors(
     blanked: NDArray[np.int64],
     classes: NDArray[np.int64],
@@ -119,13 +133,7 @@ def find_donors(
             continue
         i = blanked[k]
         low, high = starts[classes[i]], starts[classes[i] + 1]
-        start, stop = low, high
-        while start < stop:
-            middle = (start + stop) // 2
-            if ring[donors[middle]] < aim[i]:
-                start = middle + 1
-            else:
-                stop = middle
+        start = on_ring_from(donors, ring, low, high, aim[i])
         for step in range(min(high - low, tries)):
             at = low + (start - low + step) % (high - low)
             donor = donors[at]

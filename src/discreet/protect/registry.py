@@ -25,13 +25,13 @@ from discreet.protect.cells.rounding import (
     RandomRounding,
     SmallCellAdjustment,
 )
+from discreet.protect.cells.sampling import Sampling
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.conformance import failures
 from discreet.protect.lookup import LookupTable
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
 from discreet.protect.tables.same_margins import SameMargins
-from discreet.protect.tables.sampling import Sampling
 from discreet.protect.tables.semi_controlled import SemiControlledRounding
 from discreet.types import Floats
 

@@ -95,6 +95,16 @@ class Transition:
             probabilities[i, : len(values)] = dense[i, values]
         return cls(changes, probabilities, period)
 
+    @cached_property
+    def bias(self) -> NDArray[np.float64]:
+        """The mean change of each described count."""
+        return np.asarray((self.probabilities * self.changes).sum(axis=1))
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The variance of the change of each described count."""
+        return np.asarray((self.probabilities * self.changes**2).sum(axis=1) - self.bias**2)
+
     def index(self, counts: ArrayLike) -> NDArray[np.intp]:
         """Return the row that describes each count."""
         true = np.asarray(counts)

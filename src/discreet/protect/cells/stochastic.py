@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.checks import whole
 from discreet.errors import InternalError, ParameterError
-from discreet.protect.base import UNBIASED, Method, Multiplier, bias
+from discreet.protect.base import UNBIASED, Method, Multiplier
 from discreet.protect.cells.cell_key import ByLookup
 from discreet.protect.lookup import LookupTable
 from discreet.solve import round_matrix
@@ -101,7 +101,7 @@ class StochasticPerturbation(ByLookup):
     @property
     def caution(self) -> str:
         """What a user must know of the matrix: how far it is biased, and whether it is printed."""
-        means = bias(self.transition())
+        means = self.transition().bias
         worst = int(np.abs(means).argmax())
         if abs(means[worst]) < UNBIASED:
             return ""

@@ -88,20 +88,6 @@ class LookupTable:
         """Pr(released j | true i): a row for each described count, columns from 0 without gaps."""
         return self.transition().matrix(len(self.changes) - 1)
 
-    @property
-    def bias(self) -> Floats:
-        """The mean change of each described count."""
-        return self._mean(self.changes)
-
-    @property
-    def variance(self) -> Floats:
-        """The variance of the change of each described count."""
-        return self._mean(self.changes**2) - self.bias**2
-
-    def _mean(self, values: Integers) -> Floats:
-        widths = np.diff(self.bounds, axis=1, prepend=0.0)
-        return np.asarray((widths * values).sum(axis=1))
-
     def transition(self) -> Transition:
         """Return Pr(released j | true i)."""
         return self._transition
