@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,26 +81,20 @@ def command(
         file = file.with_totals()
     same, place = file.canonical()  # the same table in another order gets the same draws
     options = _options(option or [], file, same)
-    protection = build(method, options)
+    protection, margins = build(method, options), _margins(fit or [], same)
     if totals is Totals.PROTECTED and not protection.cellwise:
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    margins = _margins(fit or [], same)
     if margins and totals is Totals.PROTECTED:
         raise ParameterError("--fit cannot come with --totals protected: cells add up to totals.")
     question = {**options, "fit": str(margins)} if margins else options
     rng = generator((same.dimensions, same.counts.tolist()), method, question, secret, seed)
-    counts = _apply(protection, same.counts, rng)
-    if margins:
-        counts = _fitted(protection, same.counts, counts, margins, rng)
-    released = same.with_counts(counts)
-    if totals is Totals.PROTECTED:
-        figures = released.figures.copy()
-        figures[same.is_total] = _apply(protection, same.totals_of(same.counts), rng)
-        released = replace(released, figures=figures)
+    released = _protected(protection, same, margins, totals, rng)
     file.write(out, file.aligned(released), released.figures[place][file.is_total])
-    typer.echo(_sentence(out, same, released.counts, protection, method, options, totals, margins))
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    said = _said(same, released.counts, protection, totals, margins)
+    typer.echo(f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(said)}.")
 
 
 def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
@@ -136,42 +131,42 @@ def _margins(given: list[str], file: TableFile) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _fitted(
+def _protected(
     protection: Method,
-    true: NDArray[np.int64],
-    released: NDArray[np.int64],
+    file: TableFile,
     margins: list[tuple[int, ...]],
+    totals: Totals | None,
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return the protected cells fitted to margins that are protected in the same way."""
+) -> TableFile:
+    """Return the protected table: cells fitted to margins where asked, or totals by themselves."""
     from discreet.protect import fit_to_margins, protected_margins
 
-    by_itself = protection.for_margins
-    targets = protected_margins(
-        true, released, margins, lambda counts: _apply(by_itself, counts, rng), rng
-    )
-    return fit_to_margins(released, targets, rng)
+    def protect(counts: NDArray[np.int64], method: Method = protection) -> NDArray[np.int64]:
+        # Zeros stay, whatever the method could do with them.
+        structural = counts == 0 if method.needs_structural else None
+        return method.apply(counts, rng, structural).astype("int64", copy=False)
+
+    counts = protect(file.counts)
+    if margins:
+        by_itself = partial(protect, method=protection.for_margins)
+        targets = protected_margins(file.counts, counts, margins, by_itself, rng)
+        counts = fit_to_margins(counts, targets, rng)
+    released = file.with_counts(counts)
+    if totals is not Totals.PROTECTED:
+        return released
+    figures = released.figures.copy()
+    figures[file.is_total] = protect(file.totals_of(file.counts))
+    return replace(released, figures=figures)
 
 
-def _apply(
-    protection: Method, counts: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the protected counts; zeros stay, whatever the method could do with them."""
-    structural = counts == 0 if protection.needs_structural else None
-    return protection.apply(counts, rng, structural).astype("int64", copy=False)
-
-
-def _sentence(
-    out: Path,
+def _said(
     file: TableFile,
     released: NDArray[np.int64],
     protection: Method,
-    method: str,
-    options: dict[str, str],
     totals: Totals | None,
     margins: list[tuple[int, ...]],
-) -> str:
-    """Return one line: what changed, what was kept, what stands for totals."""
+) -> list[str]:
+    """Return what changed, what was kept, what stands for totals."""
     import numpy as np
 
     change = np.abs(released - file.counts)
@@ -192,8 +187,7 @@ def _sentence(
         parts.append(f"totals {how}")
         if file.additivity_gap():
             parts.append("the totals of the file did not add up and were not used")
-    shown = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(parts)}."
+    return parts
 
 
 def _kept(protection: Method, file: TableFile) -> str:

@@ -94,19 +94,13 @@ class LookupTable:
 
     @cached_property
     def _transition(self) -> Transition:
+        counts = np.arange(len(self.changes))[:, None]
         widths = np.diff(self.bounds, axis=1, prepend=0.0)
-        lowest, highest = int(self.changes.min()), int(self.changes.max())
-        sums = np.zeros((len(self.changes), highest - lowest + 1))
-        for i, changes in enumerate(self.changes):
-            np.add.at(sums[i], changes - lowest, widths[i])
-        # A change that is impossible in a row stays out of it: it might lead below zero.
-        changes = np.where(sums > 0, np.arange(lowest, highest + 1), 0)
-        order = np.argsort(sums <= 0, axis=1, kind="stable")
-        return Transition(
-            np.take_along_axis(changes, order, axis=1),
-            np.take_along_axis(sums, order, axis=1),
-            self.period,
-        )
+        # A change of an empty interval may lead below zero; it has no part in the sums.
+        released = np.where(widths > 0, counts + self.changes, counts)
+        dense = np.zeros((len(counts), int(released.max()) + 1))
+        np.add.at(dense, (counts, released), widths)
+        return Transition.from_matrix(dense, self.period)
 
     def draw(self, counts: Integers, uniforms: Floats) -> Integers:
         """Return count + change of the interval that each uniform falls in, both checked before."""
