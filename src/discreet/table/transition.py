@@ -28,7 +28,7 @@ class Chances(Protocol):
         ...
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         ...
 
     def flows(
@@ -122,7 +122,7 @@ class Transition:
         return count + self.changes[i, possible], self.probabilities[i, possible]
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         _check_count("max_count", max_count)
         rows = [self.row(count) for count in range(max_count + 1)]
         dense = np.zeros((max_count + 1, 1 + max(int(values[-1]) for values, _ in rows)))

@@ -39,7 +39,7 @@ class BinomialTransition:
         return values, probabilities / probabilities.sum()
 
     def matrix(self, max_count: int) -> Floats:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         counts = np.arange(max_count + 1)
         return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
 

@@ -165,7 +165,7 @@ def _text(number: float) -> str:
 
 
 def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int], list[float]]]:
-    """Return the changes and bounds of each count of a file with a row an interval."""
+    """Return the changes and bounds of each count of a file with one row for each interval."""
     missing = {"i", "p_int_ub"} - set(header)
     if missing or not {"j", "v"} & set(header):
         raise ParameterError(f"ptable's columns are {', '.join(HEADER)}. Got {', '.join(header)}.")
@@ -194,7 +194,7 @@ def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int
 
 
 def _dense(header: list[str], lines: list[list[str]]) -> Floats:
-    """Return the full matrix of a file with a column a released value, gaps filled with zeros."""
+    """Return the full matrix of a file with one column for each released value; gaps are 0."""
     if [int(line[0]) for line in lines] != list(range(len(lines))):
         raise ParameterError("the counts i must run from 0 without gaps.")
     released = [int(name) for name in header[1:]]

@@ -74,10 +74,12 @@ class Pram:
         return len(np.asarray(self.matrix))
 
     def chances(self, frequencies: ArrayLike) -> Floats:
-        """Return the matrix of each stratum, given a row of frequencies a stratum."""
+        """Return the matrix of each stratum, given its frequencies in a row."""
         t = np.atleast_2d(np.asarray(frequencies, np.float64))
         if t.shape[-1] != self.categories or (t < 0).any():
-            raise ParameterError(f"frequencies must have {self.categories} numbers a stratum.")
+            raise ParameterError(
+                f"frequencies must have {self.categories} numbers for each stratum."
+            )
         if t.size * self.categories > _LARGEST:
             raise ParameterError(
                 f"{len(t):,} strata of {self.categories:,} categories are too many. Give fewer or "
@@ -111,7 +113,7 @@ class Pram:
     def apply(
         self, codes: NDArray[np.integer], uniforms: ArrayLike, strata: ArrayLike | None = None
     ) -> NDArray[np.integer]:
-        """Return the changed codes; uniforms in [0, 1), one a record; strata numbered from 0."""
+        """Return the changed codes; uniforms in [0, 1), one for each record."""
         given = checked_list("codes", codes)
         if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.categories:
             raise ParameterError(f"codes must be from 0 to {self.categories - 1}.")
