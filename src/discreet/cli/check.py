@@ -25,7 +25,7 @@ def command(
     the program says about it with the same worked out another way.
 
     With --methods it tests the protection methods instead, those of installed
-    packages among them; all of them take a minute or two.
+    packages among them; all of them take about a minute.
     """
     if names and not methods:
         raise ParameterError("names of methods need --methods.")

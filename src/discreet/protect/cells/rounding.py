@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from discreet.checks import whole
-from discreet.protect.base import Multiplier
+from discreet.protect.base import Method, Multiplier
 from discreet.protect.cells.cell_key import ByLookup
 from discreet.protect.lookup import LookupTable, rounding
 
 
 @dataclass(frozen=True)
-class Rounding(ByLookup):
-    """What all roundings to a base have in common."""
+class Rounding(Method):
+    """What all roundings to a base have in common, of cells or of tables."""
 
     base: int = 3
 
@@ -24,12 +24,20 @@ class Rounding(ByLookup):
 
     @property
     def multiplier(self) -> Multiplier:
-        """The share of counts that are left as counted."""
-        return rounding_multiplier(self.base)
+        """That of a rounding of all counts: 1 / base.
+
+        Notes
+        -----
+        Multiples stay with probability 1 and others never do, so that the mean over one round of
+        remainders is 1/b: 0.33 in print for base 3 [Shlomo2015, §5.2]. Where a multiple may move
+        as well this is the most that it can be.
+        """
+        source = f"of {self.base} remainders one is left as counted [Shlomo2015, §4.2]"
+        return Multiplier(1 / self.base, 1 / self.base, source)
 
 
 @dataclass(frozen=True)
-class RandomRounding(Rounding):
+class RandomRounding(Rounding, ByLookup):
     """Unbiased random rounding of each cell by itself.
 
     Notes
@@ -46,7 +54,7 @@ class RandomRounding(Rounding):
 
 
 @dataclass(frozen=True)
-class ConventionalRounding(Rounding):
+class ConventionalRounding(Rounding, ByLookup):
     """Rounds each count to the nearest multiple of the base, half-way counts up.
 
     Nothing is drawn: the same count has the same figure everywhere, and a released figure is
@@ -67,7 +75,7 @@ class ConventionalRounding(Rounding):
 
 
 @dataclass(frozen=True)
-class SmallCellAdjustment(Rounding):
+class SmallCellAdjustment(Rounding, ByLookup):
     """Rounds the counts below the base at random to 0 or the base; larger counts stay.
 
     Without bias: x becomes the base with probability x / base.
@@ -85,19 +93,6 @@ class SmallCellAdjustment(Rounding):
     def multiplier(self) -> Multiplier:
         """That of any method that leaves no small count."""
         return small_multiplier(self.base)
-
-
-def rounding_multiplier(base: int) -> Multiplier:
-    """Return the multiplier of any rounding of all counts: 1 / base.
-
-    Notes
-    -----
-    Multiples stay with probability 1 and others never do, so that the mean over one round of
-    remainders is 1/b: 0.33 in print for base 3 [Shlomo2015, §5.2]. Where a multiple may move as
-    well this is the most that it can be.
-    """
-    source = f"of {base} remainders one is left as counted [Shlomo2015, §4.2]"
-    return Multiplier(1 / base, 1 / base, source)
 
 
 def small_multiplier(base: int) -> Multiplier:

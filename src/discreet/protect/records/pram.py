@@ -77,9 +77,7 @@ class Pram:
         """Return the matrix of each stratum, given its frequencies in a row."""
         t = np.atleast_2d(np.asarray(frequencies, np.float64))
         if t.shape[-1] != self.categories or (t < 0).any():
-            raise ParameterError(
-                f"frequencies must have {self.categories} numbers for each stratum."
-            )
+            raise ParameterError(f"frequencies must have {self.categories} numbers per stratum.")
         if t.size * self.categories > _LARGEST:
             raise ParameterError(
                 f"{len(t):,} strata of {self.categories:,} categories are too many. Give fewer or "

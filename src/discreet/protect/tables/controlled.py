@@ -7,10 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.checks import whole
 from discreet.errors import InternalError, Stopped
-from discreet.protect.base import Effect, Kept, Method
-from discreet.protect.cells.rounding import rounding_multiplier, small_multiplier
+from discreet.protect.base import Effect, Kept
+from discreet.protect.cells.rounding import Rounding, small_multiplier
 from discreet.protect.lookup import rounding
 from discreet.solve.rounding import controlled_rounding
 from discreet.solve.small import round_small_counts
@@ -20,7 +19,7 @@ from discreet.types import Integers
 
 
 @dataclass(frozen=True)
-class ControlledRounding(Method):
+class ControlledRounding(Rounding):
     """Rounds all cells and all totals to neighbouring multiples of the base, so that all adds up.
 
     Multiples stay as they are, zeros among them. Up to two dimensions every cell keeps its mean.
@@ -33,10 +32,6 @@ class ControlledRounding(Method):
     """
 
     cellwise = False
-    base: int = 3
-
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
 
     def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
         """Return the released counts, whose sums are the totals, or raise what `keeps` misses."""
@@ -49,10 +44,9 @@ class ControlledRounding(Method):
         Two neighbouring multiples and a kept mean leave no other chances. With three and more the
         mean is not kept exactly, and a cell may be one multiple further away.
         """
-        multiplier = rounding_multiplier(self.base)
         if dimensions > 2:
-            return Effect(None, 2 * self.base - 1, multiplier)
-        return Effect.of(rounding(self.base).transition(), multiplier)
+            return Effect(None, 2 * self.base - 1, self.multiplier)
+        return Effect.of(rounding(self.base).transition(), self.multiplier)
 
     def keeps(self, dimensions: int) -> Kept:
         """Return what is kept: all totals to less than the base, or twice it beyond two-way."""
@@ -64,7 +58,7 @@ class ControlledRounding(Method):
 
 
 @dataclass(frozen=True)
-class SmallCountRounding(Method):
+class SmallCountRounding(Rounding):
     """Rounds the counts from 1 to base − 1 to 0 or the base, so that all totals change little.
 
     Larger counts stay. The choice of which go up is made for the whole table: the changes of all
@@ -72,10 +66,6 @@ class SmallCountRounding(Method):
     """
 
     cellwise = False
-    base: int = 3
-
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
 
     def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
         """Return the released counts, whose sums are the totals."""

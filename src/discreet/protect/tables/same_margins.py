@@ -29,10 +29,10 @@ class SameMargins(Method):
 
     `order` 1 keeps the totals of every single dimension, and the draw is exact: as if the records
     were dealt out anew, each variable by itself. `order` = dimensions − 1 keeps every margin over
-    all but one dimension, by a random walk of `steps` tables per cell. Both have one target: a table
-    n has probability ∝ Π 1/n!. It publishes the true margins: only where the policy lists them.
-    Nothing is known of a single count, whose chances are the whole table's. Zeros move, so that a
-    released table bounds no risk and there is no multiplier.
+    all but one dimension, by a random walk of `steps` tables per cell. Both have one target: a
+    table n has probability ∝ Π 1/n!. It publishes the true margins: only where the policy lists
+    them. Nothing is known of a single count, whose chances are the whole table's. Zeros move, so
+    that a released table bounds no risk and there is no multiplier.
 
     Notes
     -----

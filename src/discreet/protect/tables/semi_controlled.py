@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.checks import whole
 from discreet.errors import ParameterError
-from discreet.protect.base import Effect, Kept, Method, Multiplier, Transition
-from discreet.protect.cells.rounding import rounding_multiplier
+from discreet.protect.base import Effect, Kept, Transition
+from discreet.protect.cells.rounding import Rounding
 from discreet.protect.lookup import rounding
 from discreet.types import Flags, Integers
 
@@ -18,7 +18,7 @@ FORMS = ("unbiased", "paper")
 
 
 @dataclass(frozen=True)
-class SemiControlledRounding(Method):
+class SemiControlledRounding(Rounding):
     """Rounds to multiples of the base so that controlled totals land on a neighbouring multiple.
 
     `axis` None controls the total of the table; 0 the total of each row, 1 of each column, and
@@ -36,12 +36,11 @@ class SemiControlledRounding(Method):
     """
 
     cellwise = False
-    base: int = 3
     axis: int | None = None
     form: Literal["unbiased", "paper"] = "unbiased"
 
     def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
+        super().__post_init__()
         if self.axis is not None:
             whole("axis", self.axis, 0, 31)
         if self.form not in FORMS:
@@ -98,11 +97,6 @@ class SemiControlledRounding(Method):
         None in the paper's form, whose chances depend on the other cells.
         """
         return rounding(self.base).transition() if self.form == "unbiased" else None
-
-    @property
-    def multiplier(self) -> Multiplier:
-        """That of any rounding."""
-        return rounding_multiplier(self.base)
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count; of the paper's form only the bound is known."""
