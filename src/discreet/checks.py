@@ -32,6 +32,18 @@ def number(name: str, value: Any, least: float, most: float) -> float:
     return float(value)
 
 
+def checked_list(
+    name: str, values: ArrayLike, number: int | None = None, kinds: str = "iu"
+) -> NDArray[Any]:
+    """Return a list of integers (kinds "b": of true and false), as many as stated."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in kinds or number not in (None, len(array)):
+        what = "values that are true or false" if kinds == "b" else "integers"
+        many = "" if number is None else f"{number:,} "
+        raise ParameterError(f"{name} must be a list of {many}{what}.")
+    return array
+
+
 def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:
     """Return the counts as a contiguous array of int64: whole numbers of 0 or more, any shape."""
     try:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from discreet.policy import read_preset
-from discreet.protect import CellwiseMethod
 from discreet.rules import broken_rules
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +43,7 @@ def test_the_rules_on_counts_of_public_presets_let_the_tables_pass(
     for name in study.TABLES:
         true = study.table(cube, name)
         method = tier.protection.build
-        assert isinstance(method, CellwiseMethod)
+        assert method is not None
         released = method.apply(true, rng.random(true.shape))
         # Table 4 is by area; the areas of the others are picked.
         assert not any(broken_rules(released, tier.counts, areas=name == "4")), name

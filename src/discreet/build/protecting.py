@@ -28,8 +28,7 @@ from discreet.errors import ParameterError
 from discreet.population.keys import DEFAULT_MODULUS, Secret, record_keys
 from discreet.population.schema import Level
 from discreet.progress import Tell
-from discreet.protect import Edit, KeyMix, Pram, table_generator
-from discreet.protect.base import CellwiseMethod
+from discreet.protect import Chance, Edit, KeyMix, Pram
 from discreet.protect.keys import purposes, unit_interval
 from discreet.protect.records.cube import cell_sums, populated_cells
 from discreet.protect.records.swapping import (
@@ -332,12 +331,9 @@ def _perturb(step: CubeStep, raw: _Raw, secret: Secret, purpose: str) -> Done:
     else:
         own = record_keys(ingest.raw("digest", np.uint64), DEFAULT_MODULUS)
     keys = cell_sums(cells, len(first), own) % np.uint64(modulus)
-    if isinstance(step.perturbation.method, CellwiseMethod):
-        source: Any = KeyMix(secret.value, purpose).uniforms(keys)
-    else:
-        # The cells are in the order of their categories, whatever the order of the records.
-        source = table_generator(secret.value, purpose.encode())
-    released = step.perturbation.apply(counts, source)
+    # The cells are in the order of their categories, whatever the order of the records.
+    chance = Chance.keyed(secret.value, purpose.encode(), keys, purpose)
+    released = step.perturbation.apply(counts, chance)
     kept = np.flatnonzero(released)
     if not len(kept):
         raise ParameterError("input-perturbation leaves no record: every cell became zero.")

@@ -55,10 +55,10 @@ def command(
     table.write_csv(out)
     last = len(table.matrix) - 1
     stays = f"{table.matrix[1, 1]:.0%} of ones and {table.matrix[last, last]:.0%} of large counts"
-    bias = max(abs(value) for value in table.bias.tolist())
+    bias, spread = abs(table.transition().bias).max(), table.transition().variance
     typer.echo(
         f"{out.name}: counts 0 to {last}, the last for all larger ones; changes within ±{bound}, "
         f"mean {'0' if bias < 1e-9 else f'up to {bias:.2f} off 0'}, "
-        f"variance {table.variance[1]:.3g} for ones and {table.variance[last]:.3g} for large "
+        f"variance {spread[1]:.3g} for ones and {spread[last]:.3g} for large "
         f"counts; {stays} stay as they are."
     )

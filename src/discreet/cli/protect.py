@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from discreet.protect import Method
     from discreet.table.files import TableFile
 
 
@@ -35,8 +37,8 @@ def command(
             "-m",
             help="random-rounding, conventional-rounding, small-cell-adjustment, "
             "semi-controlled-rounding, controlled-rounding, small-count-rounding, "
-            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling or "
-            "same-margins.",
+            "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling, "
+            "same-margins, or one of an installed package.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, in the same layout.")],
@@ -79,26 +81,20 @@ def command(
         file = file.with_totals()
     same, place = file.canonical()  # the same table in another order gets the same draws
     options = _options(option or [], file, same)
-    protection: Any = build(method, options)
+    protection, margins = build(method, options), _margins(fit or [], same)
     if totals is Totals.PROTECTED and not protection.cellwise:
         raise ParameterError(
             f"--totals protected is for methods that act cell by cell; {method} does not."
         )
-    margins = _margins(fit or [], same)
     if margins and totals is Totals.PROTECTED:
         raise ParameterError("--fit cannot come with --totals protected: cells add up to totals.")
     question = {**options, "fit": str(margins)} if margins else options
     rng = generator((same.dimensions, same.counts.tolist()), method, question, secret, seed)
-    counts = _apply(protection, same.counts, rng)
-    if margins:
-        counts = _fitted(protection, same.counts, counts, margins, rng)
-    released = same.with_counts(counts)
-    if totals is Totals.PROTECTED:
-        figures = released.figures.copy()
-        figures[same.is_total] = _apply(protection, same.totals_of(same.counts), rng)
-        released = replace(released, figures=figures)
+    released = _protected(protection, same, margins, totals, rng)
     file.write(out, file.aligned(released), released.figures[place][file.is_total])
-    typer.echo(_sentence(out, same, released.counts, protection, method, options, totals, margins))
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    said = _said(same, released.counts, protection, totals, margins)
+    typer.echo(f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(said)}.")
 
 
 def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
@@ -135,44 +131,42 @@ def _margins(given: list[str], file: TableFile) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(found))
 
 
-def _fitted(
-    protection: Any,
-    true: NDArray[np.int64],
-    released: NDArray[np.int64],
+def _protected(
+    protection: Method,
+    file: TableFile,
     margins: list[tuple[int, ...]],
+    totals: Totals | None,
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return the protected cells fitted to margins that are protected in the same way."""
+) -> TableFile:
+    """Return the protected table: cells fitted to margins where asked, or totals by themselves."""
     from discreet.protect import fit_to_margins, protected_margins
 
-    by_itself = getattr(protection, "for_margins", protection)
-    targets = protected_margins(
-        true, released, margins, lambda counts: _apply(by_itself, counts, rng), rng
-    )
-    return fit_to_margins(released, targets, rng)
+    def protect(counts: NDArray[np.int64], method: Method = protection) -> NDArray[np.int64]:
+        # Zeros stay, whatever the method could do with them.
+        structural = counts == 0 if method.needs_structural else None
+        return method.apply(counts, rng, structural).astype("int64", copy=False)
+
+    counts = protect(file.counts)
+    if margins:
+        by_itself = partial(protect, method=protection.for_margins)
+        targets = protected_margins(file.counts, counts, margins, by_itself, rng)
+        counts = fit_to_margins(counts, targets, rng)
+    released = file.with_counts(counts)
+    if totals is not Totals.PROTECTED:
+        return released
+    figures = released.figures.copy()
+    figures[file.is_total] = protect(file.totals_of(file.counts))
+    return replace(released, figures=figures)
 
 
-def _apply(
-    protection: Any, counts: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the protected counts; zeros stay, whatever the method could do with them."""
-    source = rng.random(counts.shape) if protection.cellwise else rng
-    if hasattr(protection, "transition") and protection.transition().row(0)[0].any():
-        return protection.apply(counts, source, structural=counts == 0)  # type: ignore[no-any-return]
-    return protection.apply(counts, source)  # type: ignore[no-any-return]
-
-
-def _sentence(
-    out: Path,
+def _said(
     file: TableFile,
     released: NDArray[np.int64],
-    protection: Any,
-    method: str,
-    options: dict[str, str],
+    protection: Method,
     totals: Totals | None,
     margins: list[tuple[int, ...]],
-) -> str:
-    """Return one line: what changed, what was kept, what stands for totals."""
+) -> list[str]:
+    """Return what changed, what was kept, what stands for totals."""
     import numpy as np
 
     change = np.abs(released - file.counts)
@@ -183,33 +177,28 @@ def _sentence(
     if margins:
         named = (" by ".join(file.dimensions[a].variable for a in axes) for axes in margins)
         parts.append(f"fitted to the protected totals of {', '.join(n or 'all' for n in named)}")
-        parts.append(f"kept: {'zeros' if _keeps_zeros(protection) else 'nothing exactly'}")
+        parts.append(f"kept: {'nothing exactly' if protection.moves_zeros else 'zeros'}")
     else:
         parts.append(f"kept: {_kept(protection, file)}")
-    if caution := getattr(protection, "caution", ""):
-        parts.append(caution)
+    if protection.caution:
+        parts.append(protection.caution)
     if file.has_totals:
         how = "protected alone" if totals is Totals.PROTECTED else "summed from the protected cells"
         parts.append(f"totals {how}")
         if file.additivity_gap():
             parts.append("the totals of the file did not add up and were not used")
-    shown = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(parts)}."
+    return parts
 
 
-def _kept(protection: Any, file: TableFile) -> str:
-    promise = protection.promise(len(file.dimensions))
+def _kept(protection: Method, file: TableFile) -> str:
+    promised = protection.keeps(len(file.dimensions))
     kept = []
-    for axes in promise.margins:
+    for axes in promised.margins:
         names = " by ".join(file.dimensions[axis].variable for axis in axes)
         what = f"totals by {names}" if axes else "the total"
-        kept.append(what if promise.within == 1 else f"{what} to less than {promise.within}")
-    if promise.unbiased:
+        kept.append(what if promised.within == 1 else f"{what} to less than {promised.within}")
+    if promised.unbiased:
         kept.append("all totals on average")
-    if _keeps_zeros(protection):
+    if not protection.moves_zeros:
         kept.append("zeros")
     return ", ".join(kept) or "nothing exactly"
-
-
-def _keeps_zeros(protection: Any) -> bool:
-    return bool(getattr(protection, "keeps_zeros", True))

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from discreet.checks import checked_weights, number, whole
 from discreet.errors import ParameterError, unknown
-from discreet.protect import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
+from discreet.protect import Effect, Kept, Method, Multiplier
 from discreet.protect.registry import method as make
+from discreet.protect.registry import not_public
 from discreet.table.transition import Transition
 
 
@@ -172,14 +173,14 @@ class Protection:
         return self.place is Place.INPUT
 
     @cached_property
-    def build(self) -> CellwiseMethod | TablewiseMethod | None:
+    def build(self) -> Method | None:
         """The method, or None for "none"."""
         return None if self.method == "none" else make(self.method, self.options)
 
     @property
     def cellwise(self) -> bool:
         """Whether each cell is protected on its own, so that its chances are known."""
-        return self.build is None or bool(getattr(self.build, "cellwise", False))
+        return self.build is None or self.build.cellwise
 
     @property
     def transition(self) -> Transition | None:
@@ -190,9 +191,9 @@ class Protection:
         """Return what is done to a count of a table with so many dimensions."""
         return Effect.none() if self.build is None else self.build.effect(dimensions)
 
-    def promise(self, dimensions: int) -> Promise:
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept of a table with so many dimensions."""
-        return Promise(unbiased=True) if self.build is None else self.build.promise(dimensions)
+        return Kept(unbiased=True) if self.build is None else self.build.keeps(dimensions)
 
     @cached_property
     def takes(self) -> tuple[int, ...]:
@@ -238,6 +239,9 @@ class Tier:
                 f"the method of {name} must have a bound on its changes: '{method}' has none. It "
                 "is for tiers that are not public."
             )
+        elif self.public and self.protection.build is not None:
+            for reason in not_public(method, self.protection.options)[:1]:
+                yield f"the method of {name} must be fit for the public. Of '{method}': {reason}"
         if self.public and self.risk.gate is not Gate.PUBLIC:
             yield (
                 f"the gate of {name} must be 'public': a refusal decided on true counts is an "

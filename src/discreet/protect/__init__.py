@@ -1,10 +1,14 @@
 """Protection methods: frozen, validated parameters that describe what they do."""
 
 from discreet.protect import lookup
-from discreet.protect.base import CellwiseMethod, Effect, Multiplier, Promise, TablewiseMethod
+from discreet.protect.base import Chance, Effect, Kept, Method, Multiplier, Transition
 from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
-from discreet.protect.cells.small_cell import SmallCellAdjustment
+from discreet.protect.cells.rounding import (
+    ConventionalRounding,
+    RandomRounding,
+    SmallCellAdjustment,
+)
+from discreet.protect.cells.sampling import Sampling
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.protect.lookup import LookupTable
@@ -21,12 +25,11 @@ from discreet.protect.tables.additivity import (
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
 from discreet.protect.tables.same_margins import SameMargins
-from discreet.protect.tables.sampling import Sampling
 from discreet.protect.tables.semi_controlled import SemiControlledRounding
 
 __all__ = [
     "CellKeyPerturbation",
-    "CellwiseMethod",
+    "Chance",
     "ControlledRounding",
     "ConventionalRounding",
     "CountAdjustment",
@@ -35,12 +38,13 @@ __all__ = [
     "IndividualSwapping",
     "InputPerturbation",
     "InvariantPerturbation",
+    "Kept",
     "KeyMix",
     "LookupTable",
+    "Method",
     "Multiplier",
     "OverImputation",
     "Pram",
-    "Promise",
     "RandomRounding",
     "RecordSwapping",
     "Restored",
@@ -50,7 +54,7 @@ __all__ = [
     "SmallCellAdjustment",
     "SmallCountRounding",
     "StochasticPerturbation",
-    "TablewiseMethod",
+    "Transition",
     "fit_to_margins",
     "lookup",
     "plain_uniforms",

@@ -1,164 +1,221 @@
-"""What every protection method is: parameters, an `apply`, and a description of its chances.
+"""What every protection method is: parameters, a draw, and a description of its chances.
 
 A cellwise method changes each cell by itself, from one uniform number. Its whole behaviour is then
 its transition, Pr(released j | true i), which the risk measures read; a method is never recognised
-by its name. A table-wise method draws a whole table. Either says in its `Effect` what it does to a
-count, as far as that is known; what is not known is neither computed nor told.
+by its name. Any other method draws a whole table from a generator. Which of the two it is given,
+and where chance comes from, is settled here and nowhere else.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.checks import whole
-from discreet.errors import ParameterError
+from discreet.errors import InternalError, ParameterError
+from discreet.protect.effect import Effect, Kept, Multiplier
+from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.table.transition import Chances, Counts, Transition
+from discreet.types import Flags, Floats, Integers
 
-__all__ = [
-    "CellwiseMethod",
-    "Chances",
-    "Counts",
-    "Effect",
-    "Multiplier",
-    "Promise",
-    "TablewiseMethod",
-    "Transition",
-    "bias",
-    "whole",
-]
+__all__ = ["Chance", "Chances", "Counts", "Effect", "Kept", "Method", "Multiplier", "Transition"]
+
+UNBIASED = 1e-6
+"""The largest mean change of a count that is called none: what a design of noise may leave."""
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What a method says it keeps of a table with a given number of dimensions.
+class Chance:
+    """Where a method's draws come from: a uniform for each cell, or a generator for the table."""
 
-    `margins` are the totals under control, each as the axes that it keeps: () is the total of the
-    table, (0,) the totals of the rows. Each is released less than `within` away from the truth: 1
-    is exactly. Without margins the totals are kept in expectation where the method is unbiased,
-    and not at all where it is not.
-    """
-
-    unbiased: bool
-    margins: tuple[tuple[int, ...], ...] = ()
-    within: int = 1
-
-
-SMALL = 6
-"""The largest of the small counts, as the split form of the risk has them [Shlomo2015, §4.1]."""
-
-
-@dataclass(frozen=True)
-class Multiplier:
-    """How much of a table's concentration is left by a method: the mean chance to stay as counted.
-
-    One for figures from 1 to `limit`, one for larger ones; `source` says where they come from.
-
-    Notes
-    -----
-    [Shlomo2015, §4.2] multiplies the entropy term by the average of the diagonal of P. Of a banded
-    matrix that average depends on how many rows are written down. Here it is taken over the
-    counts from 1 to the limit, and over the rows that serve all larger counts: neither depends on
-    where a description happens to end. Zeros are left out, since they stay whatever the method.
-    """
-
-    small: float
-    large: float
-    source: str
-    limit: int = SMALL
+    uniforms: Callable[[tuple[int, ...]], ArrayLike]
+    generator: Callable[[], np.random.Generator]
 
     @classmethod
-    def mean_diagonal(cls, transition: Transition, source: str, limit: int = SMALL) -> Multiplier:
-        """Return the mean chances to stay of a transition."""
-        stays = np.where(transition.changes == 0, transition.probabilities, 0).sum(axis=1)
-        small = stays[transition.index(np.arange(1, limit + 1))].mean()
-        return cls(float(small), float(stays[-transition.period :].mean()), source, limit)
+    def of(cls, given: Chance | np.random.Generator | ArrayLike) -> Chance:
+        """Return the chance in uniforms, one for each cell, or in a generator."""
+        if isinstance(given, Chance):
+            return given
+        if isinstance(given, np.random.Generator):
+            return cls(given.random, lambda: given)
+        return cls(lambda _: given, _no_generator)
 
-    def of(self, released: ArrayLike) -> float:
-        """Return the multiplier of a released table: the mean over its figures that are not 0."""
-        figures = np.asarray(released)
-        populated = int((figures > 0).sum())
-        if self.small == self.large or not populated:
-            return self.large
-        share = int(((figures > 0) & (figures <= self.limit)).sum()) / populated
-        return share * self.small + (1 - share) * self.large
+    @classmethod
+    def keyed(
+        cls,
+        secret: bytes,
+        question: bytes,
+        keys: ArrayLike,
+        purpose: str = "cell key",
+        modulus: int | None = None,
+    ) -> Chance:
+        """Return the chance that is the same for ever: by cell keys, or by the whole question.
+
+        `purpose` keeps uses of one secret apart. With a modulus, key sums are used as they are
+        instead of being mixed with the secret: for keys that are in use elsewhere.
+        """
+        return cls(
+            lambda _: (
+                KeyMix(secret, purpose).uniforms(keys)
+                if modulus is None
+                else plain_uniforms(keys, modulus)
+            ),
+            lambda: table_generator(secret, question),
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """What a method does to one count, whatever the cells around it; None is what is not known.
+def _no_generator() -> np.random.Generator:
+    raise ParameterError("this method draws a whole table: it takes a generator, not uniforms.")
 
-    `chances` are Pr(released j | true i), `largest_change` is the most that |j − i| can be.
-    `multiplier` is a figure of the risk after protection, or one that it does not exceed.
-    `told` is a sentence without which the figures cannot be read.
+
+class Method(ABC):
+    """A protection method: validated parameters, how it draws, and what is known of it.
+
+    A method is a frozen dataclass that says `cellwise` and has a `draw`. A cellwise one has a
+    `transition` as well, from which all else follows. What it does not say counts as unknown, and
+    is neither computed nor told. `discreet check --methods` holds a method to what it says.
     """
 
-    chances: Chances | None = None
-    largest_change: int | None = None
-    multiplier: Multiplier | None = None
-    told: str = ""
+    example: ClassVar[Mapping[str, str]] = {}
+    """Options to try it with, where those without a default must be given."""
 
-    @classmethod
-    def of(cls, transition: Transition, multiplier: Multiplier) -> Effect:
-        """Return the effect of a transition."""
-        moved = transition.changes[transition.probabilities > 0]
-        return cls(transition, int(np.abs(moved).max()), multiplier)
-
-    @classmethod
-    def none(cls) -> Effect:
-        """Return the effect of changing nothing."""
-        return cls.of(Transition.identity(), Multiplier(1.0, 1.0, "nothing is changed"))
+    largest: ClassVar[int] = 2**31
+    """The largest count it is known to take."""
 
     @property
-    def transition(self) -> Transition | None:
-        """The chances, where changes are bounded and the same for all large counts."""
-        return self.chances if isinstance(self.chances, Transition) else None
+    @abstractmethod
+    def cellwise(self) -> bool:
+        """Whether each cell is drawn by itself, from a uniform; else a generator draws all."""
 
+    @property
+    def public(self) -> bool:
+        """Whether a public tier may use it, which answers overlapping questions for ever."""
+        return False
 
-@runtime_checkable
-class CellwiseMethod(Protocol):
-    """A method that changes each cell by itself; the same uniform gives the same change."""
+    @abstractmethod
+    def draw(self, counts: Integers, source: Any, /) -> Integers:
+        """Return released counts of the same shape; the counts given must not be altered.
 
-    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
-        """Return the released counts; uniforms in [0, 1), one a cell."""
-        ...
+        `source` holds a uniform in [0, 1) for each cell where the method is cellwise, and is a
+        generator where it is not. Where zeros may change, impossible cells are left out, and the
+        counts come as a list.
+        """
 
-    def transition(self) -> Chances:
-        """Return Pr(released j | true i)."""
-        ...
+    def transition(self) -> Chances | None:
+        """Return Pr(released j | true i), None where it is not that of a cell by itself."""
+        return None
 
-    def promise(self, dimensions: int) -> Promise:
+    @property
+    def multiplier(self) -> Multiplier | None:
+        """How much of a table's concentration is left; None: the transition's mean diagonal."""
+        return None
+
+    @property
+    def caution(self) -> str:
+        """What a user must know of it, as part of a sentence."""
+        return ""
+
+    @property
+    def moves_zeros(self) -> bool:
+        """Whether a true zero may be released as something else."""
+        return self.needs_structural
+
+    @property
+    def needs_structural(self) -> bool:
+        """Whether it must be told which zeros are impossible cells: where cells of 0 change."""
+        chances = self.transition()
+        return chances is not None and bool(chances.row(0)[0].any())
+
+    @property
+    def for_margins(self) -> Method:
+        """The method that protects totals beside the cells."""
+        return self
+
+    def check(self, dimensions: int) -> None:
+        """Raise where the method takes no table with so many dimensions."""
+        del dimensions
+
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept of a table with so many dimensions."""
-        ...
+        del dimensions
+        chances = self.transition()
+        if not isinstance(chances, Transition):
+            return Kept(unbiased=False)
+        return Kept(unbiased=bool(np.abs(chances.bias).max() < UNBIASED))
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count, or raise where the method takes no such table."""
-        ...
+        self.check(dimensions)
+        chances = self.transition()
+        if isinstance(chances, Transition):
+            return Effect.of(chances, self.multiplier)
+        return Effect(chances, multiplier=self.multiplier)
+
+    def apply(
+        self,
+        counts: Counts,
+        chance: Chance | np.random.Generator | ArrayLike,
+        structural: NDArray[np.bool_] | None = None,
+    ) -> Counts:
+        """Return the released counts, in the shape and type of the counts.
+
+        `chance` gives uniforms in [0, 1), one for each cell, to a cellwise method, and a generator
+        to others. `structural` marks the cells that nobody can be in; it must be given where
+        `needs_structural`, and those cells stay zero.
+        """
+        given = checked_counts(counts)
+        self.check(given.ndim)
+        drawn, true = Chance.of(chance), given.astype(np.int64, copy=False)
+        source: Any = (
+            checked_uniforms(drawn.uniforms(given.shape), given.shape)
+            if self.cellwise
+            else drawn.generator()
+        )
+        mask = self._checked_structural(structural, given)
+        if mask is not None:
+            released = np.zeros_like(true)
+            left = source[~mask] if self.cellwise else source
+            released[~mask] = _checked_draw(self.draw(true[~mask], left), true[~mask])
+        elif true.any():
+            released = _checked_draw(self.draw(true, source), true)
+        else:
+            released = true  # nobody is there, and nobody will be
+        return narrowed(released, given.dtype)
+
+    def _checked_structural(self, structural: Flags | None, counts: Counts) -> Flags | None:
+        """Return the mask of cells that must stay zero, None where all zeros do, or raise."""
+        if structural is None:
+            if self.needs_structural:
+                raise ParameterError(
+                    "this method changes zeros: structural must say which zeros are impossible "
+                    "cells (an array of False where none is)."
+                )
+            return None
+        if self.moves_zeros and not self.needs_structural:
+            raise ParameterError("this method cannot keep structural zeros: it moves all cells.")
+        mask = np.asarray(structural, bool)
+        if mask.shape != counts.shape:
+            raise ParameterError(
+                f"structural must have the shape of the counts, {counts.shape}. Got {mask.shape}."
+            )
+        if counts[mask].any():
+            raise ParameterError("a structural zero must have a count of zero.")
+        return mask if self.needs_structural else None
 
 
-@runtime_checkable
-class TablewiseMethod(Protocol):
-    """A method that draws a whole table at once, from a generator seeded by the caller."""
-
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the released counts."""
-        ...
-
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept of a table with so many dimensions."""
-        ...
-
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count, or raise where the method takes no such table."""
-        ...
-
-
-def bias(transition: Transition) -> NDArray[np.float64]:
-    """Return the mean change of each count that the transition describes."""
-    return np.asarray((transition.probabilities * transition.changes).sum(axis=1))
+def _checked_draw(drawn: ArrayLike, counts: Integers) -> Integers:
+    """Return what a method drew, or raise where these are no counts: nothing is released then."""
+    released = np.asarray(drawn)
+    right = released.dtype.kind in "iu" and released.shape == counts.shape
+    if not right or (released.size and released.min() < 0):
+        raise InternalError(
+            "a method must draw whole numbers of 0 or more, in the shape of the counts."
+        )
+    return released
 
 
 def checked_counts(counts: ArrayLike) -> Counts:
@@ -168,12 +225,17 @@ def checked_counts(counts: ArrayLike) -> Counts:
         raise ParameterError(f"counts must be integers. Got the type {array.dtype}.")
     if array.dtype.kind == "i" and array.size and int(array.min()) < 0:
         raise ParameterError("counts must not be negative.")
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise ParameterError("counts must be below 2^63.")
     return array
 
 
-def checked_uniforms(uniforms: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def checked_uniforms(uniforms: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return the uniforms as an array, or raise where they do not fit the counts."""
-    array = np.asarray(uniforms, np.float64)
+    try:
+        array = np.asarray(uniforms, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("chance must be uniforms or a numpy generator.") from None
     if array.shape != shape:
         raise ParameterError(
             f"uniforms must have the shape of the counts, {shape}. Got {array.shape}."
@@ -183,40 +245,10 @@ def checked_uniforms(uniforms: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.
     return array
 
 
-def check_room(counts: Counts, largest_change: int) -> None:
-    """Raise where a released count might not fit in the type of the counts."""
-    if counts.size and int(counts.max()) + largest_change > np.iinfo(counts.dtype).max:
-        raise ParameterError(
-            f"counts of type {counts.dtype} leave no room for changes of up to {largest_change}. "
-            "Give them a wider type."
-        )
-
-
-def narrowed(values: NDArray[np.int64], dtype: np.dtype[Any]) -> Counts:
-    """Return the values in the type of their counts, or raise where they do not fit."""
+def narrowed(values: Integers, dtype: np.dtype[Any]) -> Counts:
+    """Return a copy of the values in the type of their counts, or raise where they do not fit."""
     if values.size and int(values.max()) > np.iinfo(dtype).max:
         raise ParameterError(
             f"a released count does not fit in the type {dtype}. Give the counts a wider type."
         )
     return values.astype(dtype)
-
-
-def checked_structural(
-    structural: NDArray[np.bool_] | None, counts: Counts, needed: bool
-) -> NDArray[np.bool_] | None:
-    """Return the mask of cells that must stay zero, or raise where it is missing or wrong."""
-    if structural is None:
-        if needed:
-            raise ParameterError(
-                "this method changes zeros: structural must say which zeros are impossible cells "
-                "(an array of False where none is)."
-            )
-        return None
-    mask = np.asarray(structural, bool)
-    if mask.shape != counts.shape:
-        raise ParameterError(
-            f"structural must have the shape of the counts, {counts.shape}. Got {mask.shape}."
-        )
-    if counts[mask].any():
-        raise ParameterError("a structural zero must have a count of zero.")
-    return mask

@@ -64,12 +64,13 @@ def look_up(
     """Write count + change of the first interval whose upper bound exceeds the uniform."""
     rows = changes.shape[0]
     first = rows - period
+    last = changes.shape[1] - 1
     for i in range(counts.size):
         count = np.int64(counts[i])
         row = count if count < rows else first + (count - first) % period
         uniform = uniforms[i]
         k = 0
-        while uniform >= bounds[row, k]:
+        while k < last and uniform >= bounds[row, k]:
             k += 1
         out[i] = count + changes[row, k]
 
@@ -89,6 +90,20 @@ def draw_codes(
         while uniforms[i] >= row[k]:
             k += 1
         out[i] = k
+
+
+@njit(cache=True, nogil=True)
+def on_ring_from(
+    members: NDArray[Any], ring: NDArray[np.uint64], low: int, high: int, aim: Any
+) -> int:
+    """Return the first place from low to high whose member stands at or after `aim`."""
+    while low < high:
+        middle = (low + high) // 2
+        if ring[members[middle]] < aim:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True, nogil=True)
@@ -118,13 +133,7 @@ def find_donors(
             continue
         i = blanked[k]
         low, high = starts[classes[i]], starts[classes[i] + 1]
-        start, stop = low, high
-        while start < stop:
-            middle = (start + stop) // 2
-            if ring[donors[middle]] < aim[i]:
-                start = middle + 1
-            else:
-                stop = middle
+        start = on_ring_from(donors, ring, low, high, aim[i])
         for step in range(min(high - low, tries)):
             at = low + (start - low + step) % (high - low)
             donor = donors[at]

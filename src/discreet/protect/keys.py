@@ -74,7 +74,7 @@ def purposes(words: NDArray[np.uint64], purpose: int) -> NDArray[np.uint64]:
 
 
 def checked_words(keys: ArrayLike, number: int) -> NDArray[np.uint64]:
-    """Return random words, one a record, or raise where they are none."""
+    """Return random words, one for each record, or raise where they are none."""
     words = np.asarray(keys)
     if words.dtype != np.uint64 or words.shape != (number,):
         raise ParameterError(f"keys must be {number:,} random numbers of type uint64.")

@@ -1,37 +1,41 @@
-"""Methods by name, with options as text: for the command line and for policies in files."""
+"""Methods by name, with options as text: for the command line and for policies in files.
+
+Installed packages add methods by entry points of the group `discreet.methods` (docs/extending.md).
+"""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, unknown
+from discreet.plugins import extended
 from discreet.protect import lookup
-from discreet.protect.base import CellwiseMethod, TablewiseMethod
+from discreet.protect.base import Method
 from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
-from discreet.protect.cells.small_cell import SmallCellAdjustment
+from discreet.protect.cells.rounding import (
+    ConventionalRounding,
+    RandomRounding,
+    SmallCellAdjustment,
+)
+from discreet.protect.cells.sampling import Sampling
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
+from discreet.protect.conformance import failures
 from discreet.protect.lookup import LookupTable
 from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
 from discreet.protect.tables.count_adjustment import CountAdjustment
 from discreet.protect.tables.same_margins import SameMargins
-from discreet.protect.tables.sampling import Sampling
 from discreet.protect.tables.semi_controlled import SemiControlledRounding
+from discreet.types import Floats
 
-
-def _integer(text: str) -> int:
-    return int(text)
-
-
-def _number(text: str) -> float:
-    return float(text)
+GROUP = "discreet.methods"
 
 
 def _integers(text: str) -> tuple[int, ...]:
@@ -42,26 +46,14 @@ def _yes(text: str) -> bool:
     return {"yes": True, "true": True, "no": False, "false": False}[text.lower()]
 
 
-def _text(text: str) -> str:
-    return text
-
-
-KINDS: dict[Callable[[str], Any], str] = {
-    _integer: "an integer",
-    _number: "a number",
-    _integers: "integers, separated by commas",
-    _yes: "yes or no",
-    _text: "a text",
+KINDS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    bool: (_yes, "yes or no"),
+    str: (str, "a text"),
+    tuple[int, ...]: (_integers, "integers, separated by commas"),
 }
-
-
-@dataclass(frozen=True)
-class Named:
-    """A method that can be asked for by name: how to build it, and the options it takes."""
-
-    build: Callable[..., CellwiseMethod | TablewiseMethod]
-    options: Mapping[str, Callable[[str], Any]]
-    summary: str
+"""The types that an option may have: how its text is read, and what it must be."""
 
 
 def _cell_key(
@@ -69,23 +61,22 @@ def _cell_key(
     design: str = "max-entropy",
     bound: int = 5,
     variance: float | None = None,
-    **more: Any,
+    forbid: tuple[int, ...] = (),
+    stay: float | None = None,
 ) -> CellKeyPerturbation:
     if file is not None:
         return CellKeyPerturbation(LookupTable.read_csv(file))
     if design == "max-entropy":
         spread = 3.0 if variance is None else variance
-        return CellKeyPerturbation(lookup.max_entropy(bound, spread, **more))
-    if design == "normal" and not more:
-        return CellKeyPerturbation(lookup.normal(2.0 if variance is None else variance, bound))
-    if design == "normal":
+        return CellKeyPerturbation(lookup.max_entropy(bound, spread, forbid, stay))
+    if design != "normal":
+        raise unknown("design", design, ("max-entropy", "normal"))
+    if forbid or stay is not None:
         raise ParameterError("forbid and stay are options of the design max-entropy.")
-    raise unknown("design", design, ("max-entropy", "normal"))
+    return CellKeyPerturbation(lookup.normal(2.0 if variance is None else variance, bound))
 
 
-def _stochastic(
-    matrix: str = "published", exact: bool = False, invariant: bool = False
-) -> StochasticPerturbation | InvariantPerturbation:
+def _stochastic(matrix: str = "published", exact: bool = False, invariant: bool = False) -> Method:
     if matrix == "published":
         method = StochasticPerturbation.published(exact)
     else:
@@ -93,7 +84,7 @@ def _stochastic(
     return InvariantPerturbation(method) if invariant else method
 
 
-def _read_matrix(path: str) -> NDArray[np.float64]:
+def _read_matrix(path: str) -> Floats:
     """Return the numbers of a CSV file without labels: row i, column j is Pr(j | i)."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
@@ -104,76 +95,82 @@ def _read_matrix(path: str) -> NDArray[np.float64]:
         ) from None
 
 
-METHODS: dict[str, Named] = {
-    "random-rounding": Named(
-        RandomRounding, {"base": _integer}, "each cell to a multiple of the base, at random"
-    ),
-    "conventional-rounding": Named(
-        ConventionalRounding, {"base": _integer}, "each cell to the nearest multiple of the base"
-    ),
-    "small-cell-adjustment": Named(
-        SmallCellAdjustment, {"base": _integer}, "only counts below the base are rounded"
-    ),
-    "semi-controlled-rounding": Named(
-        SemiControlledRounding,
-        {"base": _integer, "axis": _integer, "form": _text},
-        "rounding that keeps a total, or those along an axis, close",
-    ),
-    "controlled-rounding": Named(
-        ControlledRounding,
-        {"base": _integer},
-        "cells and totals to neighbouring multiples of the base, all adding up",
-    ),
-    "small-count-rounding": Named(
-        SmallCountRounding,
-        {"base": _integer},
-        "only counts below the base are rounded, with the least change of totals",
-    ),
-    "count-adjustment": Named(
-        CountAdjustment,
-        {"smallest_safe": _integer},
-        "small counts to 0 or the smallest safe one, others moved to keep the totals",
-    ),
-    "stochastic-perturbation": Named(
-        _stochastic,
-        {"matrix": _text, "exact": _yes, "invariant": _yes},
-        "counts changed by a matrix of chances",
-    ),
-    "cell-key-perturbation": Named(
-        _cell_key,
-        {
-            "bound": _integer,
-            "variance": _number,
-            "forbid": _integers,
-            "stay": _number,
-            "design": _text,
-            "file": _text,
-        },
-        "noise from a look-up table",
-    ),
-    "sampling": Named(Sampling, {"fraction": _number}, "counts of a random sample of records"),
-    "same-margins": Named(
-        SameMargins,
-        {"order": _integer, "steps": _integer},
-        "a random table with the true margins",
-    ),
+METHODS: dict[str, Callable[..., Method]] = {
+    "random-rounding": RandomRounding,
+    "conventional-rounding": ConventionalRounding,
+    "small-cell-adjustment": SmallCellAdjustment,
+    "semi-controlled-rounding": SemiControlledRounding,
+    "controlled-rounding": ControlledRounding,
+    "small-count-rounding": SmallCountRounding,
+    "count-adjustment": CountAdjustment,
+    "stochastic-perturbation": _stochastic,
+    "cell-key-perturbation": _cell_key,
+    "sampling": Sampling,
+    "same-margins": SameMargins,
 }
+"""What is built in: a class, or a function that makes a method, whose parameters are options."""
 
 
-def method(name: str, options: Mapping[str, str]) -> CellwiseMethod | TablewiseMethod:
+@cache
+def methods() -> dict[str, Callable[..., Method]]:
+    """Return every method there is, those of installed packages after those that are built in."""
+    return extended(GROUP, METHODS)
+
+
+def options(name: str) -> dict[str, Parameter]:
+    """Return the options of a method: the parameters of a type that a text can give."""
+    if name not in methods():
+        raise unknown("method", name, methods())
+    parameters = signature(methods()[name], eval_str=True).parameters
+    return {key: value for key, value in parameters.items() if _kind(value) in KINDS}
+
+
+def _kind(parameter: Parameter) -> Any:
+    """Return the type of a parameter's values, None and choices of texts aside."""
+    kind = parameter.annotation
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    return str if get_origin(kind) is Literal else kind
+
+
+def method(name: str, given: Mapping[str, str]) -> Method:
     """Return the method of that name with those options; unknown ones are refused."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    named = METHODS[name]
+    known = options(name)
     values = {}
-    for option, text in options.items():
-        if option not in named.options:
-            raise unknown(f"option of {name}", option, named.options)
-        read = named.options[option]
+    for option, text in given.items():
+        if option not in known:
+            raise unknown(f"option of {name}", option, known)
+        read, rule = KINDS[_kind(known[option])]
         try:
             values[option] = read(text)
         except (ValueError, KeyError):
-            raise ParameterError(f"{option} must be {KINDS[read]}. Got {text}.") from None
-    if name == "sampling" and "fraction" not in values:
-        raise ParameterError("sampling needs a fraction, such as fraction=0.1.")
-    return named.build(**values)
+            raise ParameterError(f"{option} must be {rule}. Got {text}.") from None
+    for option, parameter in known.items():
+        if parameter.default is parameter.empty and option not in values:
+            raise ParameterError(f"{name} needs the option {option}, {KINDS[_kind(parameter)][1]}.")
+    made = methods()[name](**values)
+    if not isinstance(made, Method):
+        raise ParameterError(f"'{name}' of {GROUP} is no Method. Got {type(made).__name__}.")
+    return made
+
+
+def example(name: str) -> Method:
+    """Return the method of that name with its defaults, and where there are none its example."""
+    return method(name, getattr(methods().get(name), "example", {}))
+
+
+def not_public(name: str, given: Mapping[str, str]) -> tuple[str, ...]:
+    """Return why a method is not fit for a public tier: it does not say so, or breaks its word.
+
+    The methods that are built in pass the suite before every release of this program; those of
+    installed packages are held to it here, once for each set of options.
+    """
+    return _not_public(name, tuple(given.items()))
+
+
+@cache
+def _not_public(name: str, given: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    made = method(name, dict(given))
+    if not made.public:
+        return ("it does not say that it is for the public.",)
+    return () if name in METHODS else tuple(failures(made))

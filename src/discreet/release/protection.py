@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
 from discreet.policy import Margins, Protection
 from discreet.population.keys import Secret
-from discreet.protect import KeyMix, plain_uniforms, table_generator
-from discreet.protect.base import CellwiseMethod, TablewiseMethod
+from discreet.protect import Chance
 from discreet.table import CountTable
 
 
@@ -35,29 +33,9 @@ def protect(
     keys = np.asarray(table.keys, np.int64)
     if totals is Margins.PROTECTED:
         counts, keys = with_totals(counts), with_totals(keys, table.modulus)
-    released = _released(counts, keys, table.modulus, protection, secret, question)
-    return with_totals(released) if totals is Margins.SUMMED else released
-
-
-def _released(
-    counts: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    modulus: int,
-    protection: Protection,
-    secret: Secret,
-    question: str,
-) -> NDArray[np.int64]:
     method = protection.build
-    if method is None:
-        return counts
-    if protection.cellwise:
-        assert isinstance(method, CellwiseMethod)
-        if protection.plain_keys:
-            uniforms = plain_uniforms(keys, modulus)
-        else:
-            uniforms = KeyMix(secret.value).uniforms(keys)
-        return np.asarray(method.apply(counts, uniforms), np.int64)
-    if not isinstance(method, TablewiseMethod):
-        raise ParameterError(f"the method '{protection.method}' cannot protect a table.")
-    rng = table_generator(secret.value, question.encode())
-    return np.asarray(method.apply(counts, rng), np.int64)
+    if method is not None:
+        modulus = table.modulus if protection.plain_keys else None
+        chance = Chance.keyed(secret.value, question.encode(), keys, modulus=modulus)
+        counts = np.asarray(method.apply(counts, chance), np.int64)
+    return with_totals(counts) if totals is Margins.SUMMED else counts

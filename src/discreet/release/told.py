@@ -49,7 +49,7 @@ def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
         bounded = protection.effect(dimensions).largest_change is not None
         return _PROTECTED + (_CLOSER if bounded else ".")
     every = {axes for size in range(dimensions) for axes in combinations(range(dimensions), size)}
-    kept = every <= set(protection.promise(dimensions).margins)
+    kept = every <= set(protection.keeps(dimensions).margins)
     return _SUMMED + ("." if kept else _FURTHER)
 
 

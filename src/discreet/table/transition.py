@@ -28,7 +28,7 @@ class Chances(Protocol):
         ...
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         ...
 
     def flows(
@@ -95,6 +95,16 @@ class Transition:
             probabilities[i, : len(values)] = dense[i, values]
         return cls(changes, probabilities, period)
 
+    @cached_property
+    def bias(self) -> NDArray[np.float64]:
+        """The mean change of each described count."""
+        return np.asarray((self.probabilities * self.changes).sum(axis=1))
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The variance of the change of each described count."""
+        return np.asarray((self.probabilities * self.changes**2).sum(axis=1) - self.bias**2)
+
     def index(self, counts: ArrayLike) -> NDArray[np.intp]:
         """Return the row that describes each count."""
         true = np.asarray(counts)
@@ -112,7 +122,7 @@ class Transition:
         return count + self.changes[i, possible], self.probabilities[i, possible]
 
     def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         _check_count("max_count", max_count)
         rows = [self.row(count) for count in range(max_count + 1)]
         dense = np.zeros((max_count + 1, 1 + max(int(values[-1]) for values, _ in rows)))

@@ -287,6 +287,20 @@ def test_input_perturbation_makes_a_hypercube_of_rounded_cells(folder: Folder) -
     assert np.array_equal(again.keys, after.keys)
 
 
+def test_input_perturbation_by_exact_draws(folder: Folder) -> None:
+    before = described(folder, "").version()
+    text = CUBE.replace("random-rounding", "stochastic-perturbation")
+    after = described(folder, text.replace("base = 3", "exact = true")).version()
+    names = ("oa", "sex", "age", "religion", "married")
+    true, noisy = counts(before, *names), counts(after, *names)
+    # The printed matrix makes and removes no zero. Half of the cells of 1 stay, to less than one
+    # [Shlomo2015, table 3].
+    assert np.array_equal(noisy == 0, true == 0)
+    ones = true == 1
+    assert ones.sum() > 100
+    assert abs((noisy[ones] == 1).sum() - ones.sum() / 2) < 1
+
+
 def recorded(population: dc.Population, by: str) -> Any:
     """The record of a question, whatever the verdict."""
     try:

@@ -226,7 +226,7 @@ def test_a_matrix_and_a_look_up_from_files(long: Path) -> None:
         (("-m", "random-rounding", "--secret", "x", "--seed", "1"), "cannot both be given"),
         (("-m", "random-rounding", "--secret", "nowhere"), "must be a readable file"),
         (("-m", "same-margins", "--totals", "protected"), "cell by cell; same-margins does not"),
-        (("-m", "sampling"), "sampling needs a fraction"),
+        (("-m", "sampling"), "sampling needs the option fraction, a number"),
         (("-m", "random-rounding", "--fit", "age"), "no dimension 'age'"),
         (("-m", "random-rounding", "--fit", "sex,area"), "must leave a dimension out"),
         (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.protect.registry import METHODS
+from discreet.protect.registry import METHODS, options
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "methods.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_every_method_has_a_section(name: str) -> None:
         assert heading in section
     if name != "same-margins":  # it has no transition to draw, and says so
         assert f"pictures/methods-{name}.svg" in section
-    for option in METHODS[name].options:
+    for option in options(name):
         if option not in {"file", "design"}:  # how the command names a look-up
             assert f"`{option}" in section or f"{option}=" in section or f"({option}" in section
 

@@ -1,29 +1,54 @@
-"""Cell-key perturbation: the change of a cell is looked up by its count and its key."""
+"""Methods by look-up, and cell-key perturbation: a change is looked up by a count and its key."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Effect, Multiplier, Promise, Transition
+from discreet.protect.base import Method, Multiplier, Transition
 from discreet.protect.lookup import LookupTable
+from discreet.types import Floats, Integers
+
+
+class ByLookup(Method):
+    """A method whose whole behaviour is a look-up table."""
+
+    @property
+    def cellwise(self) -> bool:
+        """Whether each cell is drawn by itself, from a uniform."""
+        return True
+
+    @property
+    def public(self) -> bool:
+        """Whether a public tier may use it: where cells keep their figures in all tables."""
+        return self.cellwise
+
+    @property
+    @abstractmethod
+    def _lookup(self) -> LookupTable:
+        """The changes of each count."""
+
+    def draw(self, counts: Integers, uniforms: Floats, /) -> Integers:
+        """Return count + change of the interval that each uniform falls in."""
+        return self._lookup.draw(counts, uniforms)
+
+    def transition(self) -> Transition:
+        """Return Pr(released j | true i)."""
+        return self._lookup.transition()
 
 
 @dataclass(frozen=True)
-class CellKeyPerturbation:
+class CellKeyPerturbation(ByLookup):
     """Changes each cell by a look-up in its count and the uniform made from its cell key.
 
     Notes
     -----
     [Fraser2005] [Longhurst2007, sec. 3.3]. Where the uniforms come from cell keys (see
-    `discreet.protect.keys`), a cell has the same figure in every table that shows it.
+    `discreet.protect.keys`), a cell has the same figure in every table that shows it. Totals are
+    kept in expectation where the look-up has no bias.
     """
 
-    cellwise: ClassVar[bool] = True
     lookup: LookupTable
 
     def __post_init__(self) -> None:
@@ -33,30 +58,12 @@ class CellKeyPerturbation:
                 f"Got {type(self.lookup).__name__}."
             )
 
-    def apply(
-        self,
-        counts: Counts,
-        uniforms: NDArray[np.float64],
-        structural: NDArray[np.bool_] | None = None,
-    ) -> Counts:
-        """Return the released counts, in the shape and type of the counts.
+    @property
+    def _lookup(self) -> LookupTable:
+        return self.lookup
 
-        `structural` marks the cells that nobody can be in; it must be given where the look-up
-        changes zeros, and those cells stay zero.
-        """
-        return self.lookup.draw(counts, uniforms, structural)
-
-    def transition(self) -> Transition:
-        """Return Pr(released j | true i)."""
-        return self.lookup.transition()
-
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: every total in expectation where the look-up has no bias."""
-        return Promise(unbiased=bool(np.abs(self.lookup.bias).max() < 1e-6))
-
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: its transition."""
-        del dimensions
-        transition = self.transition()
+    @property
+    def multiplier(self) -> Multiplier:
+        """The mean chance to stay, for small counts and for large ones."""
         source = "the mean chance to be left as counted, by the look-up"
-        return Effect.of(transition, Multiplier.mean_diagonal(transition, source))
+        return Multiplier.mean_diagonal(self.transition(), source)

@@ -1,20 +1,43 @@
-"""Rounding of every count to a multiple of a base: at random, or conventionally the nearest."""
+"""Rounding of counts to multiples of a base: at random, to the nearest, or of small counts only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.protect.base import Counts, Effect, Multiplier, Promise, Transition, whole
+from discreet.checks import whole
+from discreet.protect.base import Method, Multiplier
+from discreet.protect.cells.cell_key import ByLookup
 from discreet.protect.lookup import LookupTable, rounding
 
 
 @dataclass(frozen=True)
-class RandomRounding:
+class Rounding(Method):
+    """What all roundings to a base have in common, of cells or of tables."""
+
+    base: int = 3
+
+    def __post_init__(self) -> None:
+        whole("base", self.base, 2, 100)
+
+    @property
+    def multiplier(self) -> Multiplier:
+        """That of a rounding of all counts: 1 / base.
+
+        Notes
+        -----
+        Multiples stay with probability 1 and others never do, so that the mean over one round of
+        remainders is 1/b: 0.33 in print for base 3 [Shlomo2015, §5.2]. Where a multiple may move
+        as well this is the most that it can be.
+        """
+        source = f"of {self.base} remainders one is left as counted [Shlomo2015, §4.2]"
+        return Multiplier(1 / self.base, 1 / self.base, source)
+
+
+@dataclass(frozen=True)
+class RandomRounding(Rounding, ByLookup):
     """Unbiased random rounding of each cell by itself.
 
     Notes
@@ -22,39 +45,16 @@ class RandomRounding:
     x = q·b + r becomes q·b + b with probability r/b, q·b otherwise; multiples of b, zeros among
     them, stay [Shlomo2015, sec. 3.2]. No total is kept exactly; every one is kept in expectation.
     The same uniform number gives the same result, so uniforms from cell keys make it consistent
-    across tables.
+    across tables. Its transition has one row for each remainder, repeated with period b.
     """
-
-    cellwise: ClassVar[bool] = True
-    base: int = 3
-
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
 
     @cached_property
     def _lookup(self) -> LookupTable:
         return rounding(self.base)
 
-    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
-        """Return the rounded counts; uniforms in [0, 1), one a cell."""
-        return self._lookup.draw(counts, uniforms)
-
-    def transition(self) -> Transition:
-        """Return Pr(released j | true i): one row for each remainder, repeated with period b."""
-        return self._lookup.transition()
-
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: every total in expectation."""
-        return Promise(unbiased=True)
-
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: its transition."""
-        del dimensions
-        return Effect.of(self.transition(), rounding_multiplier(self.base))
-
 
 @dataclass(frozen=True)
-class ConventionalRounding:
+class ConventionalRounding(Rounding, ByLookup):
     """Rounds each count to the nearest multiple of the base, half-way counts up.
 
     Nothing is drawn: the same count has the same figure everywhere, and a released figure is
@@ -66,12 +66,6 @@ class ConventionalRounding:
     a bias of its own, −r or b − r; totals are kept neither exactly nor in expectation. Zeros stay.
     """
 
-    cellwise: ClassVar[bool] = True
-    base: int = 3
-
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
-
     @cached_property
     def _lookup(self) -> LookupTable:
         matrix = np.zeros((self.base, self.base + 1))
@@ -79,32 +73,35 @@ class ConventionalRounding:
         matrix[:, 0], matrix[:, self.base] = ~up, up
         return LookupTable.from_matrix(matrix, period=self.base)
 
-    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
-        """Return the rounded counts; the uniforms, one a cell, play no part."""
-        return self._lookup.draw(counts, uniforms)
 
-    def transition(self) -> Transition:
-        """Return Pr(released j | true i), 0 or 1 throughout."""
-        return self._lookup.transition()
+@dataclass(frozen=True)
+class SmallCellAdjustment(Rounding, ByLookup):
+    """Rounds the counts below the base at random to 0 or the base; larger counts stay.
 
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: nothing."""
-        return Promise(unbiased=False)
+    Without bias: x becomes the base with probability x / base.
+    """
 
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: its transition."""
-        del dimensions
-        return Effect.of(self.transition(), rounding_multiplier(self.base))
+    @cached_property
+    def _lookup(self) -> LookupTable:
+        rows: list[tuple[list[int], list[float]]] = [
+            ([-x, self.base - x], [1 - x / self.base, 1]) if x else ([0], [1])
+            for x in range(self.base)
+        ]
+        return LookupTable.from_rows([*rows, ([0], [1])])
+
+    @property
+    def multiplier(self) -> Multiplier:
+        """That of any method that leaves no small count."""
+        return small_multiplier(self.base)
 
 
-def rounding_multiplier(base: int) -> Multiplier:
-    """Return the multiplier of any rounding of all counts: 1 / base.
+def small_multiplier(base: int) -> Multiplier:
+    """Return the multiplier of methods that leave no count below the base: 1 for larger figures.
 
     Notes
     -----
-    Multiples stay with probability 1 and others never do, so that the mean over one round of
-    remainders is 1/b: 0.33 in print for base 3 [Shlomo2015, §5.2]. Where a multiple may move as
-    well this is the most that it can be.
+    Of the counts 1…b only b can stay, so that their mean is at most 1/b. A figure above b takes
+    nothing off: in a table without small figures nothing was hidden.
     """
-    source = f"of {base} remainders one is left as counted [Shlomo2015, §4.2]"
-    return Multiplier(1 / base, 1 / base, source)
+    source = f"of the counts 1 to {base} only {base} is left as counted, and larger ones are"
+    return Multiplier(1 / base, 1.0, source, base)

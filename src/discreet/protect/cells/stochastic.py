@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from discreet.checks import whole
 from discreet.errors import InternalError, ParameterError
-from discreet.protect.base import (
-    Counts,
-    Effect,
-    Multiplier,
-    Promise,
-    Transition,
-    bias,
-    check_room,
-    checked_counts,
-    checked_structural,
-    whole,
-)
+from discreet.protect.base import UNBIASED, Method, Multiplier
+from discreet.protect.cells.cell_key import ByLookup
 from discreet.protect.lookup import LookupTable
 from discreet.solve import round_matrix
+from discreet.types import Floats, Integers
 
 # Beyond it counts are rare each, and the matrix would leave nearly all of them where they are.
 LARGEST_INVARIANT = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class StochasticPerturbation:
+class StochasticPerturbation(ByLookup):
     """Changes each count i to j with probability matrix[i, j].
 
     Counts beyond the last row reuse the changes of the last `period` rows in turn. Free draws
@@ -78,92 +70,60 @@ class StochasticPerturbation:
     def _lookup(self) -> LookupTable:
         return LookupTable.from_matrix(self.matrix, self.period)
 
-    def apply(
-        self,
-        counts: Counts,
-        source: NDArray[np.float64] | np.random.Generator,
-        structural: NDArray[np.bool_] | None = None,
-    ) -> Counts:
+    def draw(self, counts: Integers, source: Any, /) -> Integers:
         """Return the released counts: from uniforms in free draws, a generator in exact ones."""
-        if isinstance(source, np.random.Generator) is not self.exact:
-            wanted = "a generator" if self.exact else "uniforms, one a cell"
-            raise ParameterError(f"draws with exact={self.exact} take {wanted}.")
-        if isinstance(source, np.random.Generator):
-            return self._draw_exactly(counts, source, structural)
-        return self._lookup.draw(counts, source, structural)
+        return self._draw_exactly(counts, source) if self.exact else super().draw(counts, source)
 
-    def _draw_exactly(
-        self,
-        counts: Counts,
-        rng: np.random.Generator,
-        structural: NDArray[np.bool_] | None,
-    ) -> Counts:
-        true = checked_counts(counts)
-        stuck = checked_structural(structural, true, self._lookup.moves_zeros)
+    def _draw_exactly(self, counts: Integers, rng: np.random.Generator) -> Integers:
         transition = self.transition()
-        check_room(true, int(transition.changes.max()))
-        kinds = transition.index(true).reshape(-1)
-        movable = np.ones(true.size, bool) if stuck is None else ~stuck.reshape(-1)
-        cells = np.flatnonzero(movable)[rng.permutation(int(movable.sum()))]
+        kinds = transition.index(counts).reshape(-1)
+        cells = rng.permutation(counts.size)
         cells = cells[np.argsort(kinds[cells], kind="stable")]
-        numbers = np.bincount(kinds[cells], minlength=len(transition.changes))
+        numbers = np.bincount(kinds, minlength=len(transition.changes))
         # Columns are released values, those of a residue class as in its described row.
         rows = np.arange(len(numbers))[:, None]
         columns = rows + transition.changes
-        columns -= columns.min()
-        expected = np.zeros((len(numbers), int(columns.max()) + 1))
-        np.add.at(
-            expected,
-            (np.broadcast_to(rows, columns.shape), columns),
-            numbers[:, None] * transition.probabilities,
-        )
+        lowest = int(columns.min())
+        expected = np.zeros((len(numbers), int(columns.max()) - lowest + 1))
+        np.add.at(expected, (rows, columns - lowest), numbers[:, None] * transition.probabilities)
         moves = round_matrix(expected, rng)
         if not moves.solved or (moves.values.sum(axis=1) != numbers).any():
             raise InternalError("the expected moves could not be made integers.")
-        shift = int((rows + transition.changes).min())
-        offsets = np.arange(expected.shape[1]) + shift - rows
-        released = true.reshape(-1).astype(np.int64)
-        released[cells] += np.repeat(offsets.reshape(-1), moves.values.reshape(-1))
-        return released.astype(true.dtype).reshape(true.shape)
+        changes = np.arange(expected.shape[1]) + lowest - rows
+        released = counts.flatten()
+        released[cells] += np.repeat(changes.reshape(-1), moves.values.reshape(-1))
+        return released.reshape(counts.shape)
 
-    def transition(self) -> Transition:
-        """Return Pr(released j | true i) of one cell, in free and in exact draws."""
-        return self._lookup.transition()
-
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: totals in expectation where no row of the matrix has a bias."""
-        return Promise(unbiased=bool(np.abs(bias(self.transition())).max() < 1e-9))
+    @property
+    def _is_published(self) -> bool:
+        return np.array_equal(np.asarray(self.matrix), published_matrix())
 
     @property
     def caution(self) -> str:
         """What a user must know of the matrix: how far it is biased, and whether it is printed."""
-        means = bias(self.transition())
+        means = self.transition().bias
         worst = int(np.abs(means).argmax())
-        if abs(means[worst]) < 1e-9:
+        if abs(means[worst]) < UNBIASED:
             return ""
-        printed = np.array_equal(np.asarray(self.matrix), published_matrix())
         return (
-            f"the matrix {'as printed ' if printed else ''}is biased, a count of {worst} becomes "
-            f"{worst + means[worst]:.4g} on average: invariant=yes keeps how many cells have each "
-            "count"
+            f"the matrix {'as printed ' if self._is_published else ''}is biased, a count of "
+            f"{worst} becomes {worst + means[worst]:.4g} on average: invariant=yes keeps how many "
+            "cells have each count"
         )
 
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: its transition, in free and in exact draws.
+    @property
+    def multiplier(self) -> Multiplier:
+        """The mean chance to stay, for small counts and for large ones.
 
         Notes
         -----
         For the printed matrix the multipliers in print, 0.75 for counts up to 6 and 0.9 for larger
         ones [Shlomo2015, §5.2]; 0.75 is no mean of its rows, which is 0.77 for 1 to 6.
         """
-        del dimensions
-        transition = self.transition()
-        if self.period == 5 and np.array_equal(np.asarray(self.matrix), published_matrix()):
-            multiplier = Multiplier(0.75, 0.9, "in print for this matrix [Shlomo2015, §5.2]")
-        else:
-            source = "the mean chance to be left as counted, by the matrix"
-            multiplier = Multiplier.mean_diagonal(transition, source)
-        return Effect.of(transition, multiplier)
+        if self.period == 5 and self._is_published:
+            return Multiplier(0.75, 0.9, "in print for this matrix [Shlomo2015, §5.2]")
+        source = "the mean chance to be left as counted, by the matrix"
+        return Multiplier.mean_diagonal(self.transition(), source)
 
     def invariant(self, frequencies: ArrayLike) -> StochasticPerturbation:
         """Return the version that keeps the given numbers of cells with 0, 1, … L on average.
@@ -196,7 +156,7 @@ class StochasticPerturbation:
 
 
 @dataclass(frozen=True, eq=False)
-class InvariantPerturbation:
+class InvariantPerturbation(Method):
     """Changes counts by the version of a matrix that is invariant for the table's own frequencies.
 
     On average as many cells are released with each count as have it, so that the total is kept on
@@ -210,8 +170,8 @@ class InvariantPerturbation:
     so that the method has no transition of its own and figures agree in no two tables.
     """
 
-    cellwise: ClassVar[bool] = False
-    caution: ClassVar[str] = "a count that no other cell is near stays as it is"
+    cellwise = False
+    caution = "a count that no other cell is near stays as it is"
     perturbation: StochasticPerturbation
 
     @property
@@ -219,28 +179,24 @@ class InvariantPerturbation:
         """What protects totals beside the cells: few and far apart, they would stay true here."""
         return self.perturbation
 
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the released counts, in the shape and type of the counts."""
-        true = checked_counts(counts)
-        if not true.any():
-            return true.copy()
-        largest = min(max(int(true.max()), 1), LARGEST_INVARIANT)
-        frequencies = np.bincount(true[(true > 0) & (true <= largest)], minlength=largest + 1)
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return the released counts."""
+        largest = min(int(counts.max()), LARGEST_INVARIANT)
+        there = counts > 0
+        frequencies = np.bincount(counts[there & (counts <= largest)], minlength=largest + 1)
         method = self.perturbation.invariant(frequencies)
-        source = rng if method.exact else rng.random(true.shape)
-        return method.apply(true, source, structural=true == 0)
+        source = rng if method.exact else rng.random(counts.shape)[there]
+        released = np.zeros_like(counts)
+        released[there] = method.draw(counts[there], source)
+        return released
 
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: no cell and no total exactly."""
-        return Promise(unbiased=False)
-
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: not known, for the matrix is another for every table."""
-        del dimensions
-        return Effect(multiplier=Multiplier(1.0, 1.0, "its chances are those of the very table"))
+    @property
+    def multiplier(self) -> Multiplier:
+        """Nothing is taken off: the matrix is another for every table."""
+        return Multiplier(1.0, 1.0, "its chances are those of the very table")
 
 
-def published_matrix() -> NDArray[np.float64]:
+def published_matrix() -> Floats:
     """Return the printed matrix: rows and columns 0 to 10, then the residues 1 to 5 as 11 to 15.
 
     Notes

@@ -9,8 +9,8 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.checks import whole
 from discreet.errors import DiscreetError, InternalError, ParameterError
-from discreet.protect.base import whole
 from discreet.protect.lookup.entropy import RowProblem, solve_row, variance_range
 from discreet.protect.lookup.table import LookupTable
 
@@ -158,7 +158,7 @@ def normal(variance: float = 2.0, bound: int = 5) -> LookupTable:
     Notes
     -----
     p(v) ∝ exp(−v²/2·variance) [Longhurst2007, sec. 3.3]. The cut makes it biased for counts below
-    the bound: with the defaults by +0.37 at 1 and +0.12 at 2; `bias` of the result has them all.
+    the bound: with the defaults by +0.37 at 1 and +0.12 at 2; `transition().bias` has them all.
     """
     size = whole("bound", bound, 1, 100)
     if not np.isfinite(variance) or variance <= 0:

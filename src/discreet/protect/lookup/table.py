@@ -9,18 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError
 from discreet.protect import kernels
-from discreet.protect.base import (
-    Counts,
-    Transition,
-    check_room,
-    checked_counts,
-    checked_structural,
-    checked_uniforms,
-)
+from discreet.table.transition import Transition
+from discreet.types import Floats, Integers
 
 DIGITS = 8
 """Decimals of an interval bound in a file, as the R package ptable writes them."""
@@ -38,8 +32,8 @@ class LookupTable:
     the noise of a cell does not grow with its key.
     """
 
-    changes: NDArray[np.int64]
-    bounds: NDArray[np.float64]
+    changes: Integers
+    bounds: Floats
     period: int = 1
 
     def __post_init__(self) -> None:
@@ -90,23 +84,9 @@ class LookupTable:
         return cls(table, bounds, period)
 
     @cached_property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Pr(released j | true i): a row for each described count, columns from 0 without gaps."""
         return self.transition().matrix(len(self.changes) - 1)
-
-    @property
-    def bias(self) -> NDArray[np.float64]:
-        """The mean change of each described count."""
-        return self._mean(self.changes)
-
-    @property
-    def variance(self) -> NDArray[np.float64]:
-        """The variance of the change of each described count."""
-        return self._mean(self.changes**2) - self.bias**2
-
-    def _mean(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        widths = np.diff(self.bounds, axis=1, prepend=0.0)
-        return np.asarray((widths * values).sum(axis=1))
 
     def transition(self) -> Transition:
         """Return Pr(released j | true i)."""
@@ -114,51 +94,25 @@ class LookupTable:
 
     @cached_property
     def _transition(self) -> Transition:
+        counts = np.arange(len(self.changes))[:, None]
         widths = np.diff(self.bounds, axis=1, prepend=0.0)
-        lowest, highest = int(self.changes.min()), int(self.changes.max())
-        sums = np.zeros((len(self.changes), highest - lowest + 1))
-        for i, changes in enumerate(self.changes):
-            np.add.at(sums[i], changes - lowest, widths[i])
-        # A change that is impossible in a row stays out of it: it might lead below zero.
-        changes = np.where(sums > 0, np.arange(lowest, highest + 1), 0)
-        order = np.argsort(sums <= 0, axis=1, kind="stable")
-        return Transition(
-            np.take_along_axis(changes, order, axis=1),
-            np.take_along_axis(sums, order, axis=1),
-            self.period,
-        )
+        # A change of an empty interval may lead below zero; it has no part in the sums.
+        released = np.where(widths > 0, counts + self.changes, counts)
+        dense = np.zeros((len(counts), int(released.max()) + 1))
+        np.add.at(dense, (counts, released), widths)
+        return Transition.from_matrix(dense, self.period)
 
-    @cached_property
-    def moves_zeros(self) -> bool:
-        """Whether a true zero may be released as something else."""
-        return bool(self.changes[0][np.diff(self.bounds[0], prepend=0.0) > 0].any())
-
-    def draw(
-        self,
-        counts: Counts,
-        uniforms: NDArray[np.float64],
-        structural: NDArray[np.bool_] | None = None,
-    ) -> Counts:
-        """Return count + change of the interval that each uniform falls in.
-
-        `structural` marks the cells that nobody can be in; it must be given where zeros may
-        change, and those cells stay zero.
-        """
-        true = checked_counts(counts)
-        chances = checked_uniforms(uniforms, true.shape)
-        stuck = checked_structural(structural, true, self.moves_zeros)
-        check_room(true, int(self.changes.max()))
-        released: Counts = np.empty(true.shape, true.dtype)
+    def draw(self, counts: Integers, uniforms: Floats) -> Integers:
+        """Return count + change of the interval that each uniform falls in, both checked before."""
+        released = np.empty(counts.shape, np.int64)
         kernels.look_up(
-            np.ascontiguousarray(true).reshape(-1),
-            np.ascontiguousarray(chances).reshape(-1),
+            np.ascontiguousarray(counts).reshape(-1),
+            np.ascontiguousarray(uniforms).reshape(-1),
             self.changes,
             self.bounds,
             self.period,
             released.reshape(-1),
         )
-        if stuck is not None:
-            released[stuck] = 0
         return released
 
     def write_csv(self, path: str | Path) -> None:
@@ -211,7 +165,7 @@ def _text(number: float) -> str:
 
 
 def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int], list[float]]]:
-    """Return the changes and bounds of each count of a file with a row an interval."""
+    """Return the changes and bounds of each count of a file with one row for each interval."""
     missing = {"i", "p_int_ub"} - set(header)
     if missing or not {"j", "v"} & set(header):
         raise ParameterError(f"ptable's columns are {', '.join(HEADER)}. Got {', '.join(header)}.")
@@ -239,8 +193,8 @@ def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int
     return result
 
 
-def _dense(header: list[str], lines: list[list[str]]) -> NDArray[np.float64]:
-    """Return the full matrix of a file with a column a released value, gaps filled with zeros."""
+def _dense(header: list[str], lines: list[list[str]]) -> Floats:
+    """Return the full matrix of a file with one column for each released value; gaps are 0."""
     if [int(line[0]) for line in lines] != list(range(len(lines))):
         raise ParameterError("the counts i must run from 0 without gaps.")
     released = [int(name) for name in header[1:]]

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import CellwiseMethod, Counts, TablewiseMethod
+from discreet.protect.base import Chance, Method
 from discreet.protect.records.swapping.households import Codes, combined
+from discreet.table.transition import Counts
 from discreet.types import Integers
 
 
@@ -32,24 +33,22 @@ class InputPerturbation:
     of a table, a sum of any number of them, has none of its own.
     """
 
-    method: CellwiseMethod | TablewiseMethod
+    method: Method
 
     def __post_init__(self) -> None:
-        if not isinstance(self.method, (CellwiseMethod, TablewiseMethod)):
+        if not isinstance(self.method, Method):
             raise ParameterError(
                 "method must be a method for tables, such as RandomRounding(3). "
                 f"Got {type(self.method).__name__}."
             )
-        described = getattr(self.method, "transition", None)
-        moves = described is not None and bool(described().row(0)[0].any())
-        if moves or not getattr(self.method, "keeps_zeros", True):
+        if self.method.moves_zeros:
             raise ParameterError(
                 "method must leave zeros alone: the empty cells of a hypercube are not listed."
             )
 
-    def apply(self, counts: Counts, source: NDArray[np.float64] | np.random.Generator) -> Counts:
-        """Return the perturbed cells: from uniforms, or a generator where the method takes one."""
-        return self.method.apply(counts, source)  # type: ignore[arg-type]
+    def apply(self, counts: Counts, chance: Chance | np.random.Generator | ArrayLike) -> Counts:
+        """Return the perturbed cells."""
+        return self.method.apply(counts, chance)
 
 
 def populated_cells(columns: Sequence[tuple[Codes, int]], rows: int) -> tuple[Integers, Integers]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_list
 from discreet.errors import ParameterError
 from discreet.protect import kernels
 from discreet.protect.keys import checked_words, purposes, unit_interval
@@ -88,44 +90,42 @@ class OverImputation:
         `classes` are numbers that record and donor must share, the strictest first; `keys` are
         random 64-bit numbers, a record's own and secret.
         """
-        kinds = [np.asarray(kind, np.int64) for kind in classes]
-        if not kinds or any(kind.shape != kinds[0].shape or kind.ndim != 1 for kind in kinds):
-            raise ParameterError("classes must be one list or more, of one number a record each.")
-        number = len(kinds[0])
-        words = checked_words(keys, number)
+        words = checked_words(keys, np.size(keys))
+        number = len(words)
+        kinds = [checked_list("a class", kind, number) for kind in classes]
+        if not kinds:
+            raise ParameterError("classes must have at least one.")
         if any(len(edit.kept) != number for edit in edits):
             raise ParameterError(f"an edit rule must have {number:,} records.")
         blanked = np.zeros(number, bool)
         wanted = int(np.floor(self.rate * number + 0.5))
-        turn = unit_interval(purposes(words, 1))
-        blanked[np.argsort(turn, kind="stable")[:wanted]] = True
-        chosen = np.flatnonzero(blanked)
+        blanked[np.argsort(unit_interval(purposes(words, 1)), kind="stable")[:wanted]] = True
+        chosen, donors = np.flatnonzero(blanked), np.flatnonzero(~blanked)
         ring, aim = purposes(words, 2), purposes(words, 3)
-        donors = np.flatnonzero(~blanked)
         donors = donors[np.argsort(ring[donors], kind="stable")]
-        widths = np.array([edit.possible.shape[1] for edit in edits], np.int64)
-        sizes = np.array([edit.possible.size for edit in edits], np.int64)
-        rules = (
-            np.array([edit.kept for edit in edits], np.int64).reshape(len(edits), number),
-            np.array([edit.imputed for edit in edits], np.int64).reshape(len(edits), number),
-            widths,
-            np.cumsum(sizes) - sizes,
-            np.concatenate([np.zeros(0, bool), *(edit.possible.ravel() for edit in edits)]),
-        )
-        found = np.full(len(chosen), -1, np.int64)
-        by_class = np.zeros(len(kinds), np.int64)
-        for k, kind in enumerate(kinds):
+        rules, found, by_class = _flat(edits, number), np.full(len(chosen), -1, np.int64), []
+        for kind in kinds:
             _, places = np.unique(kind, return_inverse=True)
-            starts = np.zeros(int(places.max(initial=-1)) + 2, np.int64)
-            np.cumsum(np.bincount(places[donors], minlength=len(starts) - 1), out=starts[1:])
             listed = donors[np.argsort(places[donors], kind="stable")]
+            starts = np.searchsorted(places[listed], np.arange(places.max(initial=-1) + 2))
             before = int((found >= 0).sum())
             kernels.find_donors(
                 chosen, places, listed, starts, ring, aim, *rules, self.tries, found
             )
-            by_class[k] = int((found >= 0).sum()) - before
-        donor = np.arange(number)
+            by_class.append(int((found >= 0).sum()) - before)
+        donor, unmatched = np.arange(number), np.zeros(number, bool)
         donor[chosen[found >= 0]] = found[found >= 0]
-        unmatched = np.zeros(number, bool)
         unmatched[chosen[found < 0]] = True
-        return Imputed(donor, blanked, unmatched, by_class)
+        return Imputed(donor, blanked, unmatched, np.array(by_class))
+
+
+def _flat(edits: Sequence[Edit], number: int) -> tuple[NDArray[Any], ...]:
+    """Return edit rules as the kernel reads them: their tables one after the other."""
+    sizes = np.array([edit.possible.size for edit in edits], np.int64)
+    return (
+        np.array([edit.kept for edit in edits], np.int64).reshape(len(edits), number),
+        np.array([edit.imputed for edit in edits], np.int64).reshape(len(edits), number),
+        np.array([edit.possible.shape[1] for edit in edits], np.int64),
+        np.cumsum(sizes) - sizes,
+        np.concatenate([np.zeros(0, bool), *(edit.possible.ravel() for edit in edits)]),
+    )

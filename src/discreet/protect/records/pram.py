@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_list, whole
 from discreet.errors import ParameterError
 from discreet.protect import kernels
-from discreet.protect.base import checked_uniforms, whole
+from discreet.protect.base import checked_uniforms
 from discreet.types import Floats
 
 _LARGEST = 2**26
@@ -73,10 +74,10 @@ class Pram:
         return len(np.asarray(self.matrix))
 
     def chances(self, frequencies: ArrayLike) -> Floats:
-        """Return the matrix of each stratum, given a row of frequencies a stratum."""
+        """Return the matrix of each stratum, given its frequencies in a row."""
         t = np.atleast_2d(np.asarray(frequencies, np.float64))
         if t.shape[-1] != self.categories or (t < 0).any():
-            raise ParameterError(f"frequencies must have {self.categories} numbers a stratum.")
+            raise ParameterError(f"frequencies must have {self.categories} numbers per stratum.")
         if t.size * self.categories > _LARGEST:
             raise ParameterError(
                 f"{len(t):,} strata of {self.categories:,} categories are too many. Give fewer or "
@@ -110,16 +111,13 @@ class Pram:
     def apply(
         self, codes: NDArray[np.integer], uniforms: ArrayLike, strata: ArrayLike | None = None
     ) -> NDArray[np.integer]:
-        """Return the changed codes; uniforms in [0, 1), one a record; strata numbered from 0."""
-        given = np.asarray(codes)
-        if given.ndim != 1 or given.dtype.kind not in "iu":
-            raise ParameterError("codes must be a list of integers, one a record.")
+        """Return the changed codes; uniforms in [0, 1), one for each record."""
+        given = checked_list("codes", codes)
         if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.categories:
             raise ParameterError(f"codes must be from 0 to {self.categories - 1}.")
         draws = checked_uniforms(uniforms, given.shape)
-        groups = np.zeros(given.shape, np.int64) if strata is None else np.asarray(strata, np.int64)
-        if groups.shape != given.shape or (groups.size and int(groups.min()) < 0):
-            raise ParameterError("strata must be numbers from 0, one a record.")
+        groups = np.zeros_like(given) if strata is None else strata
+        groups = checked_list("strata", groups, len(given))
         _, groups = np.unique(groups, return_inverse=True)
         number = int(groups.max(initial=-1)) + 1
         if number * self.categories**2 > _LARGEST:

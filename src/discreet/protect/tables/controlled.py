@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InternalError, Stopped
-from discreet.protect.base import (
-    Counts,
-    Effect,
-    Promise,
-    check_room,
-    checked_counts,
-    narrowed,
-    whole,
-)
-from discreet.protect.cells.rounding import rounding_multiplier
-from discreet.protect.cells.small_cell import small_multiplier
+from discreet.protect.base import Effect, Kept
+from discreet.protect.cells.rounding import Rounding, small_multiplier
 from discreet.protect.lookup import rounding
 from discreet.solve.rounding import controlled_rounding
 from discreet.solve.small import round_small_counts
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
+from discreet.types import Integers
 
 
 @dataclass(frozen=True)
-class ControlledRounding:
+class ControlledRounding(Rounding):
     """Rounds all cells and all totals to neighbouring multiples of the base, so that all adds up.
 
     Multiples stay as they are, zeros among them. Up to two dimensions every cell keeps its mean.
@@ -41,24 +31,12 @@ class ControlledRounding:
     Two dimensions: [Cox1987]. More: [Salazar2005], by a search and an integer programme.
     """
 
-    cellwise: ClassVar[bool] = False
-    base: int = 3
+    cellwise = False
 
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
-
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the released counts, in the shape and type of the counts; totals are their sums.
-
-        Nothing is returned that misses what `promise` says.
-        """
-        true = checked_counts(counts)
-        check_room(true, 2 * self.base)
-        if not true.size:
-            return true.copy()
-        shape = true.shape or (1,)
-        found = controlled_rounding(true.reshape(shape), self.base, rng)
-        return narrowed(_released(found).reshape(true.shape), true.dtype)
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return the released counts, whose sums are the totals, or raise what `keeps` misses."""
+        found = controlled_rounding(counts.reshape(counts.shape or 1), self.base, rng)
+        return released(found).reshape(counts.shape)
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count: that of random rounding, up to two dimensions.
@@ -66,59 +44,45 @@ class ControlledRounding:
         Two neighbouring multiples and a kept mean leave no other chances. With three and more the
         mean is not kept exactly, and a cell may be one multiple further away.
         """
-        multiplier = rounding_multiplier(self.base)
         if dimensions > 2:
-            return Effect(None, 2 * self.base - 1, multiplier)
-        return Effect.of(rounding(self.base).transition(), multiplier)
+            return Effect(None, 2 * self.base - 1, self.multiplier)
+        return Effect.of(rounding(self.base).transition(), self.multiplier)
 
-    def promise(self, dimensions: int) -> Promise:
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept: all totals to less than the base, or twice it beyond two-way."""
         margins = tuple(
             axes for size in range(dimensions) for axes in combinations(range(dimensions), size)
         )
         flat = dimensions <= 2
-        return Promise(flat, margins, self.base if flat else 2 * self.base)
+        return Kept(flat, margins, self.base if flat else 2 * self.base)
 
 
 @dataclass(frozen=True)
-class SmallCountRounding:
+class SmallCountRounding(Rounding):
     """Rounds the counts from 1 to base − 1 to 0 or the base, so that all totals change little.
 
     Larger counts stay. The choice of which go up is made for the whole table: the changes of all
     cells and totals have a small mean square and a small maximum.
     """
 
-    cellwise: ClassVar[bool] = False
-    base: int = 3
+    cellwise = False
 
-    def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
-
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the released counts, in the shape and type of the counts; totals are sums."""
-        true = checked_counts(counts)
-        check_room(true, self.base)
-        if not true.size:
-            return true.copy()
-        shape = true.shape or (1,)
-        found = round_small_counts(TableSystem.of(shape), true.reshape(shape), self.base, rng)
-        return narrowed(_released(found).reshape(true.shape), true.dtype)
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return the released counts, whose sums are the totals."""
+        cells = counts.reshape(counts.shape or 1)
+        found = round_small_counts(TableSystem.of(cells.shape), cells, self.base, rng)
+        return released(found).reshape(counts.shape)
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count: a bound, since a small cell goes where totals need it."""
         del dimensions
         return Effect(None, self.base - 1, small_multiplier(self.base))
 
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: nothing exactly; totals change little, without a bound."""
-        del dimensions
-        return Promise(unbiased=False)
 
-
-def _released(found: Solution) -> NDArray[np.int64]:
-    """Return the values of a solution that keeps the promise, or raise."""
+def released(found: Solution) -> Integers:
+    """Return the values of a solution that may be released, or raise."""
     if found.status is Status.STOPPED:
         raise Stopped("stopped before it was done")
     if found.status not in (Status.SOLVED, Status.RELAXED, Status.FEASIBLE):
-        raise InternalError("no rounding of this table was found; nothing is released.")
+        raise InternalError("no such table was found; nothing is released.")
     return np.asarray(found.values, np.int64)

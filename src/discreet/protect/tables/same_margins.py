@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
+from discreet.checks import whole
 from discreet.errors import InternalError, ParameterError
-from discreet.protect.base import Counts, Effect, Promise, checked_counts, narrowed, whole
+from discreet.protect.base import Kept, Method
 from discreet.solve import kernels
+from discreet.types import Integers
 
 MOST_RECORDS = 10**9
 """The largest total that the hypergeometric draws of numpy take."""
@@ -23,13 +24,15 @@ CHUNK = 100_000
 
 
 @dataclass(frozen=True)
-class SameMargins:
+class SameMargins(Method):
     """Replaces the table by a random one with the same margins.
 
     `order` 1 keeps the totals of every single dimension, and the draw is exact: as if the records
     were dealt out anew, each variable by itself. `order` = dimensions − 1 keeps every margin over
-    all but one dimension, by a random walk of `steps` tables a cell. Both have one target: a table
-    n has probability ∝ Π 1/n!. It publishes the true margins: only where the policy lists them.
+    all but one dimension, by a random walk of `steps` tables per cell. Both have one target: a
+    table n has probability ∝ Π 1/n!. It publishes the true margins: only where the policy lists
+    them. Nothing is known of a single count, whose chances are the whole table's. Zeros move, so
+    that a released table bounds no risk and there is no multiplier.
 
     Notes
     -----
@@ -40,8 +43,9 @@ class SameMargins:
     proven in general.
     """
 
-    cellwise: ClassVar[bool] = False
-    keeps_zeros: ClassVar[bool] = False
+    cellwise = False
+    moves_zeros = True
+    largest = 10**8
     order: int = 1
     steps: int = 100
 
@@ -49,24 +53,19 @@ class SameMargins:
         whole("order", self.order, 1, 31)
         whole("steps", self.steps, 1, 1_000_000)
 
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return a table with the same margins, in the shape and type of the counts."""
-        true = checked_counts(counts)
-        self._check(true.ndim)
-        if not true.size or not true.any():
-            return true.copy()
-        if self.order == 1:
-            return self._deal(true, rng)
-        return self._walk(true, rng)
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return a table with the same margins."""
+        return self._deal(counts, rng) if self.order == 1 else self._walk(counts, rng)
 
-    def _check(self, dimensions: int) -> None:
+    def check(self, dimensions: int) -> None:
+        """Raise where the order is none of the table's."""
         if dimensions <= self.order or self.order not in (1, dimensions - 1):
             raise ParameterError(
                 "order must be 1 or the number of dimensions less 1, "
                 f"for a table of at least 2 dimensions. Got {self.order} for {dimensions}."
             )
 
-    def _deal(self, true: Counts, rng: np.random.Generator) -> Counts:
+    def _deal(self, true: Integers, rng: np.random.Generator) -> Integers:
         if int(true.sum(dtype=np.int64)) >= MOST_RECORDS:
             raise ParameterError(f"the total must be below {MOST_RECORDS:,} for an exact draw.")
         axes = range(true.ndim)
@@ -81,12 +80,12 @@ class SameMargins:
                 rows[i] = rng.multivariate_hypergeometric(left, dealt[i], method="marginals")
                 left -= rows[i]
             dealt = rows.reshape(-1)
-        return narrowed(np.asarray(dealt.reshape(true.shape), np.int64), true.dtype)
+        return np.asarray(dealt.reshape(true.shape))
 
-    def _walk(self, true: Counts, rng: np.random.Generator) -> Counts:
-        cells = np.ascontiguousarray(true, np.int64).reshape(-1).copy()
+    def _walk(self, true: Integers, rng: np.random.Generator) -> Integers:
+        cells = true.flatten()
         if min(true.shape) < 2:
-            return true.copy()  # a single category leaves nothing to move
+            return true  # a single category leaves nothing to move
         strides = np.array(
             [int(np.prod(true.shape[axis + 1 :])) for axis in range(true.ndim)], np.int64
         )
@@ -103,17 +102,9 @@ class SameMargins:
                 cells, strides, pairs, rng.random(len(pairs)), slack, wanted
             )
             if wanted == 0:
-                return narrowed(cells.reshape(true.shape), true.dtype)
+                return cells.reshape(true.shape)
         raise InternalError("the walk through the tables met too few without negative cells.")
 
-    def promise(self, dimensions: int) -> Promise:
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept: the margins exactly."""
-        return Promise(unbiased=False, margins=tuple(combinations(range(dimensions), self.order)))
-
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: not known, since its chances are the whole table's.
-
-        There is no multiplier either: zeros move, so that a released table bounds no risk.
-        """
-        self._check(dimensions)
-        return Effect()
+        return Kept(unbiased=False, margins=tuple(combinations(range(dimensions), self.order)))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
-from discreet.protect.base import (
-    Counts,
-    Effect,
-    Promise,
-    check_room,
-    checked_counts,
-    whole,
-)
-from discreet.protect.cells.rounding import rounding_multiplier
+from discreet.protect.base import Effect, Kept, Transition
+from discreet.protect.cells.rounding import Rounding
 from discreet.protect.lookup import rounding
+from discreet.types import Flags, Integers
 
 FORMS = ("unbiased", "paper")
 
 
 @dataclass(frozen=True)
-class SemiControlledRounding:
+class SemiControlledRounding(Rounding):
     """Rounds to multiples of the base so that controlled totals land on a neighbouring multiple.
 
     `axis` None controls the total of the table; 0 the total of each row, 1 of each column, and
@@ -41,41 +35,37 @@ class SemiControlledRounding:
     The paper's form: [Shlomo2015, sec. 3.2].
     """
 
-    cellwise: ClassVar[bool] = False
-    base: int = 3
+    cellwise = False
     axis: int | None = None
     form: Literal["unbiased", "paper"] = "unbiased"
 
     def __post_init__(self) -> None:
-        whole("base", self.base, 2, 100)
+        super().__post_init__()
         if self.axis is not None:
             whole("axis", self.axis, 0, 31)
         if self.form not in FORMS:
             raise ParameterError(f"form must be one of {', '.join(FORMS)}. Got {self.form}.")
 
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the released counts, in the shape and type of the counts."""
-        true = checked_counts(counts)
-        check_room(true, self.base - 1)
-        group = self._groups(true.shape).reshape(-1)
-        residue = (true % self.base).reshape(-1).astype(np.int64)
-        order = np.lexsort((rng.random(true.size), residue, group))
-        up = np.zeros(true.size, bool)
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return the rounded counts."""
+        group = self._groups(counts.shape).reshape(-1)
+        residue = (counts % self.base).reshape(-1)
+        order = np.lexsort((rng.random(counts.size), residue, group))
+        up = np.zeros(counts.size, bool)
         choose = self._unbiased if self.form == "unbiased" else self._nearest
         up[order] = choose(group[order], residue[order], rng)
-        released = true.reshape(-1) - residue.astype(true.dtype)
-        released[up] += true.dtype.type(self.base)
-        return released.reshape(true.shape)
+        released: Integers = counts.reshape(-1) - residue + self.base * up
+        return released.reshape(counts.shape)
 
-    def _check(self, dimensions: int) -> None:
+    def check(self, dimensions: int) -> None:
+        """Raise where the table has no such axis."""
         if self.axis is not None and self.axis >= dimensions:
             raise ParameterError(
                 f"axis must be below the number of dimensions, {dimensions}. Got {self.axis}."
             )
 
-    def _groups(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def _groups(self, shape: tuple[int, ...]) -> Integers:
         """Return the number of the controlled total that each cell is in."""
-        self._check(len(shape))
         if self.axis is None:
             return np.zeros(shape, np.int64)
         index = np.arange(shape[self.axis]).reshape(
@@ -83,9 +73,7 @@ class SemiControlledRounding:
         )
         return np.broadcast_to(index, shape)
 
-    def _unbiased(
-        self, group: NDArray[np.int64], residue: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def _unbiased(self, group: Integers, residue: Integers, rng: np.random.Generator) -> Flags:
         groups = int(group[-1]) + 1 if group.size else 0
         running = np.cumsum(residue)
         before = np.zeros(groups, np.int64)
@@ -94,9 +82,7 @@ class SemiControlledRounding:
         shifted = running - before[group] + rng.integers(0, self.base, groups)[group]
         return np.asarray(shifted // self.base > (shifted - residue) // self.base)
 
-    def _nearest(
-        self, group: NDArray[np.int64], residue: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def _nearest(self, group: Integers, residue: Integers, rng: np.random.Generator) -> Flags:
         del rng  # the order of the cells is random already
         kind = group * self.base + residue
         _, starts, sizes = np.unique(kind, return_index=True, return_counts=True)
@@ -105,20 +91,21 @@ class SemiControlledRounding:
         place = np.arange(kind.size) - np.repeat(starts, sizes)
         return np.asarray(place < np.repeat(ups, sizes))
 
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: that of random rounding, as to a cell by itself.
+    def transition(self) -> Transition | None:
+        """Return Pr(released j | true i): that of random rounding, as of a cell by itself.
 
-        Of the paper's form only the bound is known: its chances depend on the other cells.
+        None in the paper's form, whose chances depend on the other cells.
         """
-        self._check(dimensions)
-        multiplier = rounding_multiplier(self.base)
-        if self.form == "paper":
-            return Effect(None, self.base - 1, multiplier)
-        return Effect.of(rounding(self.base).transition(), multiplier)
+        return rounding(self.base).transition() if self.form == "unbiased" else None
 
-    def promise(self, dimensions: int) -> Promise:
+    def effect(self, dimensions: int) -> Effect:
+        """Return what is done to a count; of the paper's form only the bound is known."""
+        return replace(super().effect(dimensions), largest_change=self.base - 1)
+
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept: the controlled totals to less than the base, the rest on average."""
+        del dimensions
         if self.form == "paper":
-            return Promise(unbiased=False)
+            return Kept(unbiased=False)
         margin = () if self.axis is None else (self.axis,)
-        return Promise(unbiased=True, margins=(margin,), within=self.base)
+        return Kept(unbiased=True, margins=(margin,), within=self.base)

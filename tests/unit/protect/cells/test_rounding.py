@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
-from discreet.protect.base import CellwiseMethod
 from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
 
 
@@ -50,7 +49,8 @@ def test_shares_of_many_draws() -> None:
 
 def test_it_is_a_cellwise_method_with_one_transition() -> None:
     method = RandomRounding()
-    assert isinstance(method, CellwiseMethod)
+    assert method.cellwise
+    assert method.public
     assert method.transition() is method.transition()
     assert method == RandomRounding(3)
 

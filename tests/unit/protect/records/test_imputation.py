@@ -76,7 +76,7 @@ def test_the_same_keys_the_same_donors_in_any_order() -> None:
 def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="rate must be above 0 and below 1"):
         OverImputation(1)
-    with pytest.raises(ParameterError, match="classes must be one list or more"):
+    with pytest.raises(ParameterError, match="classes must have at least one"):
         OverImputation(0.1).apply([], keys(3))
     with pytest.raises(ParameterError, match="type uint64"):
         OverImputation(0.1).apply([np.zeros(3, int)], np.zeros(3))

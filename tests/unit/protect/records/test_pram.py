@@ -131,7 +131,7 @@ def test_bad_input() -> None:
         pram.apply(np.array([3]), [0.5])
     with pytest.raises(ParameterError, match="shape of the counts"):
         pram.apply(np.array([1]), [0.5, 0.5])
-    with pytest.raises(ParameterError, match="strata must be numbers"):
+    with pytest.raises(ParameterError, match="strata must be a list of 1 integers"):
         pram.apply(np.array([1]), [0.5], [0, 1])
     with pytest.raises(ParameterError, match="stay must be between 0 and 1"):
         Pram.staying(3, 1.5)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.checks import whole
 from discreet.errors import ParameterError
-from discreet.protect.base import Counts, Effect, Multiplier, Promise, checked_counts, whole
+from discreet.protect.base import Kept, Method, Multiplier
+from discreet.types import Integers
 
 
 @dataclass(frozen=True)
-class IndividualSwapping:
+class IndividualSwapping(Method):
     """Exchanges the region of random pairs of persons, where only a hypercube is at hand.
 
     Of each region half the `rate` is sampled, and each person sampled is paired with a random
@@ -28,8 +28,9 @@ class IndividualSwapping:
     persons than the others send for, all of them move and the rate is not met.
     """
 
-    cellwise: ClassVar[bool] = False
-    keeps_zeros: ClassVar[bool] = False
+    cellwise = False
+    moves_zeros = True
+    largest = 10**8
     rate: float = 0.1
     axis: int = 0
 
@@ -38,18 +39,19 @@ class IndividualSwapping:
             raise ParameterError(f"rate must be above 0 and at most 1. Got {self.rate}.")
         whole("axis", self.axis, 0, 31)
 
-    def apply(self, counts: Counts, rng: np.random.Generator) -> Counts:
-        """Return the hypercube after the swap, in the shape and type of the counts."""
-        true = checked_counts(counts)
-        if self.axis >= true.ndim:
+    def check(self, dimensions: int) -> None:
+        """Raise where the table has no such axis."""
+        if self.axis >= dimensions:
             raise ParameterError(
-                f"axis must be below the number of dimensions, {true.ndim}. Got {self.axis}."
+                f"axis must be below the number of dimensions, {dimensions}. Got {self.axis}."
             )
-        regions = true.shape[self.axis]
-        first = np.moveaxis(true, self.axis, 0)
-        cells = first.astype(np.int64).reshape(regions, true.size // max(regions, 1))
-        totals = cells.sum(axis=1)
-        flows = _flows(totals, self.rate, rng)
+
+    def draw(self, counts: Integers, rng: np.random.Generator, /) -> Integers:
+        """Return the hypercube after the swap."""
+        regions = counts.shape[self.axis]
+        first = np.moveaxis(counts, self.axis, 0)
+        cells = first.reshape(regions, -1)
+        flows = _flows(cells.sum(axis=1), self.rate, rng)
         swapped = cells.copy()
         for region in range(regions):
             left = cells[region]
@@ -61,22 +63,20 @@ class IndividualSwapping:
                 left = left - leavers
                 swapped[region] -= leavers
                 swapped[other] += leavers
-        back = np.moveaxis(swapped.reshape(first.shape), 0, self.axis)
-        return np.ascontiguousarray(back).astype(true.dtype)
+        return np.moveaxis(swapped.reshape(first.shape), 0, self.axis)
 
-    def promise(self, dimensions: int) -> Promise:
+    def keeps(self, dimensions: int) -> Kept:
         """Return what is kept: the totals of the regions, and every margin without the region."""
         others = tuple(axis for axis in range(dimensions) if axis != self.axis)
-        return Promise(unbiased=False, margins=((self.axis,), others))
+        return Kept(unbiased=False, margins=((self.axis,), others))
 
-    def effect(self, dimensions: int) -> Effect:
-        """Return what is done to a count: not known, but for the share of persons that stay."""
-        del dimensions
-        stay = 1 - self.rate
-        return Effect(multiplier=Multiplier(stay, stay, "the share of persons that stay"))
+    @property
+    def multiplier(self) -> Multiplier:
+        """The share of persons that stay; the chances of a count are not known."""
+        return Multiplier(1 - self.rate, 1 - self.rate, "the share of persons that stay")
 
 
-def _flows(totals: NDArray[np.int64], rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def _flows(totals: Integers, rate: float, rng: np.random.Generator) -> Integers:
     """Return how many persons each region exchanges with each other: a symmetric matrix."""
     number = len(totals)
     flows = np.zeros((number, number), np.int64)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.compiling import njit
+from discreet.protect.kernels import on_ring_from
 
 ALONE = 1
 """No household of any of its profiles lives elsewhere in the larger area."""
@@ -56,16 +57,15 @@ def pair(
     aim: NDArray[np.uint64],
     turns: NDArray[np.int64],
     pairs: int,
-    partner: NDArray[np.int64],
-    profile_of: NDArray[np.int8],
-    reason: NDArray[np.int8],
-) -> int:
-    """Pair households in the order of `turns` until there are enough pairs; return how many.
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int8]]:
+    """Pair households in the order of `turns` until there are enough pairs.
 
-    Writes the partner of each household (−1: none), the profile that a pair agrees on, and why a
+    Return the partner of each household (−1: none), the profile that a pair agrees on, and why a
     household whose turn came has no partner.
     """
     p, n = profiles.shape
+    partner, profile_of = np.full(n, -1, np.int64), np.full(n, -1, np.int8)
+    reason = np.zeros(n, np.int8)
     group = np.empty((p, n), np.int32)
     run = np.empty((p, n), np.int32)
     place = np.empty((p, n), np.int32)
@@ -113,14 +113,7 @@ def pair(
             if in_group[k, g] == in_run[k, run[k, h]]:
                 continue
             low, high = first[k, g], first[k, g + 1]
-            start, stop = low, high
-            while start < stop:
-                middle = (start + stop) // 2
-                if ring[members[k, middle]] < aim[h]:
-                    start = middle + 1
-                else:
-                    stop = middle
-            at = start
+            at = on_ring_from(members[k], ring, low, high, aim[h])
             while found < 0:
                 at = _free(after[k], at)
                 if at >= high:
@@ -142,7 +135,7 @@ def pair(
                 in_run[k, run[k, one]] -= 1
                 after[k, place[k, one]] = place[k, one] + 1
         done += 1
-    return done
+    return partner, profile_of, reason
 
 
 @njit(cache=True, nogil=True)

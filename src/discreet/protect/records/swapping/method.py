@@ -9,10 +9,11 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.checks import checked_list
 from discreet.errors import ParameterError
 from discreet.protect.keys import checked_words, purposes, unit_interval
 from discreet.protect.records.swapping import kernels
-from discreet.types import Integers
+from discreet.types import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Swapped:
         return values[self.partner]
 
     @property
-    def swapped(self) -> NDArray[np.bool_]:
+    def swapped(self) -> Flags:
         """Which households were swapped."""
         return np.asarray(self.partner != np.arange(len(self.partner)))
 
@@ -93,25 +94,28 @@ class RecordSwapping:
         at_risk: ArrayLike | None = None,
         left_out: ArrayLike | None = None,
     ) -> Swapped:
-        """Return the pairs; every argument has one value a household.
+        """Return the pairs; every argument has one value for each household.
 
         `area` is the area that a swapped household must leave, `larger` the one that it stays
         in. `profiles` are numbers that partners must share, the strictest first. `keys` are
         random 64-bit numbers, a household's own and secret: the same keys, the same swap.
         """
-        small, large = _whole("area", area), _whole("larger", larger, area)
+        small = checked_list("area", area)
         number = len(small)
-        controls = [_whole("a profile", profile, area) for profile in profiles]
+        large = checked_list("larger", larger, number)
+        controls = [checked_list("a profile", profile, number) for profile in profiles]
         if not controls:
             raise ParameterError("profiles must have at least one. Give zeros to match anyone.")
-        secret = checked_words(keys, number)
-        risky, out = _mask("at_risk", at_risk, number), _mask("left_out", left_out, number)
+        secret, nobody = checked_words(keys, number), np.zeros(number, bool)
+        risky = nobody if at_risk is None else checked_list("at_risk", at_risk, number, "b")
+        out = nobody if left_out is None else checked_list("left_out", left_out, number, "b")
         if self.only_at_risk and at_risk is None:
             raise ParameterError("only_at_risk needs at_risk: who is at risk is not known.")
         if self.match_risk:
             _, strict = np.unique(controls[0], return_inverse=True)
             controls.insert(0, strict * 2 + risky)
-        return self._swap(small, large, np.stack(controls), secret, risky, out)
+        stacked = np.stack(controls).astype(np.int64, copy=False)
+        return self._swap(small.astype(np.int64), large, stacked, secret, risky, out)
 
     def _swap(
         self,
@@ -119,10 +123,9 @@ class RecordSwapping:
         larger: Integers,
         controls: Integers,
         keys: NDArray[np.uint64],
-        risky: NDArray[np.bool_],
-        out: NDArray[np.bool_],
+        risky: Flags,
+        out: Flags,
     ) -> Swapped:
-        number = len(area)
         names, places = np.unique(larger, return_inverse=True)
         order = np.argsort(places, kind="stable")
         order = order[~out[order]]
@@ -130,72 +133,39 @@ class RecordSwapping:
         eligible = np.diff(ends, prepend=0)
         # Halves of pairs are carried on to the next area, so that the rate holds over all.
         quota = np.diff(np.floor(np.cumsum(eligible * self.rate / 2) + 1e-9), prepend=0)
-        priority = -np.log1p(-unit_interval(purposes(keys, 1))) / np.where(
-            risky & (self.odds < inf), self.odds, 1.0
-        )
         ring, aim = purposes(keys, 2), purposes(keys, 3)
-        partner = np.arange(number)
-        profile = np.full(number, -1, np.int8)
-        alone, taken = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-        moved, safe = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-        for place, (end, size) in enumerate(zip(ends, eligible, strict=True)):
+        partner = np.arange(len(area))
+        profile, reason = np.full(len(area), -1, np.int8), np.zeros(len(area), np.int8)
+        for end, size, pairs in zip(ends, eligible, quota.astype(np.int64), strict=True):
             here = order[end - size : end]
-            if not size:
-                continue
-            turns = np.argsort(priority[here], kind="stable")
-            if self.odds == inf:
-                turns = turns[np.argsort(~risky[here][turns], kind="stable")]
-            if self.only_at_risk:
-                turns = turns[risky[here][turns]]
-            found = np.full(size, -1, np.int64)
-            agreed, reason = np.full(size, -1, np.int8), np.zeros(size, np.int8)
-            pairs = kernels.pair(
+            found, profile[here], reason[here] = kernels.pair(
                 area[here],
                 np.ascontiguousarray(controls[:, here]),
                 ring[here],
                 aim[here],
-                turns,
-                int(quota[place]),
-                found,
-                agreed,
-                reason,
+                self._turns(keys[here], risky[here]),
+                pairs,
             )
-            both = found >= 0
-            partner[here[both]] = here[found[both]]
-            profile[here] = agreed
-            moved[place] = 2 * pairs
-            safe[place] = (both & risky[here]).sum()
-            alone[place] = (reason == kernels.ALONE).sum()
-            taken[place] = (reason == kernels.TAKEN).sum()
-        counts = [
-            np.bincount(places, weights, len(names)).astype(np.int64)
-            for weights in (None, out, risky)
-        ]
-        wanted = 2 * quota.astype(np.int64)
+            partner[here[found >= 0]] = here[found[found >= 0]]
+
+        def by_area(marked: Flags | None) -> Integers:
+            return np.bincount(places, marked, len(names)).astype(np.int64)
+
+        swapped = partner != np.arange(len(area))
+        alone, taken = by_area(reason == kernels.ALONE), by_area(reason == kernels.TAKEN)
+        wanted, moved = 2 * quota.astype(np.int64), by_area(swapped)
         if self.only_at_risk:
             # The rate is then the most that may move: all those at risk and their partners.
             wanted = np.minimum(wanted, moved + alone + taken)
         return Swapped(
-            partner, profile, names, counts[0], counts[1], counts[2], wanted, moved, safe,
-            alone, taken,
+            partner, profile, names, by_area(None), by_area(out), by_area(risky), wanted, moved,
+            by_area(swapped & risky), alone, taken,
         )  # fmt: skip
 
-
-def _whole(name: str, values: ArrayLike, like: ArrayLike | None = None) -> Integers:
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ParameterError(f"{name} must be a list of integers, one a household.")
-    if like is not None and len(array) != np.size(like):
-        raise ParameterError(
-            f"{name} must have one value a household, {np.size(like):,}. Got {len(array):,}."
-        )
-    return array.astype(np.int64, copy=False)
-
-
-def _mask(name: str, values: ArrayLike | None, number: int) -> NDArray[np.bool_]:
-    if values is None:
-        return np.zeros(number, bool)
-    array = np.asarray(values)
-    if array.dtype != np.bool_ or array.shape != (number,):
-        raise ParameterError(f"{name} must be {number:,} values, true or false.")
-    return array
+    def _turns(self, keys: NDArray[np.uint64], risky: Flags) -> Integers:
+        """Return in which order the households of one larger area have their turns."""
+        odds = np.where(risky & (self.odds < inf), self.odds, 1.0)
+        turns = np.argsort(-np.log1p(-unit_interval(purposes(keys, 1))) / odds, kind="stable")
+        if self.odds == inf:
+            turns = turns[np.argsort(~risky[turns], kind="stable")]
+        return turns[risky[turns]] if self.only_at_risk else turns

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.protect.base import (
-    Counts,
-    Effect,
-    Multiplier,
-    Promise,
-    checked_counts,
-    checked_uniforms,
-)
+from discreet.protect.base import Effect, Method, Multiplier
+from discreet.types import Floats, Integers
 
 # Of a row's probability, what may be left out at either end of its description.
 NEGLIGIBLE = 1e-15
@@ -35,7 +29,7 @@ class BinomialTransition:
 
     fraction: float
 
-    def row(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def row(self, count: int) -> tuple[Integers, Floats]:
         """Return the released values of a true count that can matter, with probabilities."""
         low, high = _binomial().ppf([NEGLIGIBLE, 1 - NEGLIGIBLE], count, self.fraction)
         values = np.arange(max(int(low), 0), min(int(high), count) + 1)
@@ -44,14 +38,14 @@ class BinomialTransition:
         probabilities = _binomial().pmf(values, count, self.fraction)
         return values, probabilities / probabilities.sum()
 
-    def matrix(self, max_count: int) -> NDArray[np.float64]:
-        """Return P with a row for each true count 0…max_count and a column a released value."""
+    def matrix(self, max_count: int) -> Floats:
+        """Return P with a row for each true count 0…max_count and a column for each released."""
         counts = np.arange(max_count + 1)
         return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
 
     def flows(
-        self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, values: Integers, number: Integers, released: Integers
+    ) -> tuple[Floats, Floats]:
         """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j]."""
         mu, sums = np.zeros(len(released)), np.zeros(len(released))
         for count, cells in zip(values.tolist(), number.tolist(), strict=True):
@@ -62,7 +56,7 @@ class BinomialTransition:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Method):
     """Counts the records of a sample that takes each record with the stated fraction.
 
     The released figures are counts in the sample: multiply by 1 / fraction for the population.
@@ -70,29 +64,24 @@ class Sampling:
     its sub-cells are sampled anew: they need not add up.
     """
 
-    cellwise: ClassVar[bool] = True
+    cellwise = True
+    example: ClassVar[Mapping[str, str]] = {"fraction": "0.1"}
     fraction: float
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
             raise ParameterError(f"fraction must be above 0 and below 1. Got {self.fraction}.")
 
-    def apply(self, counts: Counts, uniforms: NDArray[np.float64]) -> Counts:
-        """Return the counts in the sample, in the shape and type of the counts."""
-        true = checked_counts(counts)
-        chances = checked_uniforms(uniforms, true.shape)
-        drawn = np.maximum(_binomial().ppf(chances, true.astype(np.int64), self.fraction), 0)
+    def draw(self, counts: Integers, uniforms: Floats, /) -> Integers:
+        """Return the counts in the sample."""
+        drawn = np.maximum(_binomial().ppf(uniforms, counts, self.fraction), 0)
         # At a probability that the uniform meets to the last digit ppf stays one below.
-        drawn += _binomial().cdf(drawn, true.astype(np.int64), self.fraction) <= chances
-        return np.asarray(np.minimum(drawn, true)).astype(true.dtype)
+        drawn += _binomial().cdf(drawn, counts, self.fraction) <= uniforms
+        return np.asarray(np.minimum(drawn, counts), np.int64)
 
     def transition(self) -> BinomialTransition:
         """Return Pr(released j | true i): binomial."""
         return BinomialTransition(self.fraction)
-
-    def promise(self, dimensions: int) -> Promise:
-        """Return what is kept: no total; each is the fraction of the truth on average."""
-        return Promise(unbiased=False)
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count: its chances are binomial, its change has no bound.

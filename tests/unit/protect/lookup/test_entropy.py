@@ -110,9 +110,9 @@ def test_every_look_up_keeps_its_conditions(
 def _check_conditions(
     table: LookupTable, bound: int, variance: float, forbid: set[int], stay: float
 ) -> None:
-    assert np.abs(table.bias).max() < 1e-9
-    assert (table.variance <= variance + 1e-6).all()
-    assert table.variance[-1] == pytest.approx(variance, abs=2e-6)
+    assert np.abs(table.transition().bias).max() < 1e-9
+    assert (table.transition().variance <= variance + 1e-6).all()
+    assert table.transition().variance[-1] == pytest.approx(variance, abs=2e-6)
     assert table.matrix[0, 0] == 1
     assert not table.matrix[1:, sorted(forbid)].any()
     for i, row in enumerate(table.matrix):
@@ -171,7 +171,7 @@ def test_the_normal_look_up_has_the_stated_bias() -> None:
     # Density exp(−v²/4) on −1 … 5: weights .7788, 1, .7788, .3679, .1054, .0183, .0019, sum
     # 3.0511, mean 1.1350/3.0511 = 0.372; unchanged 1/3.0511 = 0.328.
     table = lookup.normal()
-    assert table.bias[1] == pytest.approx(0.372, abs=5e-4)
+    assert table.transition().bias[1] == pytest.approx(0.372, abs=5e-4)
     assert table.matrix[1, 1] == pytest.approx(0.328, abs=5e-4)
     assert table.matrix[2, 2] == pytest.approx(0.292, abs=5e-4)
-    assert abs(table.bias[5]) < 1e-12
+    assert abs(table.transition().bias[5]) < 1e-12

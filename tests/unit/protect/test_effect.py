@@ -9,7 +9,7 @@ from discreet import protect
 from discreet.errors import ParameterError
 from discreet.protect import lookup
 from discreet.protect.base import Effect, Multiplier
-from discreet.protect.registry import METHODS, method
+from discreet.protect.registry import METHODS, example
 
 
 @pytest.mark.parametrize("base", [2, 3, 5, 10])
@@ -107,8 +107,7 @@ def test_nothing_is_known_of_a_table_with_the_same_margins() -> None:
 
 def test_every_method_of_the_registry_says_what_it_does() -> None:
     for name in METHODS:
-        options = {"fraction": "0.5"} if name == "sampling" else {}
-        assert isinstance(method(name, options).effect(2), Effect)
+        assert isinstance(example(name).effect(2), Effect)
 
 
 def test_changing_nothing_leaves_everything() -> None:

@@ -39,7 +39,7 @@ def test_unbiased_and_on_a_neighbouring_multiple_in_every_case(
     cases = 0
     for order in permutations(range(len(counts))):
         for shift in range(base):
-            released = method.apply(np.array(counts), Chosen(order, shift))  # type: ignore[arg-type]
+            released = method.draw(np.array(counts), Chosen(order, shift))  # type: ignore[arg-type]
             assert abs(int(released.sum()) - sum(counts)) < base
             assert not (released % base).any()
             assert (np.abs(released - counts) < base).all()
