@@ -11,7 +11,7 @@ def command() -> None:
     Builds a small made-up data set in a temporary folder and compares what
     the program says about it with the same worked out another way.
     """
-    from discreet.build.selfcheck import checks
+    from discreet.service.selfcheck import checks
 
     failed = 0
     for name, passed in checks():

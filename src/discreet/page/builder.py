@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.page import areas, grid
-from discreet.page.state import ZONES, State, said_level, usual_level
+from discreet.page.state import ZONES, State, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
 from discreet.page.verdict import warning
@@ -116,9 +116,9 @@ def limits(state: State, t: Texts) -> list[Limit]:
     for f in state.filters:
         if f.variable.is_geography:
             continue
-        level = said_level(f)
-        labels = [level.labels[i] for i in dict.fromkeys(level.of[f.allowed].tolist())]
-        said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=len(level))
+        shown = f.said
+        labels, of = list(shown.labels), len(shown.level)
+        said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=of)
         found.append(Limit(f.variable, f"{f.variable.label}: {said}"))
     return found
 

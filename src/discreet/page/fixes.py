@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from discreet.errors import ParameterError
 from discreet.page.state import State, of_question
 from discreet.page.texts import Texts
 from discreet.page.verdict import allowed
 from discreet.policy import Tier
-from discreet.query import Axis, Filter, Query, Question
+from discreet.query import Filter, Question
 from discreet.release import Hint
 from discreet.release.hints import alternatives
 
@@ -48,40 +45,22 @@ def before(state: State, tier: Tier, t: Texts) -> list[Fix]:
 def of_hints(state: State, hints: Iterable[Hint], t: Texts) -> list[Fix]:
     """Return the changes that the release itself proposes; they were judged on protected counts."""
     question = state.question
-    found = []
-    for hint in hints:
-        try:
-            other = Question.of(Query.parse(hint.by, hint.where), state.schema)
-        except ParameterError:
-            continue
-        if question is not None:
-            found.append(_fix(state, question, other, t, hint))
-    return found
+    if question is None:
+        return []
+    return [_fix(state, question, hint.question, t, hint) for hint in hints]
 
 
 def _changes(question: Question) -> Iterator[Question]:
+    """Yield coarser questions, then those for the areas inside the first area of larger levels."""
     for _, other in alternatives(question):
         yield other
-    yield from _one_area(question)
-
-
-def _one_area(question: Question) -> Iterator[Question]:
-    """Yield the question for the areas inside the first area of each larger level."""
-    for i, axis in enumerate(question.axes):
-        if not axis.variable.is_geography:
-            continue
-        for level in reversed(axis.variable.levels[axis.variable.levels.index(axis.level) + 1 :]):
-            inside = level.of == level.of[axis.level.member[axis.kept[0]]]
-            if inside.all():
-                continue
-            shown = np.zeros(len(axis.level), bool)
-            shown[axis.level.of[inside]] = True
-            axes = list(question.axes)
-            axes[i] = Axis(axis.variable, axis.level, np.flatnonzero(shown))
-            others = tuple(f for f in question.filters if not f.variable.is_geography)
-            yield Question(
-                question.schema, tuple(axes), (*others, Filter(axis.variable, inside, level))
-            )
+    areas = question.areas
+    if areas is None:
+        return
+    for level in reversed(areas.variable.above(areas.level)):
+        inside = level.of == level.of[areas.level.member[areas.kept[0]]]
+        if not inside.all():
+            yield question.filtered(Filter(areas.variable, inside, level))
 
 
 def _varied(question: Question, others: Iterable[Question]) -> list[Question]:
@@ -125,8 +104,7 @@ def _fix(
             loses.append(t("fix.loses_variable", name=name))
         elif kind == "limited":
             f = next(f for f in other.filters if f.variable.id == variable)
-            place = f.level.labels[int(f.level.of[f.allowed][0])]
-            texts.append(t("fix.limited", name=place))
+            texts.append(t("fix.limited", name=f.labels[0]))
             loses.append(t("fix.loses_areas", name=t.inside(f.level.label)))
         else:
             after = new[variable]

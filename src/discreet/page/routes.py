@@ -16,7 +16,7 @@ from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.view import View, render
 from discreet.release import Release
-from discreet.service import Opened, Service
+from discreet.service import Asked, Opened, Service
 
 Page = Callable[[Request, View], Awaitable[Response]]
 
@@ -73,10 +73,8 @@ def routes(service: Service) -> APIRouter:
         state = State.read(view.values, opened.schema)
         if not state.by:
             return RedirectResponse(view.link(f"/datasets/{name}/build", state), 303)
-        totals = result.totals(opened, view)
         try:
-            asked = service.ask(name, ",".join(state.by), state.where or None, totals)
-            release = (await service.release(asked)).release
+            release = await _release(service, opened, state, view)
         except QueryRefused as refused:
             return result.refused(opened, state, refused, view)
         base = str(request.base_url).rstrip("/")
@@ -117,9 +115,14 @@ async def _released(service: Service, name: str, view: View) -> tuple[Opened, St
     """Return the data set, the state and the release that an address asks for."""
     opened = service.opened(name)
     state = State.read(view.values, opened.schema)
-    totals = result.totals(opened, view)
-    asked = service.ask(name, ",".join(state.by), state.where or None, totals)
-    return opened, state, (await service.release(asked)).release
+    return opened, state, await _release(service, opened, state, view)
+
+
+async def _release(service: Service, opened: Opened, state: State, view: View) -> Release:
+    if state.question is None:
+        raise ParameterError("by must name at least one variable, like by=sex,age_band.")
+    asked = Asked.of(opened, state.question, result.totals(opened, view))
+    return (await service.release(asked)).release
 
 
 def _named(content: str | bytes, name: str, kind: str) -> Response:

@@ -10,7 +10,7 @@ from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Tier
 from discreet.population import Variable
-from discreet.query import Filter, Question
+from discreet.query import Question
 from discreet.rules import Code, check_question
 
 
@@ -81,7 +81,9 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
     if widest > rules.max_categories:
         text = t("rules.categories", n=rules.max_categories)
         lines.append(Rule(text, False, t.number(widest)))
-    picked = max((f.picked for f in question.filters if not _in_table(question, f)), default=0)
+    picked = max(
+        (len(f.picked) for f in question.filters if not question.shows(f.variable)), default=0
+    )
     if picked > rules.max_filter_categories:
         text = t("rules.filter", n=rules.max_filter_categories)
         lines.append(Rule(text, False, t.number(picked)))
@@ -97,10 +99,6 @@ def judge(state: State, tier: Tier, t: Texts) -> Verdict:
         lines.sort(key=lambda rule: rule.passed is not False)
     kind = "allowed" if refused is None else "refused"
     return Verdict(kind, factors, question.cells, tuple(lines), failed)
-
-
-def _in_table(question: Question, f: Filter) -> bool:
-    return any(axis.variable is f.variable for axis in question.axes)
 
 
 def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[Rule, ...]:

@@ -10,6 +10,11 @@ from urllib.parse import quote, unquote
 
 from discreet.errors import ParameterError
 
+Where = str | Mapping[str, str | Iterable[str]] | None
+"""Filters as they are given: a text, or plain codes by name."""
+Named = tuple[tuple[str, tuple[str, ...]], ...]
+"""Filters as they are read: names, each with its codes."""
+
 MAX_VARIABLES = 6
 MAX_TEXT = 100_000
 """The longest `by` or `where` that is read at all; a filter may list thousands of areas."""
@@ -27,7 +32,8 @@ def _decode(text: str) -> str:
         raise ParameterError(f"'{text}' is not percent-encoded UTF-8.") from None
 
 
-def _parts(text: str, what: str) -> list[str]:
+def parts(text: str, what: str) -> list[str]:
+    """Return what the commas of a text separate; the error for a long one says what it is."""
     if len(text) > MAX_TEXT:
         raise ParameterError(f"{what} must be at most {MAX_TEXT:,} characters. Got {len(text):,}.")
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -41,7 +47,7 @@ class Query:
     """
 
     by: tuple[tuple[str, str | None], ...]
-    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    where: Named = ()
 
     def __post_init__(self) -> None:
         if not _pairs(self.by, str | None) or not _pairs(self.where, tuple):
@@ -53,21 +59,10 @@ class Query:
             raise ParameterError(
                 f"a table must have 1 to {MAX_VARIABLES} variables. Got {len(self.by)}."
             )
-        filtered = Counter(name for name, _ in self.where)
-        for name, codes in self.where:
-            if not codes:
-                raise ParameterError(f"the filter on '{name}' must name at least one category.")
-            if filtered[name] > 1:
-                raise ParameterError(
-                    f"'{name}' must be filtered once; put its categories together: {name}=a|b."
-                )
+        _check_once(self.where)
 
     @classmethod
-    def of(
-        cls,
-        asked: str | Sequence[str] | Query,
-        where: str | Mapping[str, str | Iterable[str]] | None = None,
-    ) -> Query:
+    def of(cls, asked: str | Sequence[str] | Query, where: Where = None) -> Query:
         """Return a query as it is, or the one that the texts say."""
         if not isinstance(asked, Query):
             return cls.parse(asked, where)
@@ -76,11 +71,7 @@ class Query:
         return asked
 
     @classmethod
-    def parse(
-        cls,
-        by: str | Sequence[str],
-        where: str | Mapping[str, str | Iterable[str]] | None = None,
-    ) -> Query:
+    def parse(cls, by: str | Sequence[str], where: Where = None) -> Query:
         """Return the query that the texts say.
 
         `by` is "age@age_band,sex" or a list of such names; `where` is "sex=2,la=E01|E02" with
@@ -89,7 +80,7 @@ class Query:
         >>> Query.parse("sex,age@age_band", "la=E01|E02").where
         (('la', ('E01', 'E02')),)
         """
-        names = _parts(by, "by") if isinstance(by, str) else _listed(by)
+        names = parts(by, "by") if isinstance(by, str) else _listed(by)
         if not all(isinstance(name, str) for name in names):
             raise ParameterError(
                 f"by must be a text like 'age,sex' or a list of such names. Got {by!r:.100}."
@@ -104,15 +95,37 @@ class Query:
             asked.append((variable, level if at else None))
         return cls(tuple(asked), tuple(_filters(where)))
 
+    @classmethod
+    def parse_canonical(cls, text: str) -> Query:
+        """Return the query that a canonical text says: by=age,sex&where=la=E01."""
+        by, _, where = text.removeprefix("by=").partition("&where=")
+        return cls.parse(by, where or None)
+
     def __str__(self) -> str:
         by = ",".join(name if level is None else f"{name}@{level}" for name, level in self.by)
         where = ",".join(f"{name}={'|'.join(map(encode, codes))}" for name, codes in self.where)
         return f"{by} where {where}" if where else by
 
 
-def _filters(
-    where: str | Mapping[str, str | Iterable[str]] | None,
-) -> Iterable[tuple[str, tuple[str, ...]]]:
+def parse_where(where: Where) -> Named:
+    """Return the filters that a text or a mapping says."""
+    found = tuple(_filters(where))
+    _check_once(found)
+    return found
+
+
+def _check_once(where: Named) -> None:
+    filtered = Counter(name for name, _ in where)
+    for name, codes in where:
+        if not codes:
+            raise ParameterError(f"the filter on '{name}' must name at least one category.")
+        if filtered[name] > 1:
+            raise ParameterError(
+                f"'{name}' must be filtered once; put its categories together: {name}=a|b."
+            )
+
+
+def _filters(where: Where) -> Iterable[tuple[str, tuple[str, ...]]]:
     if where is None:
         return
     if isinstance(where, Mapping):
@@ -130,7 +143,7 @@ def _filters(
             "where must be a text like 'sex=2,la=a|b' or a mapping of names to codes. "
             f"Got {where!r:.100}."
         )
-    for part in _parts(where, "where"):
+    for part in parts(where, "where"):
         name, equals, text = part.partition("=")
         if not name.strip() or not equals:
             raise ParameterError(f"where must be filters like 'sex=2' or 'la=a|b'. Got '{part}'.")

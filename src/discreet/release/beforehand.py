@@ -18,17 +18,10 @@ def swap_rate(version: Version, question: Question) -> float:
     share is 0. So is that of a filter that picks several areas together, since how many moved
     among them is not known.
     """
-    rates = [version.swap_rate(a.level.id) for a in question.axes if a.variable.is_geography]
-    for f in question.filters:
-        if f.variable.is_geography:
-            # The largest area that the filter is: a ward may have one output area.
-            one = [
-                level
-                for level in f.variable.levels
-                if np.array_equal(f.allowed, level.of == level.of[f.allowed][0])
-            ]
-            rates += [version.swap_rate(level.id) for level in one[-1:]]
-    return max(rates, default=0.0)
+    levels = [] if question.areas is None else [question.areas.level]
+    # The largest area that the filter is: a ward may have one output area.
+    levels += [f.single_area for f in question.filters if f.single_area is not None]
+    return max((version.swap_rate(level.id) for level in levels), default=0.0)
 
 
 def after_beforehand(

@@ -201,10 +201,7 @@ def _read_complete(file: TableFile) -> ProtectedTable:
     """Return the table of a file without missing figures, its totals in their places."""
     totals = [bool((file.rows[:, axis] < 0).any()) for axis in range(len(file.dimensions))]
     dimensions = tuple(
-        Dimension(d.variable, d.level, d.label, (*d.codes, TOTAL), (*d.labels, "Total"))
-        if total
-        else d
-        for d, total in zip(file.dimensions, totals, strict=True)
+        d.with_total() if total else d for d, total in zip(file.dimensions, totals, strict=True)
     )
     values = np.full([len(d) for d in dimensions], -1, np.int64)
     values[tuple(file.rows.T)] = file.figures

@@ -1,8 +1,8 @@
 """The service behind the page and the API: stores, questions, releases, with bounds on all."""
 
 from discreet.release.writers import FORMATS
-from discreet.service.catalogue import Opened, open_store
 from discreet.service.limits import Limits
+from discreet.service.opened import Opened, open_store
 from discreet.service.service import DEFAULT_FORMAT, Answer, Asked, File, Service
 
 __all__ = [

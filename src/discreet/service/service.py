@@ -10,7 +10,7 @@ import asyncio
 import gzip
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,18 +28,21 @@ from discreet.errors import (
     UnknownDataset,
     unknown,
 )
+from discreet.policy import Margins
 from discreet.query import Query, Question
-from discreet.release.result import Release
+from discreet.query.parse import Where
+from discreet.release.result import Hint, Release
+from discreet.release.steps import Allowed
 from discreet.release.text import stem
 from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
 from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service.cache import Cache
-from discreet.service.catalogue import Catalogue, Opened, described, summary
+from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
 from discreet.service.limits import Limits
+from discreet.service.opened import Opened
 
-Where = str | Mapping[str, str | Iterable[str]] | None
 Found = TypeVar("Found")
 
 DEFAULT_FORMAT = "json-stat"
@@ -54,10 +57,19 @@ class Asked:
     """A question looked up in a data set, with the totals asked for; `key` is its name."""
 
     opened: Opened
-    query: Query
     question: Question
-    totals: str
+    totals: Margins
     key: bytes
+
+    @classmethod
+    def of(cls, opened: Opened, question: Question, totals: str) -> Asked:
+        """Return a question of this data set with its name; no rule is applied yet."""
+        margins = Margins.of(totals)
+        # The order of the variables and the levels at which filters are named are no part of the
+        # canonical question, but of what its answer says.
+        named = ",".join(f.level.id for f in question.filters)
+        key = opened.tag(question.canonical, question.by, named, margins.value)
+        return cls(opened, question, margins, key)
 
     @property
     def public(self) -> bool:
@@ -72,9 +84,9 @@ class Asked:
     def link(self, path: str, format: str) -> str:
         """Return an address that asks the same, from the folder of the data set."""
         given = {
-            "by": ",".join(axis.level.id for axis in self.question.axes),
-            "where": ",".join(f.canonical() for f in self.question.filters),
-            "totals": self.totals if self.totals != "none" else "",
+            "by": self.question.by,
+            "where": self.question.where,
+            "totals": "" if self.totals is Margins.NONE else self.totals.value,
             "format": format,
         }
         parts = (f"{key}={quote(text, safe=',|=@')}" for key, text in given.items() if text)
@@ -176,7 +188,7 @@ class Service:
                 self._names.clear()
 
     def datasets(self) -> list[dict[str, Any]]:
-        """Return what there is, shortly."""
+        """Return the data sets, each in brief."""
         return [summary(opened) for opened in self.catalogue.datasets.values()]
 
     def dataset(self, dataset: str) -> dict[str, Any]:
@@ -187,18 +199,12 @@ class Service:
         """Return what a data set holds as JSON; kept, for long lists of areas take a while."""
         opened = self.opened(dataset)
         key = opened.tag("description", __version__)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
 
-        async def work() -> File:
-            def write(stop: Event) -> File:
-                body = json.dumps(described(opened), ensure_ascii=False).encode()
-                return _packed(body, "application/json", f"{opened.id}.json", key, opened.public)
+        def write(stop: Event) -> File:
+            body = json.dumps(described(opened), ensure_ascii=False).encode()
+            return _packed(body, "application/json", f"{opened.id}.json", key, opened.public)
 
-            return self._kept(opened, key, await self.light.run(write))
-
-        return await self._once(key, work)
+        return await self._file(opened, key, lambda: self.light.run(write))
 
     def opened(self, dataset: str) -> Opened:
         """Return the version of a data set that answers now."""
@@ -218,7 +224,7 @@ class Service:
     def ask(
         self, dataset: str, by: str | Sequence[str], where: Where = None, totals: str = "none"
     ) -> Asked:
-        """Return the question looked up, or complain with the choices; no rule is applied yet."""
+        """Return the question that texts say, or complain with the choices."""
         opened = self.opened(dataset)
         query = Query.parse(by, where)
         codes = sum(len(codes) for _, codes in query.where)
@@ -227,15 +233,7 @@ class Service:
                 f"a question may have at most {self.limits.max_filters} filters with "
                 f"{self.limits.max_codes:,} codes in all. Got {len(query.where)} with {codes:,}."
             )
-        question = Question.of(query, opened.schema)
-        if totals not in ("none", "protected", "summed"):
-            raise unknown("kind of totals", totals[:64], ("none", "protected", "summed"))
-        # The order of the variables and the levels at which filters are named are no part of the
-        # canonical question, but of what its answer says.
-        order = ",".join(axis.level.id for axis in question.axes)
-        named = ",".join(f.level.id for f in question.filters)
-        key = opened.tag(question.canonical, order, named, totals)
-        return Asked(opened, query, question, totals, key)
+        return Asked.of(opened, Question.of(query, opened.schema), totals)
 
     def check(self, asked: Asked) -> dict[str, Any]:
         """Return whether the rules on questions allow it; nothing is counted."""
@@ -243,30 +241,30 @@ class Service:
             "allowed": True,
             "cells": asked.question.cells,
             "question": asked.question.canonical,
-            "totals": asked.totals,
+            "totals": asked.totals.value,
             "code": None,
             "message": None,
         }
         try:
-            self._allow(asked)
+            self._allowed(asked)
         except QueryRefused as refused:
             found |= {"allowed": False, "code": refused.code, "message": str(refused)}
         return found
 
-    def _allow(self, asked: Asked) -> None:
-        asked.opened.releaser.check(asked.query, asked.totals, asked.opened.tier.id)
+    def _allowed(self, asked: Asked) -> Allowed:
+        allowed = asked.opened.releaser.check(asked.question, asked.totals)
         if asked.question.cells > self.limits.max_cells:
             raise QueryRefused(
                 Code.MAX_CELLS,
                 f"A table may have at most {self.limits.max_cells:,} cells. This one has "
                 f"{asked.question.cells:,}.",
             )
+        return allowed
 
     # Releases
 
     async def release(self, asked: Asked) -> Answer:
         """Return the release, computed once however many ask; raises `QueryRefused` likewise."""
-        self._allow(asked)
         held = self.cache.get(asked.key)
         if held is None:
             return Answer(await self._once(asked.key, lambda: self._compute(asked)), hit=False)
@@ -277,33 +275,40 @@ class Service:
 
     async def file(self, asked: Asked, format: str) -> File:
         """Return the release in a format, or raise `QueryRefused`."""
-        key = self.file_key(asked, format)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
-        answer = await self.release(asked)
-        return await self._once(key, lambda: self._write(asked, answer.release, format, key))
+        key, kind = self.file_key(asked, format), FORMATS[format]
+
+        async def work() -> File:
+            release = (await self.release(asked)).release
+
+            def write(stop: Event) -> File:
+                name = file_name(asked.stem, format)
+                file = _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
+                link = asked.link("table/meta", format) if META in kind.beside else ""
+                return replace(file, link=link)
+
+            light = asked.question.cells <= self.limits.light_cells
+            return await (self.light if light else self.heavy).run(write)
+
+        return await self._file(asked.opened, key, work)
 
     async def beside(self, asked: Asked, format: str, ending: str) -> File:
         """Return a file that belongs beside the release in a format, such as `.meta.json`."""
         if format not in with_beside(ending):
             raise unknown(f"format with a file {ending}", format[:64], with_beside(ending))
         key = asked.opened.tag(asked.key.hex(), format, ending, __version__)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
-        release = (await self.release(asked)).release
 
         async def work() -> File:
+            release = (await self.release(asked)).release
+
             def write(stop: Event) -> File:
                 body = FORMATS[format].companions(release)[ending]
                 kind = "application/json" if ending.endswith(".json") else "application/xml"
                 name = file_name(asked.stem, format) + ending
                 return _packed(body, kind, name, key, asked.public)
 
-            return self._kept(asked.opened, key, await self.light.run(write))
+            return await self.light.run(write)
 
-        return await self._once(key, work)
+        return await self._file(asked.opened, key, work)
 
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
@@ -338,17 +343,29 @@ class Service:
         # Whoever goes away must not take the answer from the others.
         return await asyncio.shield(task)
 
+    async def _file(
+        self, opened: Opened, key: bytes, work: Callable[[], Coroutine[Any, Any, File]]
+    ) -> File:
+        """Return the file of this name: the one that is kept, or what the work makes, once."""
+        held = self.cache.get(key)
+        if isinstance(held, File):
+            return held
+
+        async def kept() -> File:
+            return self._kept(opened, key, await work())
+
+        return await self._once(key, kept)
+
     def _lane_of(self, asked: Asked) -> Lane:
         light = asked.question.cells <= self.limits.light_cells
         return self.light if light and asked.opened.engine.covers(asked.question) else self.heavy
 
     async def _compute(self, asked: Asked) -> Release:
-        opened = asked.opened
+        opened, allowed = asked.opened, self._allowed(asked)
 
         def work(stop: Event) -> Release | QueryRefused:
             try:
-                found = opened.releaser.release(asked.query, asked.totals, opened.tier.id, stop)
-                return replace(found, signer=opened.signer)
+                return replace(opened.releaser.answer(allowed, stop), signer=opened.signer)
             except QueryRefused as refused:
                 # Without its record, which is nothing to keep where readers are served.
                 return QueryRefused(refused.code, str(refused), refused.hints)
@@ -362,19 +379,6 @@ class Service:
         if isinstance(found, QueryRefused):
             raise found
         return found
-
-    async def _write(self, asked: Asked, release: Release, format: str, key: bytes) -> File:
-        kind = FORMATS[format]
-
-        def work(stop: Event) -> File:
-            name = file_name(asked.stem, format)
-            file = _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
-            if META in kind.beside:
-                file = replace(file, link=asked.link("table/meta", format))
-            return file
-
-        light = asked.question.cells <= self.limits.light_cells
-        return self._kept(asked.opened, key, await (self.light if light else self.heavy).run(work))
 
     def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
@@ -394,9 +398,15 @@ def _bytes(found: _Kept) -> int:
     """Return about how much memory an answer takes."""
     if isinstance(found, File):
         return 500 + len(found.body) + len(found.compressed or b"")
+    others = sum(map(_hint_bytes, found.hints))
     if isinstance(found, QueryRefused):
-        return 2_000
+        return 2_000 + others
     table = found.table
     arrays = [table.values, table.withheld, table.low, table.high]
     names = sum(len(d.codes) for d in table.dimensions)
-    return 4_000 + 100 * names + sum(a.nbytes for a in arrays if a is not None)
+    return 4_000 + others + 100 * names + sum(a.nbytes for a in arrays if a is not None)
+
+
+def _hint_bytes(hint: Hint) -> int:
+    shown = sum(axis.kept.nbytes for axis in hint.question.axes)
+    return 500 + shown + sum(f.allowed.nbytes for f in hint.question.filters)
