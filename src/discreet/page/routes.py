@@ -122,7 +122,7 @@ async def _release(service: Service, opened: Opened, state: State, view: View) -
     if state.question is None:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
     asked = Asked.of(opened, state.question, result.totals(opened, view))
-    return (await service.release(asked)).release
+    return await service.release(asked)
 
 
 def _named(content: str | bytes, name: str, kind: str) -> Response:

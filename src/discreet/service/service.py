@@ -7,16 +7,13 @@ hash of the question and the versions of data and policy, never of a figure.
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from discreet import __version__
 from discreet.errors import (
@@ -28,15 +25,15 @@ from discreet.errors import (
     UnknownDataset,
     unknown,
 )
-from discreet.policy import Margins
+from discreet.lru import Lru
 from discreet.query import Query, Question
 from discreet.query.parse import Where
-from discreet.release.result import Hint, Release
+from discreet.release.result import Release
 from discreet.release.steps import Allowed
-from discreet.release.text import stem
 from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
 from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
+from discreet.service.asked import Asked, File, Kept, kept_bytes
 from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
@@ -44,79 +41,12 @@ from discreet.service.limits import Limits
 from discreet.service.opened import Opened
 
 Found = TypeVar("Found")
+Value = TypeVar("Value", bound=Kept)
 
 DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
-_COMPRESSED = 1_000  # bytes from which compression is worth it
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A question looked up in a data set, with the totals asked for; `key` is its name."""
-
-    opened: Opened
-    question: Question
-    totals: Margins
-    key: bytes
-
-    @classmethod
-    def of(cls, opened: Opened, question: Question, totals: str) -> Asked:
-        """Return a question of this data set with its name; no rule is applied yet."""
-        margins = Margins.of(totals)
-        # The order of the variables and the levels at which filters are named are no part of the
-        # canonical question, but of what its answer says.
-        named = ",".join(f.level.id for f in question.filters)
-        key = opened.tag(question.canonical, question.by, named, margins.value)
-        return cls(opened, question, margins, key)
-
-    @property
-    def public(self) -> bool:
-        """Whether the answer is for everyone."""
-        return self.opened.public
-
-    @property
-    def stem(self) -> str:
-        """What its files are called after it, without an ending."""
-        return stem(self.opened.id, self.question)
-
-    def link(self, path: str, format: str) -> str:
-        """Return an address that asks the same, from the folder of the data set."""
-        given = {
-            "by": self.question.by,
-            "where": self.question.where,
-            "totals": "" if self.totals is Margins.NONE else self.totals.value,
-            "format": format,
-        }
-        parts = (f"{key}={quote(text, safe=',|=@')}" for key, text in given.items() if text)
-        return f"{path}?{'&'.join(parts)}"
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A release, and whether it was at hand."""
-
-    release: Release
-    hit: bool
-
-
-@dataclass(frozen=True, eq=False)
-class File:
-    """A release in a format; `tag` names it and `compressed` is it in gzip, where that pays."""
-
-    body: bytes
-    compressed: bytes | None
-    media_type: str
-    name: str
-    tag: str
-    public: bool
-    link: str = ""
-    """Where what belongs beside it is, from where it is; empty where it carries all itself."""
-
-
-_Kept = Release | QueryRefused | File
-Value = TypeVar("Value", bound=_Kept)
 
 
 class Service:
@@ -130,10 +60,10 @@ class Service:
     ) -> None:
         self.limits = limits or Limits()
         self.catalogue = Catalogue(stores)
-        self.cache: Cache[_Kept] = Cache(self.limits.cache_bytes)
+        self.cache: Cache[Kept] = Cache(self.limits.cache_bytes)
         self._tell = tell
         self._told: dict[Path, tuple[int, ...]] = {}
-        self._names: OrderedDict[tuple[str, ...], bytes] = OrderedDict()
+        self._names: Lru[tuple[str, ...], bytes] = Lru(_MEMO)
         self._flights: dict[bytes, asyncio.Task[Any]] = {}
         self._watch: asyncio.Task[None] | None = None
         self.light = self._lane("light", self.limits.light_workers)
@@ -202,7 +132,7 @@ class Service:
 
         def write(stop: Event) -> File:
             body = json.dumps(described(opened), ensure_ascii=False).encode()
-            return _packed(body, "application/json", f"{opened.id}.json", key, opened.public)
+            return File.of(body, "application/json", f"{opened.id}.json", key, opened.public)
 
         return await self._file(opened, key, lambda: self.light.run(write))
 
@@ -263,33 +193,26 @@ class Service:
 
     # Releases
 
-    async def release(self, asked: Asked) -> Answer:
+    async def release(self, asked: Asked) -> Release:
         """Return the release, computed once however many ask; raises `QueryRefused` likewise."""
         held = self.cache.get(asked.key)
         if held is None:
-            return Answer(await self._once(asked.key, lambda: self._compute(asked)), hit=False)
+            return await self._once(asked.key, lambda: self._compute(asked))
         if isinstance(held, QueryRefused):
             raise QueryRefused(held.code, str(held), held.hints)  # one of its own to each reader
         assert isinstance(held, Release)
-        return Answer(held, hit=True)
+        return held
 
     async def file(self, asked: Asked, format: str) -> File:
         """Return the release in a format, or raise `QueryRefused`."""
         key, kind = self.file_key(asked, format), FORMATS[format]
+        link = asked.link("table/meta", format) if META in kind.beside else ""
 
-        async def work() -> File:
-            release = (await self.release(asked)).release
+        def write(release: Release) -> File:
+            name, body = file_name(asked.stem, format), to_bytes(release, format)
+            return File.of(body, kind.media_type, name, key, asked.public, link)
 
-            def write(stop: Event) -> File:
-                name = file_name(asked.stem, format)
-                file = _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
-                link = asked.link("table/meta", format) if META in kind.beside else ""
-                return replace(file, link=link)
-
-            light = asked.question.cells <= self.limits.light_cells
-            return await (self.light if light else self.heavy).run(write)
-
-        return await self._file(asked.opened, key, work)
+        return await self._written(asked, key, write)
 
     async def beside(self, asked: Asked, format: str, ending: str) -> File:
         """Return a file that belongs beside the release in a format, such as `.meta.json`."""
@@ -297,18 +220,12 @@ class Service:
             raise unknown(f"format with a file {ending}", format[:64], with_beside(ending))
         key = asked.opened.tag(asked.key.hex(), format, ending, __version__)
 
-        async def work() -> File:
-            release = (await self.release(asked)).release
+        def write(release: Release) -> File:
+            name, body = file_name(asked.stem, format), FORMATS[format].companions(release)[ending]
+            kind = "application/json" if ending.endswith(".json") else "application/xml"
+            return File.of(body, kind, name + ending, key, asked.public)
 
-            def write(stop: Event) -> File:
-                body = FORMATS[format].companions(release)[ending]
-                kind = "application/json" if ending.endswith(".json") else "application/xml"
-                name = file_name(asked.stem, format) + ending
-                return _packed(body, kind, name, key, asked.public)
-
-            return await self.light.run(write)
-
-        return await self._file(asked.opened, key, work)
+        return await self._written(asked, key, write)
 
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
@@ -329,9 +246,7 @@ class Service:
     def remember(self, key: bytes, *typed: str) -> None:
         """Remember how the question of an answer was typed."""
         if sum(map(len, typed)) <= _MEMO_TEXT:
-            self._names[typed] = key
-            if len(self._names) > _MEMO:
-                self._names.popitem(last=False)
+            self._names.put(typed, key)
 
     async def _once(self, key: bytes, work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
         """Run what has this name once at a time; all who ask meanwhile get its result."""
@@ -356,9 +271,16 @@ class Service:
 
         return await self._once(key, kept)
 
+    async def _written(self, asked: Asked, key: bytes, write: Callable[[Release], File]) -> File:
+        async def work() -> File:
+            release = await self.release(asked)
+            return await self._lane_of(asked).run(lambda stop: write(release))
+
+        return await self._file(asked.opened, key, work)
+
     def _lane_of(self, asked: Asked) -> Lane:
         light = asked.question.cells <= self.limits.light_cells
-        return self.light if light and asked.opened.engine.covers(asked.question) else self.heavy
+        return self.light if light else self.heavy
 
     async def _compute(self, asked: Asked) -> Release:
         opened, allowed = asked.opened, self._allowed(asked)
@@ -375,7 +297,8 @@ class Service:
                     "a question that was looked up could not be answered"
                 ) from error
 
-        found = self._kept(opened, asked.key, await self._lane_of(asked).run(work))
+        lane = self._lane_of(asked) if opened.engine.covers(asked.question) else self.heavy
+        found = self._kept(opened, asked.key, await lane.run(work))
         if isinstance(found, QueryRefused):
             raise found
         return found
@@ -383,30 +306,5 @@ class Service:
     def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
         if self.catalogue.datasets.get(opened.id) is opened:
-            self.cache.put(key, value, _bytes(value), opened.version.id)
+            self.cache.put(key, value, kept_bytes(value), opened.version.id)
         return value
-
-
-def _packed(body: bytes, media_type: str, name: str, key: bytes, public: bool) -> File:
-    compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
-    if compressed is not None and len(compressed) > 0.9 * len(body):
-        compressed = None  # the format is compressed already
-    return File(body, compressed, media_type, name, key.hex(), public)
-
-
-def _bytes(found: _Kept) -> int:
-    """Return about how much memory an answer takes."""
-    if isinstance(found, File):
-        return 500 + len(found.body) + len(found.compressed or b"")
-    others = sum(map(_hint_bytes, found.hints))
-    if isinstance(found, QueryRefused):
-        return 2_000 + others
-    table = found.table
-    arrays = [table.values, table.withheld, table.low, table.high]
-    names = sum(len(d.codes) for d in table.dimensions)
-    return 4_000 + others + 100 * names + sum(a.nbytes for a in arrays if a is not None)
-
-
-def _hint_bytes(hint: Hint) -> int:
-    shown = sum(axis.kept.nbytes for axis in hint.question.axes)
-    return 500 + shown + sum(f.allowed.nbytes for f in hint.question.filters)
