@@ -5,8 +5,9 @@ The state is the address. Reading an address and writing it again gives one cano
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from urllib.parse import quote
 
 import numpy as np
@@ -61,7 +62,7 @@ class State:
         zones: dict[str, list[str]] = {name: [] for name in ZONES}
         for i, axis in enumerate(axes):
             zones[zone.get(i, "rows")].append(axis.level.id)
-        return cls(schema, filters=filters).placed({z: tuple(n) for z, n in zones.items()})
+        return cls(schema, filters=filters, **{z: tuple(names) for z, names in zones.items()})
 
     def values(self) -> dict[str, str | None]:
         """Return what an address says of this state."""
@@ -103,20 +104,12 @@ class State:
 
     def zone_of(self, variable: str) -> str | None:
         """Return the zone a variable stands in."""
-        for zone in ZONES:
-            if self.level_in(zone, variable) is not None:
-                return zone
-        return None
-
-    def level_in(self, zone: str, variable: str) -> str | None:
-        """Return the level of a variable in a zone."""
-        levels: tuple[str, ...] = getattr(self, zone)
-        return next((name for name in levels if self.schema.find(name)[0].id == variable), None)
+        level = self.level_of(variable)
+        return next((zone for zone in ZONES if level in getattr(self, zone)), None)
 
     def level_of(self, variable: str) -> str | None:
         """Return the level at which a variable is in the table."""
-        zone = self.zone_of(variable)
-        return None if zone is None else self.level_in(zone, variable)
+        return next((n for n in self.by if self.schema.find(n)[0].id == variable), None)
 
     def filter_of(self, variable: str) -> Filter | None:
         """Return the filter on a variable."""
@@ -124,22 +117,24 @@ class State:
 
     # Changes
 
-    def placed(self, zones: Mapping[str, tuple[str, ...]]) -> State:
-        """Return the state with other levels in some zones."""
-        return State(
-            self.schema,
-            zones.get("rows", self.rows),
-            zones.get("columns", self.columns),
-            zones.get("layers", self.layers),
-            self.filters,
-        )
+    def _placed(self, zones: Mapping[str, tuple[str, ...]]) -> State:
+        now = {zone: getattr(self, zone) for zone in ZONES}
+        return State(self.schema, filters=self.filters, **now | dict(zones))
+
+    def _changed(self, change: Callable[[str], Iterable[str]]) -> State:
+        """Return the state with each level replaced by what a change makes of it."""
+        return self._placed({z: tuple(chain(*map(change, getattr(self, z)))) for z in ZONES})
 
     def without(self, variable: str) -> State:
         """Return the state with a variable taken out of the table; a filter on it stays."""
-        level = self.level_of(variable)
-        return self.placed(
-            {zone: tuple(n for n in getattr(self, zone) if n != level) for zone in ZONES}
-        )
+        gone = self.level_of(variable)
+        return self._changed(lambda level: () if level == gone else (level,))
+
+    def at_level(self, variable: str, level: str) -> State:
+        """Return the state with a variable at another level."""
+        found, _ = self.schema.find(variable)
+        old, new = self.level_of(found.id), found.level(level).id
+        return self._changed(lambda level: (new if level == old else level,))
 
     def moved(self, variable: str, zone: str, level: str | None = None) -> State:
         """Return the state with a variable at the end of a zone, added if it is not there."""
@@ -148,15 +143,14 @@ class State:
         found, _ = self.schema.find(variable)
         level = level or self.level_of(found.id) or self.likely_level(found).id
         out = self.without(found.id)
-        return out.placed({zone: (*getattr(out, zone), level)})
+        return out._placed({zone: (*getattr(out, zone), level)})
 
     def added(self, variable: str) -> State:
         """Return the state with a variable where it is likely to be wanted."""
         found, _ = self.schema.find(variable)
         narrow = len(self.axis(self.likely_level(found).id)) <= 12
-        return self.moved(
-            found.id, "columns" if self.rows and not self.columns and narrow else "rows"
-        )
+        beside = self.rows and not self.columns and narrow
+        return self.moved(found.id, "columns" if beside else "rows")
 
     def likely_level(self, variable: Variable) -> Level:
         """Return the level that is likely to be wanted: that of the areas that were chosen."""
@@ -165,23 +159,13 @@ class State:
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""
-        zone = self.zone_of(variable)
+        zone, level = self.zone_of(variable), self.level_of(variable)
         if zone is None:
             return self
         levels = list(getattr(self, zone))
-        at = levels.index(self.level_in(zone, variable))
-        to = min(max(at + by, 0), len(levels) - 1)
-        levels.insert(to, levels.pop(at))
-        return self.placed({zone: tuple(levels)})
-
-    def at_level(self, variable: str, level: str) -> State:
-        """Return the state with a variable at another level."""
-        found, _ = self.schema.find(variable)
-        new = found.level(level).id
-        old = self.level_of(found.id)
-        return self.placed(
-            {z: tuple(new if n == old else n for n in getattr(self, z)) for z in ZONES}
-        )
+        at = levels.index(level)
+        levels.insert(min(max(at + by, 0), len(levels) - 1), levels.pop(at))
+        return self._placed({zone: tuple(levels)})
 
     def swapped(self) -> State:
         """Return the state with rows and columns exchanged."""
@@ -206,11 +190,11 @@ def usual_level(variable: Variable) -> Level:
 
 def of_question(question: Question, like: State) -> State:
     """Return the state of another question, its variables standing as they do in this one."""
-    found = State(question.schema, filters=question.filters)
-    zones: dict[str, list[tuple[int, str]]] = {zone: [] for zone in ZONES}
     order = [like.schema.find(name)[0].id for name in like.by]
-    for axis in question.axes:
-        zone = like.zone_of(axis.variable.id) or "rows"
-        place = order.index(axis.variable.id) if axis.variable.id in order else len(order)
-        zones[zone].append((place, axis.level.id))
-    return found.placed({z: tuple(n for _, n in sorted(zones[z])) for z in ZONES})
+    known = {axis.variable.id: axis.level.id for axis in question.axes}
+    placed = sorted(known, key=lambda v: order.index(v) if v in order else len(order))
+    zones = {
+        zone: tuple(known[v] for v in placed if (like.zone_of(v) or "rows") == zone)
+        for zone in ZONES
+    }
+    return State(question.schema, filters=question.filters, **zones)

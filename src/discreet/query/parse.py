@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
@@ -18,25 +18,6 @@ Named = tuple[tuple[str, tuple[str, ...]], ...]
 MAX_VARIABLES = 6
 MAX_TEXT = 100_000
 """The longest `by` or `where` that is read at all; a filter may list thousands of areas."""
-
-
-def encode(code: str) -> str:
-    """Return a code with the characters that have a meaning in a question percent-encoded."""
-    return "".join(quote(c, safe="") if c in ",=|@%" else c for c in code)
-
-
-def _decode(text: str) -> str:
-    try:
-        return unquote(text, errors="strict")
-    except UnicodeDecodeError:
-        raise ParameterError(f"'{text}' is not percent-encoded UTF-8.") from None
-
-
-def parts(text: str, what: str) -> list[str]:
-    """Return what the commas of a text separate; the error for a long one says what it is."""
-    if len(text) > MAX_TEXT:
-        raise ParameterError(f"{what} must be at most {MAX_TEXT:,} characters. Got {len(text):,}.")
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 @dataclass(frozen=True)
@@ -59,7 +40,7 @@ class Query:
             raise ParameterError(
                 f"a table must have 1 to {MAX_VARIABLES} variables. Got {len(self.by)}."
             )
-        _check_once(self.where)
+        _check_filters(self.where)
 
     @classmethod
     def of(cls, asked: str | Sequence[str] | Query, where: Where = None) -> Query:
@@ -85,15 +66,7 @@ class Query:
             raise ParameterError(
                 f"by must be a text like 'age,sex' or a list of such names. Got {by!r:.100}."
             )
-        asked: list[tuple[str, str | None]] = []
-        for name in names:
-            variable, at, level = name.strip().partition("@")
-            if not variable or (at and not level) or "@" in level:
-                raise ParameterError(
-                    f"by must be names like 'age' or 'age@age_band'. Got '{name}'."
-                )
-            asked.append((variable, level if at else None))
-        return cls(tuple(asked), tuple(_filters(where)))
+        return cls(tuple(map(_variable, names)), tuple(_filters(where)))
 
     @classmethod
     def parse_canonical(cls, text: str) -> Query:
@@ -110,11 +83,69 @@ class Query:
 def parse_where(where: Where) -> Named:
     """Return the filters that a text or a mapping says."""
     found = tuple(_filters(where))
-    _check_once(found)
+    _check_filters(found)
     return found
 
 
-def _check_once(where: Named) -> None:
+def parts(text: str, what: str) -> list[str]:
+    """Return what the commas of a text separate; the error for a long one says what it is."""
+    if len(text) > MAX_TEXT:
+        raise ParameterError(f"{what} must be at most {MAX_TEXT:,} characters. Got {len(text):,}.")
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def encode(code: str) -> str:
+    """Return a code with the characters that have a meaning in a question percent-encoded."""
+    return "".join(quote(c, safe="") if c in ",=|@%" else c for c in code)
+
+
+def _decode(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise ParameterError(f"'{text}' is not percent-encoded UTF-8.") from None
+
+
+def _variable(name: str) -> tuple[str, str | None]:
+    variable, at, level = name.strip().partition("@")
+    if not variable or (at and not level) or "@" in level:
+        raise ParameterError(f"by must be names like 'age' or 'age@age_band'. Got '{name}'.")
+    return variable, level if at else None
+
+
+def _filters(where: Where) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if isinstance(where, Mapping):
+        for name, codes in where.items():
+            listed = [codes] if isinstance(codes, str) else _listed(codes)
+            if not isinstance(name, str) or not all(isinstance(c, str | int) for c in listed):
+                raise ParameterError(
+                    f"where must map names to codes, such as {{'sex': '2'}} or "
+                    f"{{'la': ['a', 'b']}}. Got {name!r:.100}: {codes!r:.100}."
+                )
+            yield name, tuple(dict.fromkeys(map(str, listed)))
+    elif isinstance(where, str):
+        yield from map(_filter, parts(where, "where"))
+    elif where is not None:
+        raise ParameterError(
+            "where must be a text like 'sex=2,la=a|b' or a mapping of names to codes. "
+            f"Got {where!r:.100}."
+        )
+
+
+def _filter(part: str) -> tuple[str, tuple[str, ...]]:
+    name, equals, text = part.partition("=")
+    if not name.strip() or not equals:
+        raise ParameterError(f"where must be filters like 'sex=2' or 'la=a|b'. Got '{part}'.")
+    codes = tuple(dict.fromkeys(map(_decode, text.split("|"))))
+    if "=" in text or "" in codes:
+        raise ParameterError(
+            f"the filter '{part}' must list codes that are not empty, joined by '|'; "
+            "'=' inside a code is written %3D."
+        )
+    return name.strip(), codes
+
+
+def _check_filters(where: Named) -> None:
     filtered = Counter(name for name, _ in where)
     for name, codes in where:
         if not codes:
@@ -125,37 +156,6 @@ def _check_once(where: Named) -> None:
             )
 
 
-def _filters(where: Where) -> Iterable[tuple[str, tuple[str, ...]]]:
-    if where is None:
-        return
-    if isinstance(where, Mapping):
-        for name, codes in where.items():
-            listed = [codes] if isinstance(codes, str) else _listed(codes)
-            if not isinstance(name, str) or not all(isinstance(c, str | int) for c in listed):
-                raise ParameterError(
-                    f"where must map names to codes, such as {{'sex': '2'}} or "
-                    f"{{'la': ['a', 'b']}}. Got {name!r:.100}: {codes!r:.100}."
-                )
-            yield name, tuple(dict.fromkeys(str(code) for code in listed))
-        return
-    if not isinstance(where, str):
-        raise ParameterError(
-            "where must be a text like 'sex=2,la=a|b' or a mapping of names to codes. "
-            f"Got {where!r:.100}."
-        )
-    for part in parts(where, "where"):
-        name, equals, text = part.partition("=")
-        if not name.strip() or not equals:
-            raise ParameterError(f"where must be filters like 'sex=2' or 'la=a|b'. Got '{part}'.")
-        codes = tuple(dict.fromkeys(_decode(code) for code in text.split("|")))
-        if "=" in text or "" in codes:
-            raise ParameterError(
-                f"the filter '{part}' must list codes that are not empty, joined by '|'; "
-                "'=' inside a code is written %3D."
-            )
-        yield name.strip(), codes
-
-
 def _listed(values: object) -> list[Any]:
     """Return what a list or the like holds; anything else as its only, unfitting entry."""
     if isinstance(values, Iterable) and not isinstance(values, Mapping | bytes):
@@ -164,10 +164,8 @@ def _listed(values: object) -> list[Any]:
 
 
 def _pairs(values: object, second: Any) -> bool:
-    return isinstance(values, tuple) and all(
-        isinstance(pair, tuple)
-        and len(pair) == 2
-        and isinstance(pair[0], str)
-        and isinstance(pair[1], second)
-        for pair in values
-    )
+    if not isinstance(values, tuple):
+        return False
+    pairs = [pair for pair in values if isinstance(pair, tuple) and len(pair) == 2]
+    fit = all(isinstance(a, str) and isinstance(b, second) for a, b in pairs)
+    return fit and len(pairs) == len(values)

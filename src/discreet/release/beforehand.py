@@ -1,14 +1,10 @@
-"""What protection before any table means for a release: its share, and the risk that is left."""
+"""What was done to the records before any table: its share, and whether a policy asks for it."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from discreet.policy import Place, Protection, RiskRules
+from discreet.policy import Place, Protection
 from discreet.population import Version
 from discreet.query import Question
-from discreet.risk import after_swapping, before
 
 
 def swap_rate(version: Version, question: Question) -> float:
@@ -22,20 +18,6 @@ def swap_rate(version: Version, question: Question) -> float:
     # The largest area that the filter is: a ward may have one output area.
     levels += [f.single_area for f in question.filters if f.single_area is not None]
     return max((version.swap_rate(level.id) for level in levels), default=0.0)
-
-
-def after_beforehand(
-    true: NDArray[np.int64], released: NDArray[np.int64], rate: float, rules: RiskRules
-) -> float | None:
-    """Return the risk that is left in a table that nothing but a swap of its records protects.
-
-    None where records were altered in another way: the chances of that are not known.
-    """
-    if rate:
-        # Where everybody moved, nearly everybody did: the matrix of a swap needs some to stay.
-        share = min(rate, 1 - 1e-9)
-        return float(after_swapping(true, released, share, weights=rules.weights))
-    return float(before(true, rules.weights)) if np.array_equal(true, released) else None
 
 
 def prepared(version: Version, protection: Protection) -> bool:

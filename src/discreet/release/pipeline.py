@@ -23,7 +23,6 @@ from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.query import Question
 from discreet.release import measures, told
-from discreet.release.areas import withheld_areas
 from discreet.release.beforehand import prepared
 from discreet.release.hints import hints
 from discreet.release.originals import whole_way
@@ -32,7 +31,7 @@ from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
 from discreet.release.steps import Allowed, Counted, Judged, Protected
 from discreet.risk import public_gate
-from discreet.rules import Code, broken_rules, check_question
+from discreet.rules import Code, broken_rules, check_question, withheld_areas
 from discreet.table import ProtectedTable
 from discreet.tabulate import Engine
 from discreet.types import Flags

@@ -27,8 +27,8 @@ from discreet.population import Store, Version
 from discreet.population.keys import Secret
 from discreet.query import Question
 from discreet.release import Releaser
-from discreet.release.beforehand import after_beforehand, swap_rate
-from discreet.release.measures import multiplier
+from discreet.release.beforehand import swap_rate
+from discreet.release.measures import after_beforehand, multiplier
 from discreet.tabulate import ScanEngine
 from populations import ask
 

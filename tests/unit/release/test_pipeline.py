@@ -14,7 +14,6 @@ from discreet.policy import Policy, parse_policy
 from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.release import Release, Releaser
-from discreet.release.areas import withheld_areas
 from discreet.risk import SplitRisk, public_gate
 from discreet.table import ProtectedTable
 from discreet.tabulate import ScanEngine, ViewEngine
@@ -177,26 +176,6 @@ def test_a_total_is_of_the_areas_that_are_shown(version: Version) -> None:
     assert table.dimensions[0].codes == ("g00", "g01", "_T")
     alone = answers.release(ask(version, "a", "g0=g00|g01")).table
     assert table.values[-1, :-1].tolist() == alone.values.tolist()
-
-
-@pytest.mark.parametrize(
-    ("failing", "parents", "people", "out"),
-    [
-        # One alone under its parent takes the smallest of the others along.
-        ([1, 0, 0], [0, 0, 0], [1, 9, 5], [1, 0, 1]),
-        ([1, 1, 0], [0, 0, 0], [1, 9, 5], [1, 1, 0]),
-        # An only child is its parent: there is nothing to subtract.
-        ([1, 0, 0], [0, 1, 1], [1, 9, 5], [1, 0, 0]),
-        ([0, 0, 0], [0, 0, 1], [1, 9, 5], [0, 0, 0]),
-        # Each parent for itself.
-        ([1, 0, 0, 1], [0, 0, 1, 1], [1, 9, 5, 2], [1, 1, 1, 1]),
-    ],
-)
-def test_never_one_area_alone(
-    failing: list[int], parents: list[int], people: list[int], out: list[int]
-) -> None:
-    found = withheld_areas(np.array(failing, bool), np.array(parents), np.array(people))
-    assert found.tolist() == [bool(x) for x in out]
 
 
 def test_hints_lead_to_tables_that_are_released(version: Version) -> None:

@@ -12,7 +12,7 @@ from discreet.errors import QueryRefused
 from discreet.policy import CountRules, parse_policy, read_preset
 from discreet.population.keys import Secret
 from discreet.release import Releaser
-from discreet.rules import Code, broken_rules, check_question
+from discreet.rules import Code, broken_rules, check_question, withheld_areas
 from discreet.tabulate import ScanEngine
 from populations import ask, make_version
 
@@ -169,3 +169,23 @@ def test_every_code_has_a_sentence_without_a_number() -> None:
     for code in Code:
         assert code.sentence
         assert not any(character.isdigit() for character in code.sentence)
+
+
+@pytest.mark.parametrize(
+    ("failing", "parents", "people", "out"),
+    [
+        # One alone under its parent takes the smallest of the others along.
+        ([1, 0, 0], [0, 0, 0], [1, 9, 5], [1, 0, 1]),
+        ([1, 1, 0], [0, 0, 0], [1, 9, 5], [1, 1, 0]),
+        # An only child is its parent: there is nothing to subtract.
+        ([1, 0, 0], [0, 1, 1], [1, 9, 5], [1, 0, 0]),
+        ([0, 0, 0], [0, 0, 1], [1, 9, 5], [0, 0, 0]),
+        # Each parent for itself.
+        ([1, 0, 0, 1], [0, 0, 1, 1], [1, 9, 5, 2], [1, 1, 1, 1]),
+    ],
+)
+def test_never_one_area_alone(
+    failing: list[int], parents: list[int], people: list[int], out: list[int]
+) -> None:
+    found = withheld_areas(np.array(failing, bool), np.array(parents), np.array(people))
+    assert found.tolist() == [bool(x) for x in out]
