@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.page import areas, grid
+from discreet.page.outlook import warning
 from discreet.page.state import ZONES, State, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
-from discreet.page.verdict import warning
 from discreet.policy import Tier
 from discreet.population import Level, Schema, Variable
 

@@ -14,13 +14,13 @@ from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
 from discreet.page.grid import grid
+from discreet.page.outlook import after_refusal, judge
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
-from discreet.page.verdict import after_refusal, judge
 from discreet.page.view import View, render
 from discreet.policy import Margins
 from discreet.release import Release
