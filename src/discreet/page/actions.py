@@ -81,5 +81,5 @@ def _picked(state: State, kind: str, variable: str, level: str, code: str) -> St
     # An area is said at the level at which it was picked, or at the finer of two.
     levels = owner.levels
     if now is not None and kind != "only":
-        found = min(found, now.said.level, key=levels.index)
+        found = min(found, now.level, key=levels.index)
     return state.kept(variable, allowed, found if owner.is_geography else None)

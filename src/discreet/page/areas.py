@@ -55,7 +55,7 @@ def chosen(state: State) -> list[Area]:
     f = None if geography is None else state.filter_of(geography.id)
     if geography is None or f is None:
         return []
-    return [_area(geography, f.said.level, int(i)) for i in f.said.picked]
+    return [_area(geography, f.level, int(i)) for i in f.picked]
 
 
 def _area(geography: Variable, level: Level, i: int) -> Area:

@@ -116,8 +116,7 @@ def limits(state: State, t: Texts) -> list[Limit]:
     for f in state.filters:
         if f.variable.is_geography:
             continue
-        shown = f.said
-        labels, of = list(shown.labels), len(shown.level)
+        labels, of = list(f.labels), len(f.level)
         said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=of)
         found.append(Limit(f.variable, f"{f.variable.label}: {said}"))
     return found

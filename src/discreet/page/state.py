@@ -155,7 +155,7 @@ class State:
     def likely_level(self, variable: Variable) -> Level:
         """Return the level that is likely to be wanted: that of the areas that were chosen."""
         f = self.filter_of(variable.id) if variable.is_geography else None
-        return usual_level(variable) if f is None else f.said.level
+        return usual_level(variable) if f is None else f.level
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""

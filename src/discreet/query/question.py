@@ -26,16 +26,23 @@ from discreet.types import Flags
 class Filter:
     """The part of the population that is counted: which finest categories of a variable.
 
-    `level` is the finest at which the question names categories; it can tell them apart.
+    `level` is the finest at which the question names categories, and can say them: no category of
+    it is picked in part.
     """
 
     variable: Variable
     allowed: Flags
     level: Level
 
+    def __post_init__(self) -> None:
+        if not self.level.can_say(self.allowed):
+            raise ParameterError(
+                f"a filter on '{self.variable.id}' must pick whole categories of '{self.level.id}'."
+            )
+
     @cached_property
     def picked(self) -> NDArray[np.intp]:
-        """The categories of its level that it picks, whole or in part."""
+        """The categories of its level that it picks."""
         return np.flatnonzero(self.level.holding(self.allowed))
 
     @property
@@ -49,11 +56,6 @@ class Filter:
         return replace(self, level=self.variable.coarsest(self.allowed))
 
     @property
-    def said(self) -> Filter:
-        """This filter at the level it was named at if that can say it, or else restated."""
-        return self if self.level.can_say(self.allowed) else self.restated
-
-    @property
     def lifted(self) -> Filter:
         """A filter on the same variable that leaves everybody in."""
         return replace(self, allowed=np.ones_like(self.allowed))
@@ -65,8 +67,7 @@ class Filter:
     @property
     def text(self) -> str:
         """The filter as it is asked for."""
-        said = self.said
-        return f"{said.level.id}={'|'.join(encode(said.level.codes[i]) for i in said.picked)}"
+        return f"{self.level.id}={'|'.join(encode(self.level.codes[i]) for i in self.picked)}"
 
     @cached_property
     def canonical(self) -> str:
@@ -78,8 +79,8 @@ class Filter:
         """The largest level of which the filter is exactly one area; None where it is of none."""
         if not self.variable.is_geography:
             return None
-        levels = (v for v in reversed(self.variable.levels) if v.can_say(self.allowed))
-        return next((v for v in levels if v.holding(self.allowed).sum() == 1), None)
+        one = self.restated
+        return one.level if len(one.picked) == 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +284,8 @@ def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
             raise ParameterError(
                 f"the filters on '{variable.id}' must leave a category. They leave none."
             )
+        if not level.can_say(allowed):  # two groupings that cut across each other
+            level = variable.coarsest(allowed)
         found[variable.id] = Filter(variable, allowed, level)
     filters: tuple[Filter, ...] = ()
     for f in found.values():

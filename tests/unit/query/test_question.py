@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.population import Level, Schema, Variable
-from discreet.query import Query, Question
+from discreet.query import Filter, Query, Question
 from discreet.query.parse import encode
 from populations import level
 
@@ -219,3 +219,15 @@ def test_another_level_keeps_whole_categories() -> None:
 def test_a_filter_that_is_one_area(where: str, level: str | None) -> None:
     found = ask("sex", where).filters[0].single_area
     assert (None if found is None else found.id) == level
+
+
+def test_groupings_that_cut_across_each_other_are_said_at_a_level_that_can() -> None:
+    """Even and young is neither a band nor a parity: it is the ages 0, 2 and 4."""
+    parity = Level("parity", "Parity", ("even", "odd"), ("Even", "Odd"), np.arange(10) % 2)
+    age = Variable("age", "Age", (AGES, BANDS, parity))
+    schema = Schema("town", "A town", "persons", (age,))
+    found = Question.of(Query.parse("band", "band=young,parity=even"), schema)
+    assert found.where == "age=0|2|4"
+    assert found.filters[0].labels == ("0", "2", "4")
+    with pytest.raises(ParameterError, match="must pick whole categories of 'band'"):
+        Filter(age, AGES.members(["0", "2", "4"]), BANDS)
