@@ -119,7 +119,7 @@ def policy(name: str) -> Policy:
 def answer(releaser: Releaser, by: str, where: str | None) -> Answer:
     """Return what becomes of a question."""
     try:
-        release = releaser.release(Query.parse(by, where))
+        release = releaser.release(Question.of(Query.parse(by, where), releaser.version.schema))
     except QueryRefused as refusal:
         return Answer(str(refusal.code), 0, 0)
     return Answer(None, release.areas - len(release.withheld), release.areas)

@@ -84,17 +84,12 @@ def tried(text: str, fuzzed: Schema, tier: object) -> bool:
         query = Query.parse(given.get("by", ""), given.get("where") or None)
         question = Question.of(query, fuzzed)
         check_question(question, tier, Margins.NONE)  # type: ignore[arg-type]
-        again = Question.of(_parsed(question.canonical), fuzzed)
+        again = Question.of(Query.parse_canonical(question.canonical), fuzzed)
     except (ParameterError, QueryRefused) as complaint:
         orjson.dumps({"message": str(complaint)})  # it can be told
         return False
     assert again.canonical == question.canonical, "the canonical question asks for itself"
     return True
-
-
-def _parsed(canonical: str) -> Query:
-    by, _, where = canonical.removeprefix("by=").partition("&where=")
-    return Query.parse(by, where or None)
 
 
 def main() -> None:

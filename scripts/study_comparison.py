@@ -22,7 +22,7 @@ from discreet.build import build
 from discreet.population import Store
 from discreet.protect import RandomRounding, StochasticPerturbation
 from discreet.protect.records.swapping.individuals import IndividualSwapping
-from discreet.query import Axis, Question
+from discreet.query import Question
 from discreet.risk import before_split
 from discreet.risk.after import zeros_after
 from discreet.synth import write
@@ -81,9 +81,7 @@ def hypercube(persons: int, seed: int = 1) -> Counts:
         build(folder / "census" / "dataset.toml", folder / "store", views=0)
         version = Store(folder / "store").open()
         # Seven variables: one more than a question may have.
-        found = [version.schema.find(name) for name in CUBE]
-        axes = tuple(Axis(v, level, np.arange(len(level))) for v, level in found)
-        question = Question(version.schema, axes, ())
+        question = Question(version.schema, tuple(version.schema.find(name)[1] for name in CUBE))
         return np.asarray(ScanEngine(version).tabulate(question).dense().counts, np.int64)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.population import Level, Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
+from discreet.query import Query, Question
 
 
 @cache
@@ -93,3 +94,8 @@ def records(version: Version) -> list[dict[str, str]]:
             for record, i in zip(found, one.of[index].tolist(), strict=True):
                 record[one.id] = one.codes[i]
     return found
+
+
+def ask(version: Version, by: str, where: str | None = None) -> Question:
+    """Return a question about a population."""
+    return Question.of(Query.parse(by, where), version.schema)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from threading import Event
 
 from discreet.errors import ParameterError
-from discreet.policy import Policy, parse_policy
-from discreet.population import Schema, Store, Version
-from discreet.population.keys import Secret
+from discreet.policy import Policy
+from discreet.population import Schema, Version
 from discreet.query import Query, Question
-from discreet.release import Release, Releaser
-from discreet.release.originals import open_originals
-from discreet.release.signature import Signer
+from discreet.query.parse import Where
+from discreet.release import Release
+from discreet.service.opened import Opened, open_store
 from discreet.table import CountTable
-from discreet.tabulate import Engine, ScanEngine, ViewEngine
 
 
 class Population:
@@ -26,44 +24,38 @@ class Population:
     Keeps answering from the version it was opened on, whatever is built meanwhile.
     """
 
-    def __init__(
-        self,
-        version: Version,
-        store: Store,
-        engine: Engine | None = None,
-        originals: Version | None = None,
-    ) -> None:
-        self.version = version
-        self._store = store
-        self._engine = engine or ViewEngine(version, ScanEngine(version), version.views)
-        self.policy: Policy = parse_policy(version.policy_values, "policy", str(version.path))
-        self.releaser = Releaser(
-            version, self._engine, self.policy, Secret.read(store.secret), store.path / "records",
-            originals,
-        )  # fmt: skip
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    @property
+    def version(self) -> Version:
+        """The version of the data."""
+        return self._opened.version
+
+    @property
+    def policy(self) -> Policy:
+        """What may be released of it."""
+        return self._opened.policy
 
     @property
     def schema(self) -> Schema:
         """The variables, levels and categories."""
-        return self.version.schema
+        return self._opened.schema
 
-    def question(self, query: str | Sequence[str] | Query) -> Question:
+    def question(self, by: str | Sequence[str] | Query, where: Where = None) -> Question:
         """Return the question as this population understands it, or complain with the choices."""
-        return Question.of(Query.of(query), self.schema)
+        return Question.of(Query.of(by, where), self.schema)
 
     def release(
         self,
         by: str | Sequence[str] | Query,
-        where: str | Mapping[str, str | Iterable[str]] | None = None,
+        where: Where = None,
         totals: str = "none",
         tier: str | None = None,
     ) -> Release:
         """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
-        return self.signed(self.releaser.release(Query.of(by, where), totals, tier))
-
-    def signed(self, release: Release) -> Release:
-        """Return a release with the key of the store, by which its files are signed."""
-        return replace(release, signer=Signer.of_store(self._store.path))
+        release = self._opened.releaser.release(self.question(by, where), totals, tier)
+        return replace(release, signer=self._opened.signer)
 
     def again(self, origin: Mapping[str, str]) -> Release | None:
         """Return the release that a file says it is, made once more and not recorded.
@@ -73,11 +65,9 @@ class Population:
         now = (self.schema.id, self.version.id, self.policy.version)
         if now != (origin["dataset"], origin["data_version"], origin["policy_version"]):
             return None
-        by, _, where = origin["question"].removeprefix("by=").partition("&where=")
-        quiet = Releaser(
-            self.version, self._engine, self.policy, Secret.read(self._store.secret), None
-        )
-        return quiet.release(Query.parse(by, where or None), origin["totals"], origin["tier"])
+        question = self.question(Query.parse_canonical(origin["question"]))
+        quiet = self._opened.releaser.unrecorded
+        return quiet.release(question, origin["totals"], origin["tier"])
 
     def tabulate(self, query: str | Sequence[str] | Query, stop: Event | None = None) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian: they disclose.
@@ -85,7 +75,7 @@ class Population:
         A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
         running tabulation with `Stopped`.
         """
-        return self._engine.tabulate(self.question(query), stop)
+        return self._opened.engine.tabulate(self.question(query), stop)
 
 
 def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:
@@ -96,7 +86,4 @@ def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None
     """
     if not isinstance(path, str | PathLike):
         raise ParameterError(f"path must be the folder of a store. Got {path!r}.")
-    store = Store(Path(path))
-    version = store.open()
-    kept = None if originals is None else open_originals(Path(originals), version)
-    return Population(version, store, originals=kept)
+    return Population(open_store(Path(path), None if originals is None else Path(originals)))

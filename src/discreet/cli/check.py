@@ -36,7 +36,7 @@ def command(
 
 
 def _program() -> bool:
-    from discreet.build.selfcheck import checks
+    from discreet.service.selfcheck import checks
 
     failed = 0
     for name, passed in checks():

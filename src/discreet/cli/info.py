@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.cli.options import StoreFolder
+
 
 def command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
+    store: StoreFolder,
     variable: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="List the categories of a variable or level."),

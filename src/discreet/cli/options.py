@@ -1,4 +1,4 @@
-"""Options that several commands on table files have, read and checked in one place."""
+"""Options that several commands have, read and checked in one place."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
+StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", show_default=False)]
+By = Annotated[
+    str, typer.Option(metavar="NAMES", help="Variables or levels, up to 6: age_band,sex")
+]
+Where = Annotated[
+    str | None, typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02")
+]
 SecretFile = Annotated[
     Path | None,
     typer.Option(

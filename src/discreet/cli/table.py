@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.options import By, StoreFolder, Where
+
 if TYPE_CHECKING:
     from discreet.release import Record
 
 
 def command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
-    by: Annotated[str, typer.Option(metavar="NAMES", help="Variables or levels: age_band,sex")],
-    where: Annotated[
-        str | None, typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02")
-    ] = None,
+    store: StoreFolder,
+    by: By,
+    where: Where = None,
     totals: Annotated[
         str,
         typer.Option(metavar="KIND", help="none, protected or summed, as the policy allows."),
@@ -50,8 +50,8 @@ def command(
 ) -> None:
     """Release one table through all five steps.
 
-    The question is checked, the table counted and protected, and what is
-    left of its risk decides. A refusal says which rule, and what would do.
+    The question is checked, the table counted and protected, and the risk
+    that is left decides. A refusal names the rule and what may be asked instead.
     """
     import discreet as dc
     from discreet.cli.show import release_text

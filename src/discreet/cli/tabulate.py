@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import By, StoreFolder, Where
+
 
 def command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", show_default=False)],
-    by: Annotated[
-        str, typer.Option(metavar="NAMES", help="Variables or levels, up to 6: age_band,sex")
-    ],
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02"),
-    ] = None,
+    store: StoreFolder,
+    by: By,
+    where: Where = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE.csv", help="Write the table to a CSV file instead."),

@@ -44,7 +44,7 @@ def command(
             raise ParameterError(f"{store} must be a store that has signed a file: no {public}.")
     assert public is not None
     found = verify(file, read_public_key(public))
-    typer.echo(f"{file.name} ({found.format}): {found.verdict.value}")
+    typer.echo(f"{file.name} ({found.format}): {found.authenticity.value}")
     for reason in found.reasons:
         typer.echo(f"  {reason}")
     if found.provenance is not None:

@@ -1,5 +1,5 @@
 """The web pages: a table builder that works without scripts and gets better with them."""
 
-from discreet.page.routes import error_page, mount, routes
+from discreet.page.routes import error_page, mount
 
-__all__ = ["error_page", "mount", "routes"]
+__all__ = ["error_page", "mount"]

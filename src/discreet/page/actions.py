@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.page.state import State, said_level
+from discreet.page.state import State
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -28,16 +27,9 @@ def edited(state: State, pairs: Pairs) -> tuple[State, str | None]:
             state = state.at_level(variable, value)
         elif kind == "tree":
             codes = [code for name, code in pairs if name == f"keep.{variable}"]
-            state = state.kept(variable, _ticked(state, value, codes))
+            state = state.kept(variable, state.schema.find(value)[1].members(codes))
     action = given.get("do", "")
     return _done(state, opened, action) if action else (state, opened)
-
-
-def _ticked(state: State, level: str, codes: list[str]) -> NDArray[np.bool_]:
-    _, found = state.schema.find(level)
-    chosen = np.zeros(len(found), bool)
-    chosen[[found.index(code) for code in codes]] = True
-    return chosen[found.of]
 
 
 def _done(state: State, opened: str | None, action: str) -> tuple[State, str | None]:
@@ -89,5 +81,5 @@ def _picked(state: State, kind: str, variable: str, level: str, code: str) -> St
     # An area is said at the level at which it was picked, or at the finer of two.
     levels = owner.levels
     if now is not None and kind != "only":
-        found = min(found, said_level(now), key=levels.index)
+        found = min(found, now.level, key=levels.index)
     return state.kept(variable, allowed, found if owner.is_geography else None)

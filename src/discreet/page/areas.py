@@ -5,9 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
-import numpy as np
-
-from discreet.page.state import State, said_level
+from discreet.page.state import State
 from discreet.population import Level, Schema, Variable
 
 MOST_FOUND = 12
@@ -57,14 +55,12 @@ def chosen(state: State) -> list[Area]:
     f = None if geography is None else state.filter_of(geography.id)
     if geography is None or f is None:
         return []
-    level = said_level(f)
-    return [_area(geography, level, int(i)) for i in np.unique(level.of[f.allowed])]
+    return [_area(geography, f.level, int(i)) for i in f.picked]
 
 
 def _area(geography: Variable, level: Level, i: int) -> Area:
-    above = geography.levels[geography.levels.index(level) + 1 :]
     inside = ""
-    for larger in above:
+    for larger in geography.above(level):
         if len(larger) < len(level):
             name = larger.labels[int(larger.of[level.member[i]])]
             # A region that is one local authority would be said twice.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.page import areas, grid
-from discreet.page.state import ZONES, State, said_level, usual_level
+from discreet.page.outlook import warning
+from discreet.page.state import ZONES, State, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
-from discreet.page.verdict import warning
 from discreet.policy import Tier
 from discreet.population import Level, Schema, Variable
 
@@ -116,9 +116,8 @@ def limits(state: State, t: Texts) -> list[Limit]:
     for f in state.filters:
         if f.variable.is_geography:
             continue
-        level = said_level(f)
-        labels = [level.labels[i] for i in dict.fromkeys(level.of[f.allowed].tolist())]
-        said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=len(level))
+        labels, of = list(f.labels), len(f.level)
+        said = t.join(labels) if len(labels) <= 4 else t("build.only", n=len(labels), of=of)
         found.append(Limit(f.variable, f"{f.variable.label}: {said}"))
     return found
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from discreet.errors import ParameterError
+from discreet.page.outlook import allowed
 from discreet.page.state import State, of_question
 from discreet.page.texts import Texts
-from discreet.page.verdict import allowed
 from discreet.policy import Tier
-from discreet.query import Axis, Filter, Query, Question
+from discreet.query import Axis, Filter, Question
 from discreet.release import Hint
 from discreet.release.hints import alternatives
 
@@ -48,105 +45,86 @@ def before(state: State, tier: Tier, t: Texts) -> list[Fix]:
 def of_hints(state: State, hints: Iterable[Hint], t: Texts) -> list[Fix]:
     """Return the changes that the release itself proposes; they were judged on protected counts."""
     question = state.question
-    found = []
-    for hint in hints:
-        try:
-            other = Question.of(Query.parse(hint.by, hint.where), state.schema)
-        except ParameterError:
-            continue
-        if question is not None:
-            found.append(_fix(state, question, other, t, hint))
-    return found
+    if question is None:
+        return []
+    return [_of_hint(_fix(state, question, hint.question, t), hint, t) for hint in hints]
+
+
+def _of_hint(fix: Fix, hint: Hint, t: Texts) -> Fix:
+    label = "" if hint.areas is None else t("fix.areas")
+    return replace(
+        fix,
+        text=fix.text or hint.text,
+        available=hint.available,
+        areas=hint.areas,
+        area_label=label,
+    )
 
 
 def _changes(question: Question) -> Iterator[Question]:
+    """Yield coarser questions, then those for the areas inside the first area of larger levels."""
     for _, other in alternatives(question):
         yield other
-    yield from _one_area(question)
-
-
-def _one_area(question: Question) -> Iterator[Question]:
-    """Yield the question for the areas inside the first area of each larger level."""
-    for i, axis in enumerate(question.axes):
-        if not axis.variable.is_geography:
-            continue
-        for level in reversed(axis.variable.levels[axis.variable.levels.index(axis.level) + 1 :]):
-            inside = level.of == level.of[axis.level.member[axis.kept[0]]]
-            if inside.all():
-                continue
-            shown = np.zeros(len(axis.level), bool)
-            shown[axis.level.of[inside]] = True
-            axes = list(question.axes)
-            axes[i] = Axis(axis.variable, axis.level, np.flatnonzero(shown))
-            others = tuple(f for f in question.filters if not f.variable.is_geography)
-            yield Question(
-                question.schema, tuple(axes), (*others, Filter(axis.variable, inside, level))
-            )
+    areas = question.areas
+    if areas is None:
+        return
+    for level in reversed(areas.variable.above(areas.level)):
+        inside = level.of == level.of[areas.level.member[areas.kept[0]]]
+        if not inside.all():
+            yield question.filtered(Filter(areas.variable, inside, level))
 
 
 def _varied(question: Question, others: Iterable[Question]) -> list[Question]:
     """Return a few questions, no two of which change the same thing."""
-    found: list[Question] = []
-    kinds: list[tuple[str, ...]] = []
+    found: dict[frozenset[tuple[str, str]], Question] = {}
     for other in others:
-        kind = tuple(sorted(f"{name}:{what}" for name, what in _kinds(question, other)))
-        if kind in kinds:
-            continue
-        found.append(other)
-        kinds.append(kind)
+        changed = frozenset(
+            (change.kind, change.old.variable.id) for change in _made(question, other)
+        )
+        found.setdefault(changed, other)
         if len(found) == MOST:
             break
-    return found
+    return list(found.values())
 
 
-def _kinds(question: Question, other: Question) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class _Change:
+    """What becomes of a variable: removed, limited, coarser, or of larger areas."""
+
+    kind: str
+    old: Axis
+    new: Axis
+
+
+def _made(question: Question, other: Question) -> Iterator[_Change]:
     now = {axis.variable.id: axis for axis in other.axes}
-    for axis in question.axes:
-        new = now.get(axis.variable.id)
+    for old in question.axes:
+        new = now.get(old.variable.id)
         if new is None:
-            yield axis.variable.id, "removed"
-        elif new.level is not axis.level:
-            yield axis.variable.id, "coarser"
-        elif len(new) < len(axis):
-            yield axis.variable.id, "limited"
+            yield _Change("removed", old, old)
+        elif new.level is not old.level:
+            yield _Change("larger" if old.variable.is_geography else "coarser", old, new)
+        elif len(new) < len(old):
+            yield _Change("limited", old, new)
 
 
-def _fix(
-    state: State, question: Question, other: Question, t: Texts, hint: Hint | None = None
-) -> Fix:
-    texts, loses = [], []
-    old = {axis.variable.id: axis for axis in question.axes}
-    new = {axis.variable.id: axis for axis in other.axes}
-    for variable, kind in _kinds(question, other):
-        before = old[variable]
-        name = t.inside(before.level.label)
-        if kind == "removed":
-            texts.append(t("fix.removed", name=name))
-            loses.append(t("fix.loses_variable", name=name))
-        elif kind == "limited":
-            f = next(f for f in other.filters if f.variable.id == variable)
-            place = f.level.labels[int(f.level.of[f.allowed][0])]
-            texts.append(t("fix.limited", name=place))
-            loses.append(t("fix.loses_areas", name=t.inside(f.level.label)))
-        else:
-            after = new[variable]
-            words = {
-                "to": t.inside(after.level.label),
-                "name": name,
-                "m": len(after),
-                "n": len(before),
-            }
-            kind = "larger" if before.variable.is_geography else "coarser"
-            texts.append(t(f"fix.{kind}", **words))
-            loses.append(t(f"fix.loses_{kind}", **words))
-    text = f" {t('format.and')} ".join([texts[0], *map(t.inside, texts[1:])]) if texts else ""
-    areas = getattr(hint, "areas", None)
-    return Fix(
-        text or (hint.text if hint else ""),
-        t.join(loses),
-        of_question(other, state),
-        other.cells,
-        getattr(hint, "available", None),
-        areas,
-        "" if areas is None else t("fix.areas"),
-    )
+def _words(change: _Change, other: Question, t: Texts) -> tuple[str, str]:
+    """Return a change in words, and what it loses."""
+    name = t.inside(change.old.level.label)
+    if change.kind == "removed":
+        return t("fix.removed", name=name), t("fix.loses_variable", name=name)
+    if change.kind == "limited":
+        f = other.filter_on(change.old.variable)
+        assert f is not None
+        inside = t.inside(f.level.label)
+        return t("fix.limited", name=f.labels[0]), t("fix.loses_areas", name=inside)
+    to = t.inside(change.new.level.label)
+    words = {"to": to, "name": name, "m": len(change.new), "n": len(change.old)}
+    return t(f"fix.{change.kind}", **words), t(f"fix.loses_{change.kind}", **words)
+
+
+def _fix(state: State, question: Question, other: Question, t: Texts) -> Fix:
+    told = [_words(change, other, t) for change in _made(question, other)]
+    texts = [text if i == 0 else t.inside(text) for i, (text, _) in enumerate(told)]
+    text = f" {t('format.and')} ".join(texts)
+    return Fix(text, t.join([lost for _, lost in told]), of_question(other, state), other.cells)

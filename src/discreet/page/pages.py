@@ -11,9 +11,9 @@ from discreet.errors import Starting
 from discreet.page import fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
+from discreet.page.outlook import judge
 from discreet.page.quality import quality
 from discreet.page.state import State
-from discreet.page.verdict import judge
 from discreet.page.view import View, render
 from discreet.policy import Place
 from discreet.population import Schema

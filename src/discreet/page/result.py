@@ -14,13 +14,13 @@ from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
 from discreet.page.grid import grid
+from discreet.page.outlook import after_refusal, judge
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
-from discreet.page.verdict import after_refusal, judge
 from discreet.page.view import View, render
 from discreet.policy import Margins
 from discreet.release import Release
@@ -191,12 +191,12 @@ def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Re
         fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
     )
     rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
-    geography = next((axis for axis in state.axes if axis.variable.is_geography), None)
+    areas = None if question or state.question is None else state.question.areas
     return render(
         view, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
         state=state, title=_title(opened, state, view), scope=scope(state, t), why=why,
         failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=error.code,
-        areas=0 if question or geography is None else len(geography),
-        squares="" if question or geography is None else squares(0, len(geography), t),
+        areas=0 if areas is None else len(areas),
+        squares="" if areas is None else squares(0, len(areas), t),
         **common(opened),
     )  # fmt: skip

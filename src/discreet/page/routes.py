@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import wraps
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -16,110 +15,118 @@ from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.view import View, render
 from discreet.release import Release
-from discreet.service import Opened, Service
+from discreet.service import Asked, Opened, Service
 
-Page = Callable[[Request, View], Awaitable[Response]]
+Page = Callable[[Service, Request, View], Awaitable[Response]]
 
 
 def mount(app: FastAPI, service: Service) -> None:
     """Add the pages to an application."""
-    app.include_router(routes(service))
-
-
-def routes(service: Service) -> APIRouter:
-    """Return the routes of the pages over a service."""
     router = APIRouter(include_in_schema=False)
-
-    def page(path: str) -> Callable[[Page], Page]:
-        def add(function: Page) -> Page:
-            router.add_api_route(path, _guarded(function), response_class=Response)
-            return function
-
-        return add
-
-    @page("/")
-    async def home(request: Request, view: View) -> Response:
-        return pages.home(service, view)
-
-    @page("/accessibility")
-    async def accessibility(request: Request, view: View) -> Response:
-        return render(view, "accessibility.html", place="accessibility")
-
-    @page("/api")
-    async def api(request: Request, view: View) -> Response:
-        return pages.api(service, view, str(request.base_url).rstrip("/"))
-
-    @page("/datasets/{dataset}")
-    async def dataset(request: Request, view: View) -> Response:
-        return pages.dataset(service.opened(request.path_params["dataset"]), view)
-
-    @page("/datasets/{dataset}/method")
-    async def method(request: Request, view: View) -> Response:
-        return pages.method(service.opened(request.path_params["dataset"]), view)
-
-    @page("/datasets/{dataset}/build")
-    async def build(request: Request, view: View) -> Response:
-        opened = service.opened(request.path_params["dataset"])
-        moved = _edited(request, view, opened.schema)
-        return moved or pages.build(opened, view)
-
-    @page("/datasets/{dataset}/table")
-    async def table(request: Request, view: View) -> Response:
-        name = request.path_params["dataset"]
-        opened = service.opened(name)
-        moved = _edited(request, view, opened.schema)
-        if moved is not None:
-            return moved
-        state = State.read(view.values, opened.schema)
-        if not state.by:
-            return RedirectResponse(view.link(f"/datasets/{name}/build", state), 303)
-        totals = result.totals(opened, view)
-        try:
-            asked = service.ask(name, ",".join(state.by), state.where or None, totals)
-            release = (await service.release(asked)).release
-        except QueryRefused as refused:
-            return result.refused(opened, state, refused, view)
-        base = str(request.base_url).rstrip("/")
-        return result.table(opened, state, release, view, base)
-
-    @page("/datasets/{dataset}/chart.{form}")
-    async def chart(request: Request, view: View) -> Response:
-        name, form = request.path_params["dataset"], request.path_params["form"]
-        if form not in ("svg", "png"):
-            return failed(view, 404, "error.unknown")
-        opened, state, release = await _released(service, name, view)
-        drawn = result.chart_file(opened, state, release, view)
-        if drawn is None:
-            return failed(view, 404, "chart.none")
-        svg, stem = drawn
-        if form == "svg":
-            return _named(svg, f"{stem}.svg", "image/svg+xml")
-        return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
-
-    @page("/datasets/{dataset}/shown.csv")
-    async def shown(request: Request, view: View) -> Response:
-        opened, state, release = await _released(service, request.path_params["dataset"], view)
-        file, stem = await asyncio.to_thread(result.shown_file, opened, state, release, view)
-        return _named(file, stem, "text/csv; charset=utf-8")
-
-    @router.get("/static/{name}")
-    async def static(name: str) -> Response:
-        found = assets.files().get(name)
-        if found is None:
-            return Response(status_code=404)
-        kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return Response(found[0], headers=kept, media_type=found[1])
-
-    return router
+    for path, page in PAGES.items():
+        router.add_api_route(path, _guarded(service, page), response_class=Response)
+    router.add_api_route("/static/{name}", _static, response_class=Response)
+    app.include_router(router)
 
 
-async def _released(service: Service, name: str, view: View) -> tuple[Opened, State, Release]:
-    """Return the data set, the state and the release that an address asks for."""
-    opened = service.opened(name)
+async def _home(service: Service, request: Request, view: View) -> Response:
+    return pages.home(service, view)
+
+
+async def _accessibility(service: Service, request: Request, view: View) -> Response:
+    return render(view, "accessibility.html", place="accessibility")
+
+
+async def _api(service: Service, request: Request, view: View) -> Response:
+    return pages.api(service, view, str(request.base_url).rstrip("/"))
+
+
+async def _dataset(service: Service, request: Request, view: View) -> Response:
+    return pages.dataset(_opened(service, request), view)
+
+
+async def _method(service: Service, request: Request, view: View) -> Response:
+    return pages.method(_opened(service, request), view)
+
+
+async def _build(service: Service, request: Request, view: View) -> Response:
+    opened = _opened(service, request)
+    return _edited(request, view, opened.schema) or pages.build(opened, view)
+
+
+async def _table(service: Service, request: Request, view: View) -> Response:
+    opened = _opened(service, request)
+    moved = _edited(request, view, opened.schema)
+    if moved is not None:
+        return moved
     state = State.read(view.values, opened.schema)
-    totals = result.totals(opened, view)
-    asked = service.ask(name, ",".join(state.by), state.where or None, totals)
-    return opened, state, (await service.release(asked)).release
+    if not state.by:
+        return RedirectResponse(view.link(f"/datasets/{opened.id}/build", state), 303)
+    try:
+        release = await _release(service, opened, state, view)
+    except QueryRefused as refused:
+        return result.refused(opened, state, refused, view)
+    return result.table(opened, state, release, view, str(request.base_url).rstrip("/"))
+
+
+async def _chart(service: Service, request: Request, view: View) -> Response:
+    form = request.path_params["form"]
+    if form not in ("svg", "png"):
+        return failed(view, 404, "error.unknown")
+    drawn = result.chart_file(*await _released(service, request, view), view)
+    if drawn is None:
+        return failed(view, 404, "chart.none")
+    svg, stem = drawn
+    if form == "svg":
+        return _named(svg, f"{stem}.svg", "image/svg+xml")
+    return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
+
+
+async def _shown(service: Service, request: Request, view: View) -> Response:
+    released = await _released(service, request, view)
+    file, stem = await asyncio.to_thread(result.shown_file, *released, view)
+    return _named(file, stem, "text/csv; charset=utf-8")
+
+
+PAGES: dict[str, Page] = {
+    "/": _home,
+    "/accessibility": _accessibility,
+    "/api": _api,
+    "/datasets/{dataset}": _dataset,
+    "/datasets/{dataset}/method": _method,
+    "/datasets/{dataset}/build": _build,
+    "/datasets/{dataset}/table": _table,
+    "/datasets/{dataset}/chart.{form}": _chart,
+    "/datasets/{dataset}/shown.csv": _shown,
+}
+
+
+async def _static(name: str) -> Response:
+    found = assets.files().get(name)
+    if found is None:
+        return Response(status_code=404)
+    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(found[0], headers=kept, media_type=found[1])
+
+
+def _opened(service: Service, request: Request) -> Opened:
+    return service.opened(request.path_params["dataset"])
+
+
+async def _released(
+    service: Service, request: Request, view: View
+) -> tuple[Opened, State, Release]:
+    """Return the data set, the state and the release that an address asks for."""
+    opened = _opened(service, request)
+    state = State.read(view.values, opened.schema)
+    return opened, state, await _release(service, opened, state, view)
+
+
+async def _release(service: Service, opened: Opened, state: State, view: View) -> Release:
+    if state.question is None:
+        raise ParameterError("by must name at least one variable, like by=sex,age_band.")
+    asked = Asked.of(opened, state.question, result.totals(opened, view))
+    return await service.release(asked)
 
 
 def _named(content: str | bytes, name: str, kind: str) -> Response:
@@ -176,16 +183,15 @@ def error_page(
     )  # fmt: skip
 
 
-def _guarded(function: Page) -> Callable[[Request], Awaitable[Response]]:
+def _guarded(service: Service, page: Page) -> Callable[[Request], Awaitable[Response]]:
     """Return a route that tells its failures in the language of the page."""
 
-    @wraps(function)
     async def answer(request: Request) -> Response:
         view = View.of(request)
         name = request.path_params.get("dataset")
         build = "" if name is None else view.link(f"/datasets/{name}/build")
         try:
-            return await function(request, view)
+            return await page(service, request, view)
         except UnknownDataset:
             return failed(view, 404, "error.dataset")
         except (ParameterError, QueryRefused) as error:
@@ -197,8 +203,6 @@ def _guarded(function: Page) -> Callable[[Request], Awaitable[Response]]:
         except Starting:
             return failed(view, 503, "error.starting", 2)
 
-    # FastAPI reads the signature, which `wraps` would copy from the page.
-    del answer.__wrapped__
     return answer
 
 

@@ -5,17 +5,19 @@ The state is the address. Reading an address and writing it again gives one cano
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.population import Level, Schema, Variable
-from discreet.query import Axis, Filter, Query, Question
-from discreet.query.parse import encode
+from discreet.query import Axis, Filter, Question
+from discreet.query.parse import parse_where, parts
+from discreet.query.question import filters_of, with_filter
+from discreet.types import Flags
 
 ZONES = ("layers", "columns", "rows")
 _HANDFUL = 25
@@ -43,29 +45,24 @@ class State:
     @classmethod
     def read(cls, values: Mapping[str, str], schema: Schema) -> State:
         """Return the state that an address says, or complain about what it does not know."""
-        placed = [_level(schema, name) for name in _names(values.get("by", ""))]
-        variables = [schema.find(level)[0].id for level in placed]
-        for variable in variables:
-            if variables.count(variable) > 1:
-                raise ParameterError(f"'{variable}' must stand in a table once.")
-        filters = _filters(schema, values.get("where", ""))
+        names = [name.split("@", 1) for name in parts(values.get("by", ""), "by")]
+        placed = [schema.find(*name)[1] for name in names]
+        filters = filters_of(parse_where(values.get("where") or None), schema)
+        axes = Question(schema, tuple(placed), filters).axes
+        variables = [axis.variable for axis in axes]
         zone = {}
         for name in ("columns", "layers"):
-            for level in _names(values.get(name, "")):
-                found = schema.find(*level.split("@", 1))[0].id
+            for level in parts(values.get(name, ""), name):
+                found = schema.find(*level.split("@", 1))[0]
                 if found not in variables:
                     raise ParameterError(f"{name} must be among the variables asked for.")
                 zone[variables.index(found)] = name
-        state = cls(schema, tuple(placed), filters=filters)
         if "columns" not in values and "layers" not in values and len(placed) > 1:
-            sizes = [len(axis) for axis in state.axes]
-            zone[max(i for i, size in enumerate(sizes) if size == min(sizes))] = "columns"
-        return replace(
-            state,
-            rows=tuple(level for i, level in enumerate(placed) if i not in zone),
-            columns=tuple(level for i, level in enumerate(placed) if zone.get(i) == "columns"),
-            layers=tuple(level for i, level in enumerate(placed) if zone.get(i) == "layers"),
-        )
+            zone[min(range(len(axes)), key=lambda i: (len(axes[i]), -i))] = "columns"
+        zones: dict[str, list[str]] = {name: [] for name in ZONES}
+        for i, axis in enumerate(axes):
+            zones[zone.get(i, "rows")].append(axis.level.id)
+        return cls(schema, filters=filters, **{z: tuple(names) for z, names in zones.items()})
 
     def values(self) -> dict[str, str | None]:
         """Return what an address says of this state."""
@@ -84,48 +81,35 @@ class State:
     @property
     def where(self) -> str:
         """The filters as text."""
-        return ",".join(said(f) for f in self.filters)
-
-    def axes_of(self, levels: tuple[str, ...]) -> tuple[Axis, ...]:
-        """Return the axes of some levels."""
-        return tuple(self.axis(level) for level in levels)
+        return ",".join(f.text for f in self.filters)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of the table."""
         return self.axes_of(self.by)
 
+    def axes_of(self, levels: tuple[str, ...]) -> tuple[Axis, ...]:
+        """Return the axes of some levels."""
+        return tuple(self.axis(level) for level in levels)
+
     def axis(self, name: str) -> Axis:
         """Return a level with the categories that the filters leave."""
-        variable, level = self.schema.find(name)
-        shown = np.ones(len(level), bool)
-        for f in self.filters:
-            if f.variable is variable:
-                shown[:] = False
-                shown[level.of[f.allowed]] = True
-        return Axis(variable, level, np.flatnonzero(shown))
+        return Axis.of(*self.schema.find(name), self.filters)
 
     @property
     def question(self) -> Question | None:
         """The question, None while there is no variable."""
-        return Question(self.schema, self.axes, self.filters) if self.by else None
+        levels = tuple(self.schema.find(name)[1] for name in self.by)
+        return Question(self.schema, levels, self.filters) if levels else None
 
     def zone_of(self, variable: str) -> str | None:
         """Return the zone a variable stands in."""
-        for zone in ZONES:
-            if self.level_in(zone, variable) is not None:
-                return zone
-        return None
-
-    def level_in(self, zone: str, variable: str) -> str | None:
-        """Return the level of a variable in a zone."""
-        levels: tuple[str, ...] = getattr(self, zone)
-        return next((name for name in levels if self.schema.find(name)[0].id == variable), None)
+        level = self.level_of(variable)
+        return next((zone for zone in ZONES if level in getattr(self, zone)), None)
 
     def level_of(self, variable: str) -> str | None:
         """Return the level at which a variable is in the table."""
-        zone = self.zone_of(variable)
-        return None if zone is None else self.level_in(zone, variable)
+        return next((n for n in self.by if self.schema.find(n)[0].id == variable), None)
 
     def filter_of(self, variable: str) -> Filter | None:
         """Return the filter on a variable."""
@@ -133,22 +117,24 @@ class State:
 
     # Changes
 
-    def placed(self, zones: Mapping[str, tuple[str, ...]]) -> State:
-        """Return the state with other levels in some zones."""
-        return State(
-            self.schema,
-            zones.get("rows", self.rows),
-            zones.get("columns", self.columns),
-            zones.get("layers", self.layers),
-            self.filters,
-        )
+    def _placed(self, zones: Mapping[str, tuple[str, ...]]) -> State:
+        now = {zone: getattr(self, zone) for zone in ZONES}
+        return State(self.schema, filters=self.filters, **now | dict(zones))
+
+    def _changed(self, change: Callable[[str], Iterable[str]]) -> State:
+        """Return the state with each level replaced by what a change makes of it."""
+        return self._placed({z: tuple(chain(*map(change, getattr(self, z)))) for z in ZONES})
 
     def without(self, variable: str) -> State:
         """Return the state with a variable taken out of the table; a filter on it stays."""
-        level = self.level_of(variable)
-        return self.placed(
-            {zone: tuple(n for n in getattr(self, zone) if n != level) for zone in ZONES}
-        )
+        gone = self.level_of(variable)
+        return self._changed(lambda level: () if level == gone else (level,))
+
+    def at_level(self, variable: str, level: str) -> State:
+        """Return the state with a variable at another level."""
+        found, _ = self.schema.find(variable)
+        old, new = self.level_of(found.id), found.level(level).id
+        return self._changed(lambda level: (new if level == old else level,))
 
     def moved(self, variable: str, zone: str, level: str | None = None) -> State:
         """Return the state with a variable at the end of a zone, added if it is not there."""
@@ -157,80 +143,44 @@ class State:
         found, _ = self.schema.find(variable)
         level = level or self.level_of(found.id) or self.likely_level(found).id
         out = self.without(found.id)
-        return out.placed({zone: (*getattr(out, zone), level)})
+        return out._placed({zone: (*getattr(out, zone), level)})
 
     def added(self, variable: str) -> State:
         """Return the state with a variable where it is likely to be wanted."""
         found, _ = self.schema.find(variable)
         narrow = len(self.axis(self.likely_level(found).id)) <= 12
-        return self.moved(
-            found.id, "columns" if self.rows and not self.columns and narrow else "rows"
-        )
+        beside = self.rows and not self.columns and narrow
+        return self.moved(found.id, "columns" if beside else "rows")
 
     def likely_level(self, variable: Variable) -> Level:
         """Return the level that is likely to be wanted: that of the areas that were chosen."""
         f = self.filter_of(variable.id) if variable.is_geography else None
-        return usual_level(variable) if f is None else said_level(f)
+        return usual_level(variable) if f is None else f.level
 
     def shifted(self, variable: str, by: int) -> State:
         """Return the state with a variable one place earlier (−1) or later (1) in its zone."""
-        zone = self.zone_of(variable)
+        zone, level = self.zone_of(variable), self.level_of(variable)
         if zone is None:
             return self
         levels = list(getattr(self, zone))
-        at = levels.index(self.level_in(zone, variable))
-        to = min(max(at + by, 0), len(levels) - 1)
-        levels.insert(to, levels.pop(at))
-        return self.placed({zone: tuple(levels)})
-
-    def at_level(self, variable: str, level: str) -> State:
-        """Return the state with a variable at another level."""
-        found, _ = self.schema.find(variable)
-        new = found.level(level).id
-        old = self.level_of(found.id)
-        return self.placed(
-            {z: tuple(new if n == old else n for n in getattr(self, z)) for z in ZONES}
-        )
+        at = levels.index(level)
+        levels.insert(min(max(at + by, 0), len(levels) - 1), levels.pop(at))
+        return self._placed({zone: tuple(levels)})
 
     def swapped(self) -> State:
         """Return the state with rows and columns exchanged."""
         return replace(self, rows=self.columns, columns=self.rows)
 
-    def kept(
-        self, variable: str, allowed: NDArray[np.bool_] | None, level: Level | None = None
-    ) -> State:
+    def kept(self, variable: str, allowed: Flags | None, level: Level | None = None) -> State:
         """Return the state with a filter on a variable; None, all or nothing takes it away.
 
         With a level the filter is said at it; otherwise at the coarsest level that can.
         """
         found, _ = self.schema.find(variable)
-        others = {f.variable.id: f for f in self.filters if f.variable is not found}
-        if allowed is not None and allowed.any() and not allowed.all():
-            others[found.id] = Filter(found, allowed, level or _coarsest(found, allowed))
-        order = [v.id for v in self.schema.variables]
-        return replace(self, filters=tuple(others[v] for v in order if v in others))
-
-
-def said_level(f: Filter) -> Level:
-    """Return the level at which a filter is said: the one it was named at, if that still can."""
-    return f.level if _can_say(f.level, f.allowed) else _coarsest(f.variable, f.allowed)
-
-
-def said(f: Filter) -> str:
-    """Return a filter as an address says it."""
-    level = said_level(f)
-    shown = dict.fromkeys(level.of[f.allowed].tolist())
-    return f"{level.id}={'|'.join(encode(level.codes[i]) for i in sorted(shown))}"
-
-
-def _coarsest(variable: Variable, allowed: NDArray[np.bool_]) -> Level:
-    return next(v for v in reversed(variable.levels) if _can_say(v, allowed))
-
-
-def _can_say(level: Level, allowed: NDArray[np.bool_]) -> bool:
-    some = np.zeros(len(level), bool)
-    some[level.of[allowed]] = True
-    return bool(np.array_equal(some[level.of], allowed))
+        if allowed is None or not allowed.any():
+            allowed = np.ones(len(found.finest), bool)
+        new = Filter(found, allowed, level or found.coarsest(allowed))
+        return replace(self, filters=with_filter(self.filters, new, self.schema))
 
 
 def usual_level(variable: Variable) -> Level:
@@ -240,26 +190,11 @@ def usual_level(variable: Variable) -> Level:
 
 def of_question(question: Question, like: State) -> State:
     """Return the state of another question, its variables standing as they do in this one."""
-    found = State(question.schema, filters=question.filters)
-    zones: dict[str, list[tuple[int, str]]] = {zone: [] for zone in ZONES}
     order = [like.schema.find(name)[0].id for name in like.by]
-    for axis in question.axes:
-        zone = like.zone_of(axis.variable.id) or "rows"
-        place = order.index(axis.variable.id) if axis.variable.id in order else len(order)
-        zones[zone].append((place, axis.level.id))
-    return found.placed({z: tuple(n for _, n in sorted(zones[z])) for z in ZONES})
-
-
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text[:10_000].split(",") if part.strip()]
-
-
-def _level(schema: Schema, name: str) -> str:
-    return schema.find(*name.split("@", 1))[1].id
-
-
-def _filters(schema: Schema, where: str) -> tuple[Filter, ...]:
-    if not where.strip():
-        return ()
-    # A question must have a variable; which one does not matter to its filters.
-    return Question.of(Query.parse(schema.variables[0].id, where), schema).filters
+    known = {axis.variable.id: axis.level.id for axis in question.axes}
+    placed = sorted(known, key=lambda v: order.index(v) if v in order else len(order))
+    zones = {
+        zone: tuple(known[v] for v in placed if (like.zone_of(v) or "rows") == zone)
+        for zone in ZONES
+    }
+    return State(question.schema, filters=question.filters, **zones)

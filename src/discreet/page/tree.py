@@ -58,11 +58,8 @@ def tree(state: State, variable: Variable) -> Tree | None:
     if len(level) > MOST_LEAVES:
         return None
     found = state.filter_of(variable.id)
-    ticked = np.ones(len(level), bool)
-    if found is not None:
-        ticked[:] = False
-        ticked[level.of[found.allowed]] = True
-    above = variable.levels[variable.levels.index(level) + 1 :]
+    ticked = np.ones(len(level), bool) if found is None else level.holding(found.allowed)
+    above = variable.above(level)
     leaves = np.arange(len(level))
     if not above:
         return Tree(

@@ -26,6 +26,14 @@ class Margins(StrEnum):
     PROTECTED = "protected"  # each total protected on its own: consistent, not additive
     SUMMED = "summed"  # the sum of the released cells: additive, the noise adds up
 
+    @classmethod
+    def of(cls, text: str) -> Margins:
+        """Return the kind of totals that a text names, or complain with the choices."""
+        try:
+            return cls(text)
+        except ValueError:
+            raise unknown("kind of totals", text, cls) from None
+
 
 class Place(StrEnum):
     """Where the data are protected."""

@@ -7,6 +7,7 @@ variable is its finest, and every other level maps each of its indices to one of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, first_few, unknown
+from discreet.types import Flags
 
 IDENTIFIER = re.compile(r"[a-z0-9_-]{1,64}")
 GEOGRAPHY = "geography"
@@ -82,6 +84,22 @@ class Level:
             found.setdefault(label.casefold(), []).append(i)
         return found
 
+    def holding(self, finest: Flags) -> Flags:
+        """Return which categories hold at least one of the finest categories marked."""
+        found = np.zeros(len(self), bool)
+        found[self.of[finest]] = True
+        return found
+
+    def can_say(self, finest: Flags) -> bool:
+        """Whether the finest categories marked are whole categories of this level."""
+        return bool(np.array_equal(self.holding(finest)[self.of], finest))
+
+    def members(self, codes: Iterable[str]) -> Flags:
+        """Return which finest categories belong to one of these codes."""
+        chosen = np.zeros(len(self), bool)
+        chosen[[self.index(code) for code in codes]] = True
+        return chosen[self.of]
+
     def index(self, code: str) -> int:
         """Return the index of a code, or of a label of one category; else name the choices."""
         if code in self.position:
@@ -131,6 +149,14 @@ class Variable:
             if level.id == name:
                 return level
         raise unknown(f"level of '{self.id}'", name, (level.id for level in self.levels))
+
+    def above(self, level: Level) -> tuple[Level, ...]:
+        """Return the levels after this one: for areas, the larger ones."""
+        return self.levels[self.levels.index(level) + 1 :]
+
+    def coarsest(self, finest: Flags) -> Level:
+        """Return the coarsest level that can say which finest categories are marked."""
+        return next(level for level in reversed(self.levels) if level.can_say(finest))
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads back; the finest level maps to itself."""

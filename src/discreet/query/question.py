@@ -7,7 +7,8 @@ which the same people are picked (ages 0 to 4 one by one, or their band).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -16,8 +17,70 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.population.schema import Level, Schema, Variable
-from discreet.query.parse import Query, encode
+from discreet.query.parse import Named, Query, encode
 from discreet.table import Dimension
+from discreet.types import Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """The part of the population that is counted: which finest categories of a variable.
+
+    `level` is the finest at which the question names categories, and can say them: no category of
+    it is picked in part.
+    """
+
+    variable: Variable
+    allowed: Flags
+    level: Level
+
+    def __post_init__(self) -> None:
+        if not self.level.can_say(self.allowed):
+            raise ParameterError(
+                f"a filter on '{self.variable.id}' must pick whole categories of '{self.level.id}'."
+            )
+
+    @cached_property
+    def picked(self) -> NDArray[np.intp]:
+        """The categories of its level that it picks."""
+        return np.flatnonzero(self.level.holding(self.allowed))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the categories that it picks."""
+        return tuple(self.level.labels[i] for i in self.picked)
+
+    @property
+    def restated(self) -> Filter:
+        """This filter at the coarsest level that can say it."""
+        return replace(self, level=self.variable.coarsest(self.allowed))
+
+    @property
+    def lifted(self) -> Filter:
+        """A filter on the same variable that leaves everybody in."""
+        return replace(self, allowed=np.ones_like(self.allowed))
+
+    def widened(self, level: Level) -> Filter:
+        """Return the filter that picks the categories of a level which this one picks in part."""
+        return Filter(self.variable, level.holding(self.allowed)[level.of], level)
+
+    @property
+    def text(self) -> str:
+        """The filter as it is asked for."""
+        return f"{self.level.id}={'|'.join(encode(self.level.codes[i]) for i in self.picked)}"
+
+    @cached_property
+    def canonical(self) -> str:
+        """The filter at the coarsest level that can say it, codes in the schema's order."""
+        return self.restated.text
+
+    @property
+    def single_area(self) -> Level | None:
+        """The largest level of which the filter is exactly one area; None where it is of none."""
+        if not self.variable.is_geography:
+            return None
+        one = self.restated
+        return one.level if len(one.picked) == 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +90,14 @@ class Axis:
     variable: Variable
     level: Level
     kept: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, variable: Variable, level: Level, filters: Iterable[Filter]) -> Axis:
+        """Return the axis with the categories that the filters leave."""
+        for f in filters:
+            if f.variable is variable:
+                return cls(variable, level, np.flatnonzero(level.holding(f.allowed)))
+        return cls(variable, level, np.arange(len(level)))
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -50,95 +121,50 @@ class Axis:
         place[self.kept] = np.arange(len(self.kept))
         return place[self.level.of[finest]]
 
-
-@dataclass(frozen=True, eq=False)
-class Filter:
-    """The part of the population that is counted: which finest categories of a variable.
-
-    `level` is the finest at which the question names categories; it can tell them apart.
-    """
-
-    variable: Variable
-    allowed: NDArray[np.bool_]
-    level: Level
-
-    def canonical(self) -> str:
-        """Return the filter at the coarsest level that can say it, codes in the schema's order."""
-        return self._canonical
-
-    @cached_property
-    def picked(self) -> int:
-        """The number of categories of its level that it picks, whole or in part."""
-        chosen = np.zeros(len(self.level), bool)
-        chosen[self.level.of[self.allowed]] = True
-        return int(chosen.sum())
-
-    @cached_property
-    def _canonical(self) -> str:
-        for level in reversed(self.variable.levels):
-            some = np.zeros(len(level), bool)
-            some[level.of[self.allowed]] = True
-            if np.array_equal(some[level.of], self.allowed):
-                codes = "|".join(encode(level.codes[i]) for i in np.flatnonzero(some))
-                return f"{level.id}={codes}"
-        raise AssertionError("the finest level can say any filter")
+    @property
+    def parents(self) -> NDArray[np.integer]:
+        """The area of the next larger level that each shown area lies in."""
+        above = self.variable.above(self.level)
+        if not above:
+            return np.zeros(len(self), np.int64)
+        return np.asarray(above[0].of[self.level.member[self.kept]])
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question that this schema can answer; equal if its canonical form is."""
+    """A question that this schema can answer; equal if its canonical form is.
+
+    `levels` has a level for each variable of the table, in the order asked.
+    """
 
     schema: Schema
-    axes: tuple[Axis, ...]
-    filters: tuple[Filter, ...]
+    levels: tuple[Level, ...]
+    filters: tuple[Filter, ...] = ()
+
+    def __post_init__(self) -> None:
+        seen = set()
+        for level in self.levels:
+            variable = self.schema.find(level.id)[0].id
+            if variable in seen:
+                raise ParameterError(
+                    f"'{variable}' must stand in a table once. It is asked for again as "
+                    f"'{level.id}'."
+                )
+            seen.add(variable)
 
     @classmethod
     def of(cls, query: Query, schema: Schema) -> Question:
         """Return the question, or complain about the first name that the schema does not have."""
-        allowed: dict[str, NDArray[np.bool_]] = {}
-        named: dict[str, Level] = {}
-        for name, codes in query.where:
-            variable, level = schema.find(*name.split("@", 1))
-            chosen = np.zeros(len(level), bool)
-            chosen[[level.index(code) for code in codes]] = True
-            before = allowed.get(variable.id)
-            allowed[variable.id] = chosen[level.of] if before is None else chosen[level.of] & before
-            named[variable.id] = min(
-                level, named.get(variable.id, level), key=variable.levels.index
-            )
-            if not allowed[variable.id].any():
-                raise ParameterError(
-                    f"the filters on '{variable.id}' must leave a category. They leave none."
-                )
-        filters = tuple(
-            Filter(variable, allowed[variable.id], named[variable.id])
-            for variable in schema.variables
-            if variable.id in allowed and not allowed[variable.id].all()
-        )
-        axes: list[Axis] = []
-        for name, level_name in query.by:
-            variable, level = schema.find(name, level_name)
-            if any(axis.variable is variable for axis in axes):
-                raise ParameterError(
-                    f"'{variable.id}' must stand in a table once. It is asked for again as "
-                    f"'{level.id}'."
-                )
-            shown = np.ones(len(level), bool)
-            if variable.id in allowed:
-                shown[:] = False
-                shown[level.of[allowed[variable.id]]] = True
-            axes.append(Axis(variable, level, np.flatnonzero(shown)))
-        return cls(schema, tuple(axes), filters)
+        filters = filters_of(query.where, schema)
+        return cls(schema, tuple(schema.find(*name)[1] for name in query.by), filters)
+
+    # As a table
 
     @cached_property
-    def canonical(self) -> str:
-        """The one text of this question: variables and filters in the order of the schema."""
-        order = {variable.id: i for i, variable in enumerate(self.schema.variables)}
-        by = sorted(self.axes, key=lambda axis: order[axis.variable.id])
-        text = "by=" + ",".join(axis.level.id for axis in by)
-        if self.filters:
-            text += "&where=" + ",".join(f.canonical() for f in self.filters)
-        return text
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of the table, in the order asked."""
+        found = (self.schema.find(level.id) for level in self.levels)
+        return tuple(Axis.of(variable, level, self.filters) for variable, level in found)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -150,6 +176,44 @@ class Question:
         """The number of cells of the answer, known before anything is counted."""
         return prod(len(axis) for axis in self.axes)
 
+    @property
+    def geography(self) -> int | None:
+        """Which axis shows areas, None where none does."""
+        return next((i for i, axis in enumerate(self.axes) if axis.variable.is_geography), None)
+
+    @property
+    def areas(self) -> Axis | None:
+        """The axis that shows areas, None where none does."""
+        return None if self.geography is None else self.axes[self.geography]
+
+    def shows(self, variable: Variable) -> bool:
+        """Whether a variable is in the table."""
+        return any(axis.variable is variable for axis in self.axes)
+
+    def filter_on(self, variable: Variable | None) -> Filter | None:
+        """Return the filter on a variable, None where there is none."""
+        return next((f for f in self.filters if f.variable is variable), None)
+
+    # As text
+
+    @property
+    def by(self) -> str:
+        """The variables as they are asked for."""
+        return ",".join(level.id for level in self.levels)
+
+    @property
+    def where(self) -> str:
+        """The filters as they are asked for; empty where there are none."""
+        return ",".join(f.text for f in self.filters)
+
+    @cached_property
+    def canonical(self) -> str:
+        """The one text of this question: variables and filters in the order of the schema."""
+        text = f"by={self.ordered.by}"
+        if self.filters:
+            text += "&where=" + ",".join(f.canonical for f in self.filters)
+        return text
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self._identity == other._identity
 
@@ -159,3 +223,82 @@ class Question:
     @property
     def _identity(self) -> tuple[str, str]:
         return self.schema.id, self.canonical
+
+    # As other questions
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The axes in the order of the schema."""
+        place = {variable.id: i for i, variable in enumerate(self.schema.variables)}
+        return sorted(range(len(self.axes)), key=lambda i: place[self.axes[i].variable.id])
+
+    @cached_property
+    def ordered(self) -> Question:
+        """This question with its variables in the order of the schema."""
+        return replace(self, levels=tuple(self.levels[i] for i in self.order))
+
+    @property
+    def restated(self) -> Question:
+        """This question with each filter at the coarsest level that can say it."""
+        return replace(self, filters=tuple(f.restated for f in self.filters))
+
+    def without(self, i: int) -> Question:
+        """Return the question without one of its axes; a filter on it stays."""
+        return replace(self, levels=self.levels[:i] + self.levels[i + 1 :])
+
+    def at_level(self, i: int, level: Level) -> Question:
+        """Return the question with one axis at another level; a filter on it keeps whole ones."""
+        other = replace(self, levels=(*self.levels[:i], level, *self.levels[i + 1 :]))
+        f = self.filter_on(self.axes[i].variable)
+        return other if f is None else other.filtered(f.widened(level))
+
+    def filtered(self, f: Filter) -> Question:
+        """Return the question with this filter instead of any other on its variable."""
+        return replace(self, filters=with_filter(self.filters, f, self.schema))
+
+    def widened(self) -> Question:
+        """Return the question for the areas asked for and all areas beside them.
+
+        Those beside it are the others of the next larger area. It is the question itself where
+        that shows no areas, or parts of them.
+        """
+        areas = self.areas
+        f = None if areas is None else self.filter_on(areas.variable)
+        if areas is None or f is None or not areas.level.can_say(f.allowed):
+            return self
+        above = areas.variable.above(areas.level)
+        return self.filtered(f.widened(above[0]) if above else f.lifted)
+
+
+def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
+    """Return the filters that names and codes say, in the order of the schema."""
+    found: dict[str, Filter] = {}
+    for name, codes in where:
+        variable, level = schema.find(*name.split("@", 1))
+        allowed = level.members(codes)
+        if variable.id in found:
+            before = found[variable.id]
+            allowed &= before.allowed
+            level = min(level, before.level, key=variable.levels.index)
+        if not allowed.any():
+            raise ParameterError(
+                f"the filters on '{variable.id}' must leave a category. They leave none."
+            )
+        if not level.can_say(allowed):  # two groupings that cut across each other
+            level = variable.coarsest(allowed)
+        found[variable.id] = Filter(variable, allowed, level)
+    filters: tuple[Filter, ...] = ()
+    for f in found.values():
+        filters = with_filter(filters, f, schema)
+    return filters
+
+
+def with_filter(filters: Iterable[Filter], new: Filter, schema: Schema) -> tuple[Filter, ...]:
+    """Return filters in the order of the schema, this one instead of any other on its variable.
+
+    A filter that leaves everybody in is none.
+    """
+    kept = [f for f in filters if f.variable is not new.variable]
+    if not new.allowed.all():
+        kept.append(new)
+    return tuple(sorted(kept, key=lambda f: schema.variables.index(f.variable)))

@@ -1,14 +1,10 @@
-"""What protection before any table means for a release: its share, and the risk that is left."""
+"""What was done to the records before any table: its share, and whether a policy asks for it."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from discreet.policy import Place, Protection, RiskRules
+from discreet.policy import Place, Protection
 from discreet.population import Version
 from discreet.query import Question
-from discreet.risk import after_swapping, before
 
 
 def swap_rate(version: Version, question: Question) -> float:
@@ -18,31 +14,10 @@ def swap_rate(version: Version, question: Question) -> float:
     share is 0. So is that of a filter that picks several areas together, since how many moved
     among them is not known.
     """
-    rates = [version.swap_rate(a.level.id) for a in question.axes if a.variable.is_geography]
-    for f in question.filters:
-        if f.variable.is_geography:
-            # The largest area that the filter is: a ward may have one output area.
-            one = [
-                level
-                for level in f.variable.levels
-                if np.array_equal(f.allowed, level.of == level.of[f.allowed][0])
-            ]
-            rates += [version.swap_rate(level.id) for level in one[-1:]]
-    return max(rates, default=0.0)
-
-
-def after_beforehand(
-    true: NDArray[np.int64], released: NDArray[np.int64], rate: float, rules: RiskRules
-) -> float | None:
-    """Return the risk that is left in a table that nothing but a swap of its records protects.
-
-    None where records were altered in another way: the chances of that are not known.
-    """
-    if rate:
-        # Where everybody moved, nearly everybody did: the matrix of a swap needs some to stay.
-        share = min(rate, 1 - 1e-9)
-        return float(after_swapping(true, released, share, weights=rules.weights))
-    return float(before(true, rules.weights)) if np.array_equal(true, released) else None
+    levels = [] if question.areas is None else [question.areas.level]
+    # The largest area that the filter is: a ward may have one output area.
+    levels += [f.single_area for f in question.filters if f.single_area is not None]
+    return max((version.swap_rate(level.id) for level in levels), default=0.0)
 
 
 def prepared(version: Version, protection: Protection) -> bool:

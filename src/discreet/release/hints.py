@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from discreet.population import Level
-from discreet.query import Axis, Filter, Question
+from discreet.query import Axis, Question
+from discreet.release.result import Hint
+from discreet.release.steps import Judged
 from discreet.types import Flags
+
+MOST_HINTS = 3
+
+
+def hints(found: Judged, judge: Callable[[Question], Judged | None]) -> tuple[Hint, ...]:
+    """Return what is answered instead: the most of the areas asked for, then the finest.
+
+    `judge` says how another question would be answered, None where it may not be asked.
+    """
+    question = found.allowed.question
+    hints = []
+    for text, other in alternatives(question):
+        answer = judge(other.restated)  # as its text will ask it
+        if answer is None or answer.code is not None:
+            continue
+        asked = answer.allowed.question
+        freed = newly_shown(question, found.free, asked, answer.free)
+        if found.code is None and freed <= 0:
+            continue
+        free = areas = None
+        if answer.free is not None:
+            free, areas = int(answer.free.sum()), len(answer.free)
+            text += f" ({free:,} of {areas:,} areas available)"
+        hints.append(Hint(text, asked, free, areas, freed))
+    hints.sort(key=lambda hint: (-hint.freed, -hint.question.cells))
+    return tuple(hints[:MOST_HINTS])
 
 
 def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
     """Yield coarser questions in words, the least change first."""
-    for i, axis in enumerate(question.axes):
+    axes = list(enumerate(question.axes))
+    for i, axis in axes:
         for level in _coarser(axis):
             kind = "a larger area" if axis.variable.is_geography else "fewer categories"
             text = f"Use {kind}: {level.label} instead of {axis.level.label}"
-            yield text, _replaced(question, i, level)
-    if len(question.axes) > 1:
-        for i, axis in enumerate(question.axes):
-            if not axis.variable.is_geography:
-                axes = tuple(a for j, a in enumerate(question.axes) if j != i)
-                text = f"Leave out {axis.level.label}"
-                yield text, Question(question.schema, axes, question.filters)
-        for i, axis in enumerate(question.axes):
-            if axis.variable.is_geography:
-                axes = tuple(a for j, a in enumerate(question.axes) if j != i)
-                yield (
-                    f"Leave out {axis.level.label}",
-                    Question(question.schema, axes, question.filters),
-                )
-
-
-def words(question: Question) -> tuple[str, str]:
-    """Return a question as it is asked: `by` and `where`."""
-    by = ",".join(axis.level.id for axis in question.axes)
-    return by, ",".join(f.canonical() for f in question.filters)
+            yield text, question.at_level(i, level)
+    if len(axes) > 1:
+        for i, axis in sorted(axes, key=lambda entry: entry[1].variable.is_geography):
+            yield f"Leave out {axis.level.label}", question.without(i)
 
 
 def newly_shown(
@@ -46,7 +59,7 @@ def newly_shown(
 
     `shown` and `then` mark the areas that are available in either table; None is a table without.
     """
-    here, there = _areas(question), _areas(other)
+    here, there = question.areas, other.areas
     if here is None or there is None or shown is None or then is None:
         return 0
     available = np.zeros(len(there.level), bool)
@@ -55,30 +68,7 @@ def newly_shown(
     return int((covered & ~shown).sum()) - int((shown & ~covered).sum())
 
 
-def _areas(question: Question) -> Axis | None:
-    return next((axis for axis in question.axes if axis.variable.is_geography), None)
-
-
 def _coarser(axis: Axis) -> list[Level]:
     """Return the levels of the variable with fewer categories, the finest of them first."""
     levels = [level for level in axis.variable.levels if len(level) < len(axis.level)]
     return sorted(levels, key=len, reverse=True)[:2]
-
-
-def _replaced(question: Question, i: int, level: Level) -> Question:
-    """Return the question with one axis at another level; a filter on it keeps whole categories."""
-    axis = question.axes[i]
-    filters = []
-    shown = np.ones(len(level), bool)
-    for f in question.filters:
-        if f.variable is axis.variable:
-            shown[:] = False
-            shown[level.of[f.allowed]] = True
-            allowed = shown[level.of]
-            if not allowed.all():
-                filters.append(Filter(f.variable, allowed, level))
-        else:
-            filters.append(f)
-    axes = list(question.axes)
-    axes[i] = Axis(axis.variable, level, np.flatnonzero(shown))
-    return Question(question.schema, tuple(axes), tuple(filters))

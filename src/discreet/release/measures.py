@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from discreet import risk
 from discreet import utility as useful
-from discreet.policy import Tier
-from discreet.release.beforehand import after_beforehand
+from discreet.policy import RiskRules, Tier
 
 
 def risk_before(true: NDArray[Any], tier: Tier) -> float | None:
@@ -70,6 +69,20 @@ def risk_after(
         risk.after_transition(counts, released, chances, tier.risk.weights, kept, contents)
     )
     return None if isnan(left) else left
+
+
+def after_beforehand(
+    true: NDArray[np.int64], released: NDArray[np.int64], rate: float, rules: RiskRules
+) -> float | None:
+    """Return the risk that is left in a table that nothing but a swap of its records protects.
+
+    None where records were altered in another way: the chances of that are not known.
+    """
+    if rate:
+        # Where everybody moved, nearly everybody did: the matrix of a swap needs some to stay.
+        share = min(rate, 1 - 1e-9)
+        return float(risk.after_swapping(true, released, share, weights=rules.weights))
+    return float(risk.before(true, rules.weights)) if np.array_equal(true, released) else None
 
 
 def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float | None]:

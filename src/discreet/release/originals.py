@@ -9,15 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.policy import Tier
 from discreet.population import Store, Version
-from discreet.query import Question
 from discreet.release import measures
-from discreet.release.beforehand import swap_rate
 from discreet.release.record import ORIGINAL, Record
+from discreet.release.steps import Judged
 from discreet.tabulate import ScanEngine
 
 
@@ -41,14 +38,7 @@ def open_originals(folder: Path, version: Version) -> Version:
     return originals
 
 
-def whole_way(
-    record: Record,
-    question: Question,
-    released: NDArray[np.int64],
-    originals: Version,
-    version: Version,
-    tier: Tier,
-) -> Record:
+def whole_way(record: Record, found: Judged, originals: Version) -> Record:
     """Return the record with risk and utility of the whole way, from original to released counts.
 
     Notes
@@ -59,13 +49,13 @@ def whole_way(
     swap and method multiply.
     """
     engine = ScanEngine(originals)
-    true = engine.tabulate(question).dense().counts
+    true = np.asarray(engine.tabulate(found.allowed.ordered).dense().counts, np.int64)
     engine.close()
-    rate = swap_rate(version, question)
+    tier, rate = found.allowed.applied, found.allowed.swap_rate
     return replace(
         record,
         risk_before=measures.risk_before(true, tier),
-        risk_after=measures.risk_after(true, released, tier, rate, "observed"),
-        utility=measures.utility(true, released),
+        risk_after=measures.risk_after(true, found.inner, tier, rate, "observed"),
+        utility=measures.utility(true, found.inner),
         measured_from=ORIGINAL,
     )

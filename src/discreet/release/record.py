@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InternalError
+from discreet.release import measures
+from discreet.release.steps import Judged
 
 ORIGINAL = "original records"
 PROTECTED = "protected records"
@@ -38,6 +40,30 @@ class Record:
     method: str = ""
     gate: str = ""
     multiplier: float | tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, found: Judged) -> Record:
+        """Return the record of a table, whether it is released or refused."""
+        allowed, areas = found.allowed, found.allowed.question.areas
+        tier, true, inner = allowed.applied, found.true, found.inner
+        return cls(
+            allowed.question.canonical,
+            allowed.totals.value,
+            allowed.tier.id,
+            allowed.version.id,
+            allowed.policy.version,
+            "released" if found.code is None else str(found.code),
+            allowed.question.cells,
+            measures.risk_before(true, tier),
+            measures.risk_after(true, inner, tier, allowed.swap_rate),
+            found.bound,
+            measures.utility(true, inner),
+            () if areas is None else tuple(areas.dimension.codes[i] for i in found.missing),
+            PROTECTED if allowed.beforehand else ORIGINAL,
+            tier.protection.method,
+            tier.risk.gate.value if tier.risk == allowed.tier.risk else "none",
+            found.multiplier,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

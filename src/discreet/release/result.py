@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.query import Question
 from discreet.risk import PublicQuality
 from discreet.table import ProtectedTable
 
@@ -19,16 +20,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hint:
-    """Another question that would be answered, in words and as it is asked."""
+    """Another question that would be answered, and what it changes in words."""
 
     text: str
-    by: str
-    where: str
+    question: Question
     # How many areas of how many it is available for, where it has areas.
     available: int | None = None
     areas: int | None = None
     # How many more of the areas asked for it shows, by themselves or inside larger ones.
     freed: int = 0
+
+    @property
+    def by(self) -> str:
+        """The variables, as they are asked for."""
+        return self.question.by
+
+    @property
+    def where(self) -> str:
+        """The filters, as they are asked for."""
+        return self.question.where
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -18,7 +16,15 @@ from discreet.release.readers.base import figure
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable
-from discreet.table.files import COUNT_NAMES, MAX_CELLS, TableFile, read_table
+from discreet.table.files import (
+    COUNT_NAMES,
+    MAX_CELLS,
+    TableFile,
+    is_total_code,
+    read_lines,
+    read_table,
+)
+from discreet.types import Integers
 
 VALUE_NAMES = (*COUNT_NAMES, "value")
 STATUS = "status"  # a column that `discreet suppress` adds; it is not a dimension
@@ -141,71 +147,63 @@ def _labelled(dimension: Dimension, given: Mapping[str, Any]) -> Dimension:
 
 def _read_long(path: Path, absent_is_zero: bool) -> ProtectedTable | None:
     """Return the table of a long file, None where the file is wide."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"there is no file '{path}'.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"'{path.name}' must be a readable CSV file. {error}") from None
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-    heads = [head.strip() for head in rows[0]] if rows else []
+    name, _, heads, lines = read_lines(path)
     lower = [head.lower() for head in heads]
-    at = next((lower.index(name) for name in VALUE_NAMES if name in lower), None)
+    at = next((lower.index(column) for column in VALUE_NAMES if column in lower), None)
     if at is None:
         return None
     columns = [i for i in range(len(heads)) if i != at and lower[i] != STATUS]
-    if not columns:
-        raise ParameterError(f"'{path.name}' must have a column beside {heads[at]}.")
     places: list[dict[str, int]] = [{} for _ in columns]
-    index = np.empty((len(rows) - 1, len(columns)), np.int64)
-    figures: list[int] = []
-    for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(heads):
-            raise ParameterError(f"row {number} of '{path.name}' must have {len(heads)} fields.")
-        for axis, i in enumerate(columns):
-            code = TOTAL if row[i].strip().lower() in ("_t", "total") else row[i].strip()
-            place = places[axis]
-            index[number - 2, axis] = -1 if code == TOTAL else place.setdefault(code, len(place))
-        value = figure(row[at].strip())
-        figures.append(-1 if value is None else value)
-    totals = [bool((index[:, axis] < 0).any()) for axis in range(len(columns))]
-    shape = tuple(len(place) + total for place, total in zip(places, totals, strict=True))
-    if not all(places) or prod(shape) > MAX_CELLS:
-        raise ParameterError(f"'{path.name}' must have 1 to {MAX_CELLS:,} cells.")
-    dimensions = tuple(
-        Dimension(heads[i], heads[i], heads[i], codes, codes)
-        for i, codes in (
-            (i, (*place, TOTAL) if total else tuple(place))
-            for i, place, total in zip(columns, places, totals, strict=True)
-        )
+    index = np.array(
+        [
+            [
+                -1 if is_total_code(row[i]) else place.setdefault(row[i], len(place))
+                for i, place in zip(columns, places, strict=True)
+            ]
+            for _, row in lines
+        ],
+        np.int64,
     )
-    inner = tuple(slice(0, len(place)) for place in places)
+    if not columns or not all(places):
+        raise ParameterError(f"'{name}' must have a column of categories beside {heads[at]}.")
+    inner = [
+        Dimension(heads[i], heads[i], heads[i], tuple(place), tuple(place))
+        for i, place in zip(columns, places, strict=True)
+    ]
+    figures = [figure(row[at]) for _, row in lines]
+    return _assembled(name, inner, index, figures, absent_is_zero)
+
+
+def _assembled(
+    name: str,
+    inner: Sequence[Dimension],
+    index: Integers,
+    figures: Sequence[int | None],
+    absent_is_zero: bool,
+) -> ProtectedTable:
+    """Return the table of figures in their places, −1 being the last along an axis: the total."""
+    dimensions = tuple(
+        d.with_total() if (index[:, axis] < 0).any() else d for axis, d in enumerate(inner)
+    )
+    shape = tuple(map(len, dimensions))
+    if prod(shape) > MAX_CELLS:
+        raise ParameterError(f"'{name}' must have at most {MAX_CELLS:,} cells.")
     values, seen = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
-    where = tuple(index.T)  # −1 is the last place along an axis: the total's
-    np.add.at(seen, where, 1)
-    values[where] = figures
+    np.add.at(seen, tuple(index.T), 1)
+    values[tuple(index.T)] = [-1 if figure is None else figure for figure in figures]
     if seen.max() > 1:
-        raise ParameterError(f"'{path.name}' must have each cell once.")
-    absent = seen[inner] == 0
+        raise ParameterError(f"'{name}' must have each cell once.")
+    cells = tuple(slice(0, len(dimension)) for dimension in inner)
+    absent = seen[cells] == 0
     if absent.any() and not absent_is_zero:
         raise ParameterError(
-            f"'{path.name}' must have a row for every cell, zero cells included. "
+            f"'{name}' must have a row for every cell, zero cells included. "
             f"Missing: {int(absent.sum()):,} of {absent.size:,}."
         )
-    values[inner][absent] = 0
+    values[cells][absent] = 0
     return ProtectedTable(dimensions, np.where(values < 0, 0, values), values < 0)
 
 
 def _read_complete(file: TableFile) -> ProtectedTable:
     """Return the table of a file without missing figures, its totals in their places."""
-    totals = [bool((file.rows[:, axis] < 0).any()) for axis in range(len(file.dimensions))]
-    dimensions = tuple(
-        Dimension(d.variable, d.level, d.label, (*d.codes, TOTAL), (*d.labels, "Total"))
-        if total
-        else d
-        for d, total in zip(file.dimensions, totals, strict=True)
-    )
-    values = np.full([len(d) for d in dimensions], -1, np.int64)
-    values[tuple(file.rows.T)] = file.figures
-    return ProtectedTable(dimensions, np.where(values < 0, 0, values), values < 0)
+    return _assembled("", file.dimensions, file.rows, file.figures.tolist(), False)

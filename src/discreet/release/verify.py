@@ -28,7 +28,7 @@ _PARTS = {
 }
 
 
-class Verdict(StrEnum):
+class Authenticity(StrEnum):
     """What is known of a file."""
 
     GENUINE = "genuine"  # signed by the key, and nothing in it was changed
@@ -39,9 +39,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """The verdict on a file, its reasons, and where it says it comes from."""
+    """Whether a file is genuine, why not, and where it says it comes from."""
 
-    verdict: Verdict
+    authenticity: Authenticity
     format: str
     reasons: tuple[str, ...] = ()
     provenance: dict[str, Any] | None = None
@@ -50,7 +50,7 @@ class Verification:
     @property
     def genuine(self) -> bool:
         """Whether the file is a release of the key's owner, unaltered."""
-        return self.verdict is Verdict.GENUINE
+        return self.authenticity is Authenticity.GENUINE
 
 
 def verify(path: Path, key: bytes) -> Verification:
@@ -61,21 +61,21 @@ def verify(path: Path, key: bytes) -> Verification:
     except NotOurs:
         raise
     except ParameterError as error:
-        return Verification(Verdict.ALTERED, name, (str(error),))
+        return Verification(Authenticity.ALTERED, name, (str(error),))
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         reason = f"the file is not as this program writes it ({type(error).__name__})"
-        return Verification(Verdict.ALTERED, name, (reason,))
-    return judged(name, found, key)
+        return Verification(Authenticity.ALTERED, name, (reason,))
+    return verified(name, found, key)
 
 
-def judged(name: str, found: Found, key: bytes) -> Verification:
-    """Return the verdict on what was found in a file."""
+def verified(name: str, found: Found, key: bytes) -> Verification:
+    """Return whether what was found in a file is genuine."""
     proof = found.proof
     if proof is None:
-        return Verification(Verdict.UNSIGNED, name, ("it has no signature",), None, found)
+        return Verification(Authenticity.UNSIGNED, name, ("it has no signature",), None, found)
     if not is_signed(proof, key):
         reason = "it was not signed by this key"
-        return Verification(Verdict.FOREIGN, name, (reason,), None, found)
+        return Verification(Authenticity.FOREIGN, name, (reason,), None, found)
     said = proof["statement"]
     now = {
         "cells": cells_digest(found.table),
@@ -85,8 +85,8 @@ def judged(name: str, found: Found, key: bytes) -> Verification:
     }
     reasons = [text for part, text in _PARTS.items() if now[part] != said[part]]
     reasons += found.contradictions
-    verdict = Verdict.ALTERED if reasons else Verdict.GENUINE
-    return Verification(verdict, name, tuple(reasons), said["provenance"], found)
+    found_to_be = Authenticity.ALTERED if reasons else Authenticity.GENUINE
+    return Verification(found_to_be, name, tuple(reasons), said["provenance"], found)
 
 
 def differences(

@@ -1,4 +1,4 @@
-"""The codes of refusals: what a program reads."""
+"""The codes of refusals, for programs, each with the sentence that a person reads."""
 
 from __future__ import annotations
 
@@ -6,46 +6,33 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """Why a question is refused."""
+    """Why a question is refused; the sentence never says how near the table was."""
 
-    MAX_DIMENSIONS = "MAX_DIMENSIONS"
-    MAX_CELLS = "MAX_CELLS"
-    MAX_CATEGORIES = "MAX_CATEGORIES"
-    LEVEL = "LEVEL"
-    FILTER = "FILTER"
-    TOTALS = "TOTALS"
-    EMPTY = "EMPTY"
-    MIN_POPULATION = "MIN_POPULATION"
-    MEAN_CELL = "MEAN_CELL"
-    SMALL_CELLS = "SMALL_CELLS"
-    SPARSE = "SPARSE"
-    SINGLE_LINES = "SINGLE_LINES"
-    RISK = "RISK"
-    NOT_PROTECTED = "NOT_PROTECTED"
-    NO_METHOD = "NO_METHOD"
-    NOT_MEASURED = "NOT_MEASURED"
+    sentence: str
 
-    @property
-    def sentence(self) -> str:
-        """What a person reads; it never says how near the table was."""
-        return _SENTENCES[self]
+    def __new__(cls, code: str, sentence: str) -> Code:
+        """Return the code, which is a text, with its sentence."""
+        made = str.__new__(cls, code)
+        made._value_ = code
+        made.sentence = sentence
+        return made
 
-
-_SENTENCES = {
-    Code.MAX_DIMENSIONS: "The table has too many variables.",
-    Code.MAX_CELLS: "The table has too many cells.",
-    Code.MAX_CATEGORIES: "A variable of the table has too many categories.",
-    Code.LEVEL: "This much detail is not available to you.",
-    Code.FILTER: "The table cannot be limited in this way.",
-    Code.TOTALS: "Totals are not available in this form.",
-    Code.EMPTY: "Nobody, or very few people, would be counted in this table.",
-    Code.MIN_POPULATION: "Too few people would be counted in this table.",
-    Code.MEAN_CELL: "There are too few people for this much detail.",
-    Code.SMALL_CELLS: "Too many of the figures would be very small.",
-    Code.SPARSE: "Too many of the figures would be very small.",
-    Code.SINGLE_LINES: "Too many rows or columns would show only one group.",
-    Code.RISK: "The table as a whole would tell too much about single people.",
-    Code.NOT_PROTECTED: "The data were not prepared as the policy asks.",
-    Code.NO_METHOD: "A table with this number of variables cannot be protected here.",
-    Code.NOT_MEASURED: "The risk of a table with this number of variables cannot be measured here.",
-}
+    MAX_DIMENSIONS = "MAX_DIMENSIONS", "The table has too many variables."
+    MAX_CELLS = "MAX_CELLS", "The table has too many cells."
+    MAX_CATEGORIES = "MAX_CATEGORIES", "A variable of the table has too many categories."
+    LEVEL = "LEVEL", "This much detail is not available to you."
+    FILTER = "FILTER", "The table cannot be limited in this way."
+    TOTALS = "TOTALS", "Totals are not available in this form."
+    EMPTY = "EMPTY", "Nobody, or very few people, would be counted in this table."
+    MIN_POPULATION = "MIN_POPULATION", "Too few people would be counted in this table."
+    MEAN_CELL = "MEAN_CELL", "There are too few people for this much detail."
+    SMALL_CELLS = "SMALL_CELLS", "Too many of the figures would be very small."
+    SPARSE = "SPARSE", "Too many of the figures would be very small."
+    SINGLE_LINES = "SINGLE_LINES", "Too many rows or columns would show only one group."
+    RISK = "RISK", "The table as a whole would tell too much about single people."
+    NOT_PROTECTED = "NOT_PROTECTED", "The data were not prepared as the policy asks."
+    NO_METHOD = "NO_METHOD", "A table with this number of variables cannot be protected here."
+    NOT_MEASURED = (
+        "NOT_MEASURED",
+        "The risk of a table with this number of variables cannot be measured here.",
+    )

@@ -29,8 +29,7 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
     for f in question.filters:
         if f.variable.id in rules.filters_refused:
             raise QueryRefused(Code.FILTER, f"Tables cannot be limited by '{f.variable.id}'.")
-        shown = any(axis.variable is f.variable for axis in question.axes)
-        picked = 0 if shown else f.picked
+        picked = 0 if question.shows(f.variable) else len(f.picked)
         most = rules.max_filter_categories
         if picked > most:
             allowed = "one category" if most == 1 else f"at most {most:,} categories"

@@ -1,14 +1,14 @@
 """The service behind the page and the API: stores, questions, releases, with bounds on all."""
 
 from discreet.release.writers import FORMATS
-from discreet.service.catalogue import Opened, open_store
+from discreet.service.asked import Asked, File
 from discreet.service.limits import Limits
-from discreet.service.service import DEFAULT_FORMAT, Answer, Asked, File, Service
+from discreet.service.opened import Opened, open_store
+from discreet.service.service import DEFAULT_FORMAT, Service
 
 __all__ = [
     "DEFAULT_FORMAT",
     "FORMATS",
-    "Answer",
     "Asked",
     "File",
     "Limits",

@@ -2,96 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused
-from discreet.policy import Policy, Tier, parse_policy
-from discreet.population import Schema, Store, Version
-from discreet.population.keys import Secret
-from discreet.query import Query
-from discreet.release.pipeline import Releaser
-from discreet.release.signature import Signer
-from discreet.tabulate import ScanEngine, ViewEngine
-
-_TAG = b"discreet answer\0"
+from discreet.errors import DiscreetError, ParameterError, QueryRefused
+from discreet.query import Question
+from discreet.service.opened import Opened, open_store
 
 
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """One version of a store with everything that answers questions about it."""
-
-    store: Path
-    version: Version
-    policy: Policy
-    tier: Tier
-    engine: ViewEngine
-    releaser: Releaser
-    signer: Signer
-    tag_key: bytes = field(repr=False)
-
-    @property
-    def id(self) -> str:
-        """The id of the data set."""
-        return self.version.schema.id
-
-    @property
-    def schema(self) -> Schema:
-        """Variables, levels and categories."""
-        return self.version.schema
-
-    @property
-    def public(self) -> bool:
-        """Whether the answers are for everyone."""
-        return self.tier.public
-
-    def tag(self, *parts: str) -> bytes:
-        """Return what an answer is known by: a keyed hash of the question, never of figures."""
-        text = json.dumps([self.id, self.version.id, self.policy.version, self.tier.id, *parts])
-        return hashlib.blake2b(text.encode(), digest_size=16, key=self.tag_key).digest()
-
-
-def open_store(path: Path) -> Opened:
-    """Return the current version of a store, ready to answer.
-
-    Raises `ParameterError` for a store that cannot be served, and `InternalError` while a build is
-    just switching its secret.
-    """
-    store = Store(path)
-    version = store.open()
-    policy = parse_policy(version.policy_values, "policy", str(version.path))
-    tier = next((tier for tier in policy.tiers.values() if tier.public), None)
-    if tier is None:
+def open_served(path: Path) -> Opened:
+    """Return the current version of a store that may be served, warm."""
+    opened = open_store(path)
+    if not opened.public:
         raise ParameterError(
             f"the policy of {path} must have a public tier to be served: whoever asks over HTTP "
             "is the public."
         )
-    try:
-        secret = Secret.read(store.secret)
-    except OSError as error:
-        raise ParameterError(f"the secret of {path} cannot be read: {error.strerror}") from None
-    if version.manifest.get("secret") not in (None, secret.fingerprint()):
-        raise InternalError(f"{path} is just being given a new secret")
-    engine = ViewEngine(version, ScanEngine(version), version.views)
-    releaser = Releaser(version, engine, policy, secret, path / "records")
-    _warm(Releaser(version, engine, policy, secret, log=None), tier.id)
-    tag_key = hashlib.blake2b(digest_size=32, key=secret.value, person=_TAG).digest()
-    return Opened(path, version, policy, tier, engine, releaser, Signer.of_store(path), tag_key)
+    _warm(opened)
+    return opened
 
 
-def _warm(unrecorded: Releaser, tier: str) -> None:
+def _warm(opened: Opened) -> None:
     """Answer one small question, so that no reader waits for imports and compiled kernels."""
-    levels = [
-        level for variable in unrecorded.version.schema.variables for level in variable.levels
-    ]
+    levels = [level for variable in opened.schema.variables for level in variable.levels]
+    smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused):
-        unrecorded.release(Query.parse(min(levels, key=len).id), tier=tier)
+        opened.releaser.unrecorded.release(smallest)
+    opened.signer  # noqa: B018 - a key that cannot be read is told now
 
 
 class Catalogue:
@@ -121,18 +61,9 @@ class Catalogue:
 
     def fresh(self) -> list[tuple[Path, tuple[int, ...], Opened | DiscreetError]]:
         """Open what has changed, in whichever thread; `take` makes it current."""
-        found: list[tuple[Path, tuple[int, ...], Opened | DiscreetError]] = []
-        for path in self.stores:
-            mark = _mark(path)
-            if mark == self._seen.get(path):
-                continue
-            try:
-                opened = open_store(path)
-            except DiscreetError as error:
-                found.append((path, mark, error))
-            else:
-                found.append((path, mark, opened))
-        return found
+        marks = ((path, _mark(path)) for path in self.stores)
+        changed = [(path, mark) for path, mark in marks if mark != self._seen.get(path)]
+        return [(path, mark, _open_or_error(path)) for path, mark in changed]
 
     def take(self, path: Path, mark: tuple[int, ...], opened: Opened) -> Opened | None:
         """Answer from this version from now on, and return the one it takes the place of."""
@@ -149,6 +80,13 @@ class Catalogue:
         return before
 
 
+def _open_or_error(path: Path) -> Opened | DiscreetError:
+    try:
+        return open_served(path)
+    except DiscreetError as error:
+        return error
+
+
 def _mark(path: Path) -> tuple[int, ...]:
     """Return what changes when another version becomes current."""
     try:
@@ -163,9 +101,7 @@ def described(opened: Opened) -> dict[str, Any]:
     rules = opened.tier.question
     return {
         **summary(opened),
-        "totals": ["none", opened.tier.protection.margins.value]
-        if opened.tier.protection.margins.value != "none"
-        else ["none"],
+        "totals": list(dict.fromkeys(["none", opened.tier.protection.margins.value])),
         "limits": {
             "variables": rules.max_dimensions,
             "cells": rules.max_cells,

@@ -7,16 +7,13 @@ hash of the question and the versions of data and policy, never of a figure.
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from discreet import __version__
 from discreet.errors import (
@@ -28,83 +25,28 @@ from discreet.errors import (
     UnknownDataset,
     unknown,
 )
+from discreet.lru import Lru
 from discreet.query import Query, Question
+from discreet.query.parse import Where
 from discreet.release.result import Release
-from discreet.release.text import stem
+from discreet.release.steps import Allowed
 from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
 from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
+from discreet.service.asked import Asked, File, Kept, kept_bytes
 from discreet.service.cache import Cache
-from discreet.service.catalogue import Catalogue, Opened, described, summary
+from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
 from discreet.service.limits import Limits
+from discreet.service.opened import Opened
 
-Where = str | Mapping[str, str | Iterable[str]] | None
 Found = TypeVar("Found")
+Value = TypeVar("Value", bound=Kept)
 
 DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
-_COMPRESSED = 1_000  # bytes from which compression is worth it
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A question looked up in a data set, with the totals asked for; `key` is its name."""
-
-    opened: Opened
-    query: Query
-    question: Question
-    totals: str
-    key: bytes
-
-    @property
-    def public(self) -> bool:
-        """Whether the answer is for everyone."""
-        return self.opened.public
-
-    @property
-    def stem(self) -> str:
-        """What its files are called after it, without an ending."""
-        return stem(self.opened.id, self.question)
-
-    def link(self, path: str, format: str) -> str:
-        """Return an address that asks the same, from the folder of the data set."""
-        given = {
-            "by": ",".join(axis.level.id for axis in self.question.axes),
-            "where": ",".join(f.canonical() for f in self.question.filters),
-            "totals": self.totals if self.totals != "none" else "",
-            "format": format,
-        }
-        parts = (f"{key}={quote(text, safe=',|=@')}" for key, text in given.items() if text)
-        return f"{path}?{'&'.join(parts)}"
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A release, and whether it was at hand."""
-
-    release: Release
-    hit: bool
-
-
-@dataclass(frozen=True, eq=False)
-class File:
-    """A release in a format; `tag` names it and `compressed` is it in gzip, where that pays."""
-
-    body: bytes
-    compressed: bytes | None
-    media_type: str
-    name: str
-    tag: str
-    public: bool
-    link: str = ""
-    """Where what belongs beside it is, from where it is; empty where it carries all itself."""
-
-
-_Kept = Release | QueryRefused | File
-Value = TypeVar("Value", bound=_Kept)
 
 
 class Service:
@@ -118,10 +60,10 @@ class Service:
     ) -> None:
         self.limits = limits or Limits()
         self.catalogue = Catalogue(stores)
-        self.cache: Cache[_Kept] = Cache(self.limits.cache_bytes)
+        self.cache: Cache[Kept] = Cache(self.limits.cache_bytes)
         self._tell = tell
         self._told: dict[Path, tuple[int, ...]] = {}
-        self._names: OrderedDict[tuple[str, ...], bytes] = OrderedDict()
+        self._names: Lru[tuple[str, ...], bytes] = Lru(_MEMO)
         self._flights: dict[bytes, asyncio.Task[Any]] = {}
         self._watch: asyncio.Task[None] | None = None
         self.light = self._lane("light", self.limits.light_workers)
@@ -176,7 +118,7 @@ class Service:
                 self._names.clear()
 
     def datasets(self) -> list[dict[str, Any]]:
-        """Return what there is, shortly."""
+        """Return the data sets, each in brief."""
         return [summary(opened) for opened in self.catalogue.datasets.values()]
 
     def dataset(self, dataset: str) -> dict[str, Any]:
@@ -187,18 +129,12 @@ class Service:
         """Return what a data set holds as JSON; kept, for long lists of areas take a while."""
         opened = self.opened(dataset)
         key = opened.tag("description", __version__)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
 
-        async def work() -> File:
-            def write(stop: Event) -> File:
-                body = json.dumps(described(opened), ensure_ascii=False).encode()
-                return _packed(body, "application/json", f"{opened.id}.json", key, opened.public)
+        def write(stop: Event) -> File:
+            body = json.dumps(described(opened), ensure_ascii=False).encode()
+            return File.of(body, "application/json", f"{opened.id}.json", key, opened.public)
 
-            return self._kept(opened, key, await self.light.run(write))
-
-        return await self._once(key, work)
+        return await self._file(opened, key, lambda: self.light.run(write))
 
     def opened(self, dataset: str) -> Opened:
         """Return the version of a data set that answers now."""
@@ -218,7 +154,7 @@ class Service:
     def ask(
         self, dataset: str, by: str | Sequence[str], where: Where = None, totals: str = "none"
     ) -> Asked:
-        """Return the question looked up, or complain with the choices; no rule is applied yet."""
+        """Return the question that texts say, or complain with the choices."""
         opened = self.opened(dataset)
         query = Query.parse(by, where)
         codes = sum(len(codes) for _, codes in query.where)
@@ -227,15 +163,7 @@ class Service:
                 f"a question may have at most {self.limits.max_filters} filters with "
                 f"{self.limits.max_codes:,} codes in all. Got {len(query.where)} with {codes:,}."
             )
-        question = Question.of(query, opened.schema)
-        if totals not in ("none", "protected", "summed"):
-            raise unknown("kind of totals", totals[:64], ("none", "protected", "summed"))
-        # The order of the variables and the levels at which filters are named are no part of the
-        # canonical question, but of what its answer says.
-        order = ",".join(axis.level.id for axis in question.axes)
-        named = ",".join(f.level.id for f in question.filters)
-        key = opened.tag(question.canonical, order, named, totals)
-        return Asked(opened, query, question, totals, key)
+        return Asked.of(opened, Question.of(query, opened.schema), totals)
 
     def check(self, asked: Asked) -> dict[str, Any]:
         """Return whether the rules on questions allow it; nothing is counted."""
@@ -243,67 +171,61 @@ class Service:
             "allowed": True,
             "cells": asked.question.cells,
             "question": asked.question.canonical,
-            "totals": asked.totals,
+            "totals": asked.totals.value,
             "code": None,
             "message": None,
         }
         try:
-            self._allow(asked)
+            self._allowed(asked)
         except QueryRefused as refused:
             found |= {"allowed": False, "code": refused.code, "message": str(refused)}
         return found
 
-    def _allow(self, asked: Asked) -> None:
-        asked.opened.releaser.check(asked.query, asked.totals, asked.opened.tier.id)
+    def _allowed(self, asked: Asked) -> Allowed:
+        allowed = asked.opened.releaser.check(asked.question, asked.totals)
         if asked.question.cells > self.limits.max_cells:
             raise QueryRefused(
                 Code.MAX_CELLS,
                 f"A table may have at most {self.limits.max_cells:,} cells. This one has "
                 f"{asked.question.cells:,}.",
             )
+        return allowed
 
     # Releases
 
-    async def release(self, asked: Asked) -> Answer:
+    async def release(self, asked: Asked) -> Release:
         """Return the release, computed once however many ask; raises `QueryRefused` likewise."""
-        self._allow(asked)
         held = self.cache.get(asked.key)
         if held is None:
-            return Answer(await self._once(asked.key, lambda: self._compute(asked)), hit=False)
+            return await self._once(asked.key, lambda: self._compute(asked))
         if isinstance(held, QueryRefused):
             raise QueryRefused(held.code, str(held), held.hints)  # one of its own to each reader
         assert isinstance(held, Release)
-        return Answer(held, hit=True)
+        return held
 
     async def file(self, asked: Asked, format: str) -> File:
         """Return the release in a format, or raise `QueryRefused`."""
-        key = self.file_key(asked, format)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
-        answer = await self.release(asked)
-        return await self._once(key, lambda: self._write(asked, answer.release, format, key))
+        key, kind = self.file_key(asked, format), FORMATS[format]
+        link = asked.link("table/meta", format) if META in kind.beside else ""
+
+        def write(release: Release) -> File:
+            name, body = file_name(asked.stem, format), to_bytes(release, format)
+            return File.of(body, kind.media_type, name, key, asked.public, link)
+
+        return await self._written(asked, key, write)
 
     async def beside(self, asked: Asked, format: str, ending: str) -> File:
         """Return a file that belongs beside the release in a format, such as `.meta.json`."""
         if format not in with_beside(ending):
             raise unknown(f"format with a file {ending}", format[:64], with_beside(ending))
         key = asked.opened.tag(asked.key.hex(), format, ending, __version__)
-        held = self.cache.get(key)
-        if isinstance(held, File):
-            return held
-        release = (await self.release(asked)).release
 
-        async def work() -> File:
-            def write(stop: Event) -> File:
-                body = FORMATS[format].companions(release)[ending]
-                kind = "application/json" if ending.endswith(".json") else "application/xml"
-                name = file_name(asked.stem, format) + ending
-                return _packed(body, kind, name, key, asked.public)
+        def write(release: Release) -> File:
+            name, body = file_name(asked.stem, format), FORMATS[format].companions(release)[ending]
+            kind = "application/json" if ending.endswith(".json") else "application/xml"
+            return File.of(body, kind, name + ending, key, asked.public)
 
-            return self._kept(asked.opened, key, await self.light.run(write))
-
-        return await self._once(key, work)
+        return await self._written(asked, key, write)
 
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
@@ -324,9 +246,7 @@ class Service:
     def remember(self, key: bytes, *typed: str) -> None:
         """Remember how the question of an answer was typed."""
         if sum(map(len, typed)) <= _MEMO_TEXT:
-            self._names[typed] = key
-            if len(self._names) > _MEMO:
-                self._names.popitem(last=False)
+            self._names.put(typed, key)
 
     async def _once(self, key: bytes, work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
         """Run what has this name once at a time; all who ask meanwhile get its result."""
@@ -338,17 +258,36 @@ class Service:
         # Whoever goes away must not take the answer from the others.
         return await asyncio.shield(task)
 
+    async def _file(
+        self, opened: Opened, key: bytes, work: Callable[[], Coroutine[Any, Any, File]]
+    ) -> File:
+        """Return the file of this name: the one that is kept, or what the work makes, once."""
+        held = self.cache.get(key)
+        if isinstance(held, File):
+            return held
+
+        async def kept() -> File:
+            return self._kept(opened, key, await work())
+
+        return await self._once(key, kept)
+
+    async def _written(self, asked: Asked, key: bytes, write: Callable[[Release], File]) -> File:
+        async def work() -> File:
+            release = await self.release(asked)
+            return await self._lane_of(asked).run(lambda stop: write(release))
+
+        return await self._file(asked.opened, key, work)
+
     def _lane_of(self, asked: Asked) -> Lane:
         light = asked.question.cells <= self.limits.light_cells
-        return self.light if light and asked.opened.engine.covers(asked.question) else self.heavy
+        return self.light if light else self.heavy
 
     async def _compute(self, asked: Asked) -> Release:
-        opened = asked.opened
+        opened, allowed = asked.opened, self._allowed(asked)
 
         def work(stop: Event) -> Release | QueryRefused:
             try:
-                found = opened.releaser.release(asked.query, asked.totals, opened.tier.id, stop)
-                return replace(found, signer=opened.signer)
+                return replace(opened.releaser.answer(allowed, stop), signer=opened.signer)
             except QueryRefused as refused:
                 # Without its record, which is nothing to keep where readers are served.
                 return QueryRefused(refused.code, str(refused), refused.hints)
@@ -358,45 +297,14 @@ class Service:
                     "a question that was looked up could not be answered"
                 ) from error
 
-        found = self._kept(opened, asked.key, await self._lane_of(asked).run(work))
+        lane = self._lane_of(asked) if opened.engine.covers(asked.question) else self.heavy
+        found = self._kept(opened, asked.key, await lane.run(work))
         if isinstance(found, QueryRefused):
             raise found
         return found
 
-    async def _write(self, asked: Asked, release: Release, format: str, key: bytes) -> File:
-        kind = FORMATS[format]
-
-        def work(stop: Event) -> File:
-            name = file_name(asked.stem, format)
-            file = _packed(to_bytes(release, format), kind.media_type, name, key, asked.public)
-            if META in kind.beside:
-                file = replace(file, link=asked.link("table/meta", format))
-            return file
-
-        light = asked.question.cells <= self.limits.light_cells
-        return self._kept(asked.opened, key, await (self.light if light else self.heavy).run(work))
-
     def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
         if self.catalogue.datasets.get(opened.id) is opened:
-            self.cache.put(key, value, _bytes(value), opened.version.id)
+            self.cache.put(key, value, kept_bytes(value), opened.version.id)
         return value
-
-
-def _packed(body: bytes, media_type: str, name: str, key: bytes, public: bool) -> File:
-    compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
-    if compressed is not None and len(compressed) > 0.9 * len(body):
-        compressed = None  # the format is compressed already
-    return File(body, compressed, media_type, name, key.hex(), public)
-
-
-def _bytes(found: _Kept) -> int:
-    """Return about how much memory an answer takes."""
-    if isinstance(found, File):
-        return 500 + len(found.body) + len(found.compressed or b"")
-    if isinstance(found, QueryRefused):
-        return 2_000
-    table = found.table
-    arrays = [table.values, table.withheld, table.low, table.high]
-    names = sum(len(d.codes) for d in table.dimensions)
-    return 4_000 + 100 * names + sum(a.nbytes for a in arrays if a is not None)

@@ -1,7 +1,7 @@
 """What flows: dimensions, tables of true counts, tables that may be released."""
 
 from discreet.table.counts import CountTable
-from discreet.table.dimension import Dimension
-from discreet.table.protected import TOTAL, ProtectedTable
+from discreet.table.dimension import TOTAL, Dimension
+from discreet.table.protected import ProtectedTable
 
 __all__ = ["TOTAL", "CountTable", "Dimension", "ProtectedTable"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.errors import ParameterError
+
+TOTAL = "_T"
+"""The code of a total; it is the last along its dimension."""
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,7 @@ class Dimension:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def with_total(self) -> Dimension:
+        """Return the dimension with a total after its categories."""
+        return replace(self, codes=(*self.codes, TOTAL), labels=(*self.labels, "Total"))

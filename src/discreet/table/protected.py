@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.table.dimension import Dimension
-
-TOTAL = "_T"
-"""The code of a total; it is the last along its dimension."""
+from discreet.table.dimension import TOTAL, Dimension
 
 
 @dataclass(frozen=True, eq=False)

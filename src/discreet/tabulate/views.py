@@ -154,8 +154,8 @@ class ViewEngine:
 
     def _fresh(self, key: Key, stop: Event | None) -> View:
         levels = tuple(self.version.schema.find(name) for name in key)
-        axes = tuple(Axis(v, level, np.arange(len(level))) for v, level in levels)
-        table = self.behind.tabulate(Question(self.version.schema, axes, ()), stop).dense()
+        question = Question(self.version.schema, tuple(level for _, level in levels))
+        table = self.behind.tabulate(question, stop).dense()
         keys = table.keys.astype(np.uint64) << np.uint64(32)
         view = View(levels, table.counts.astype(np.uint64) | keys)
         if self.folder is not None:

@@ -89,8 +89,9 @@ def test_a_table_of_suppress_keeps_its_gaps(tmp_path: Path) -> None:
         ("a,count\nx,-1\n", "whole number"),
         ("a,count\nx,1\nx,2\n", "each cell once"),
         ("a,b,count\nx,1,1\ny,2,2\n", "a row for every cell"),
-        ("a,count\nx\n", "must have 2 fields"),
-        ("count\n1\n", "a column beside count"),
+        ("a,count\nx\n", "must have 2 columns"),
+        ("count\n1\n", "labels and counts in columns of their own"),
+        ("count,status\n1,published\n", "a column of categories beside count"),
     ],
 )
 def test_a_bad_table_is_said(text: str, message: str, tmp_path: Path) -> None:

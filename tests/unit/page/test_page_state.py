@@ -7,10 +7,10 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.page.actions import edited, is_edit
 from discreet.page.areas import chosen, find
+from discreet.page.outlook import judge, warning
 from discreet.page.state import State, address
 from discreet.page.texts import texts
 from discreet.page.tree import tree
-from discreet.page.verdict import judge, warning
 from discreet.policy import Tier
 from discreet.population import Schema
 

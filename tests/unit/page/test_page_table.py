@@ -19,6 +19,7 @@ from discreet.policy import Tier
 from discreet.population import Schema
 from discreet.protect import RandomRounding
 from discreet.release import Release
+from discreet.service import Asked
 from discreet.table import TOTAL
 
 T = texts("en")
@@ -28,8 +29,8 @@ T = texts("en")
 def ask(client: Client, schema: Schema):  # type: ignore[no-untyped-def]
     def release(totals: str = "protected", **values: str) -> tuple[Release, State]:
         state = State.read(values, schema)
-        asked = client.service.ask("town", ",".join(state.by), state.where or None, totals)
-        return client.run(client.service.release(asked)).release, state
+        asked = Asked.of(client.service.opened("town"), state.question, totals)
+        return client.run(client.service.release(asked)), state
 
     return release
 

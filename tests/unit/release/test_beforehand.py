@@ -25,11 +25,12 @@ from discreet.errors import ParameterError, QueryRefused
 from discreet.policy import explain, parse_policy
 from discreet.population import Store, Version
 from discreet.population.keys import Secret
-from discreet.query import Query, Question
+from discreet.query import Question
 from discreet.release import Releaser
-from discreet.release.beforehand import after_beforehand, swap_rate
-from discreet.release.measures import multiplier
+from discreet.release.beforehand import swap_rate
+from discreet.release.measures import after_beforehand, multiplier
 from discreet.tabulate import ScanEngine
+from populations import ask
 
 DESCRIPTION = """
 id = "people"
@@ -115,6 +116,10 @@ def releaser(store: Path, policy: dict[str, Any], version: Version | None = None
     found = version or Store(store).open()
     rules = parse_policy(policy, "policy", "policy")
     return Releaser(found, ScanEngine(found), rules, Secret(bytes(32)), None)
+
+
+def question(store: Path, by: str) -> Question:
+    return ask(Store(store).open(), by)
 
 
 def record(release: dc.Release) -> Any:
@@ -307,7 +312,7 @@ def test_figures_are_counts_of_altered_records_and_add_up(swapped: Path) -> None
 
 @pytest.mark.parametrize("form", ["json-stat", "csv-layout", "px", "sdmx-ml", "html"])
 def test_files_say_that_figures_add_up(swapped: Path, tmp_path: Path, form: str) -> None:
-    query = Query.parse("oa,religion")
+    query = question(swapped, "oa,religion")
     releaser(swapped, values(BEFOREHAND)).release(query).write(tmp_path / "left", form)
     releaser(swapped, values(ROUNDED)).release(query).write(tmp_path / "rounded", form)
     left, rounded = ((tmp_path / name).read_bytes() for name in ("left", "rounded"))
@@ -327,7 +332,7 @@ def entropy_term(counts: NDArray[np.int64]) -> float:
 def test_the_public_gate_has_the_multiplier_of_the_swap(
     swapped: Path, by: str, crossed: bool
 ) -> None:
-    release = releaser(swapped, values(BEFOREHAND)).release(Query.parse(by))
+    release = releaser(swapped, values(BEFOREHAND)).release(question(swapped, by))
     table = release.table.values
     # A fifth of the households is to move, and some people more or less live in them: whole
     # percents, rounded down. Nobody leaves a larger area.
@@ -339,9 +344,9 @@ def test_the_public_gate_has_the_multiplier_of_the_swap(
     bound = 0.1 * terms[0] + 0.8 * terms[1] + 0.1 * terms[2]
     assert record(release).risk_public == pytest.approx(bound)
     # The gate itself, on either side of it.
-    releaser(swapped, values(BEFOREHAND, maximum=bound + 1e-9)).release(Query.parse(by))
+    releaser(swapped, values(BEFOREHAND, maximum=bound + 1e-9)).release(question(swapped, by))
     with pytest.raises(QueryRefused) as refused:
-        releaser(swapped, values(BEFOREHAND, maximum=bound - 1e-9)).release(Query.parse(by))
+        releaser(swapped, values(BEFOREHAND, maximum=bound - 1e-9)).release(question(swapped, by))
     assert refused.value.code == "RISK"
 
 
@@ -368,7 +373,7 @@ def test_a_swap_counts_where_it_crosses_the_areas_of_the_table(
     swapped: Path, by: str, where: str | None, level: str | None
 ) -> None:
     version = Store(swapped).open()
-    question = Question.of(Query.parse(by, where), version.schema)
+    question = ask(version, by, where)
     expected = 0.0 if level is None else version.swap_rate(level)
     assert swap_rate(version, question) == expected
     assert (expected > 0) is (level == "oa")
@@ -392,16 +397,16 @@ def test_a_store_that_was_not_protected_is_refused_at_release(
     manifest = {**version.manifest, "protected_beforehand": names}
     with pytest.raises(QueryRefused) as refused:
         releaser(swapped, values(BEFOREHAND), replace(version, manifest=manifest)).release(
-            Query.parse("sex")
+            ask(version, "sex")
         )
     assert refused.value.code == "NOT_PROTECTED"
 
 
 def test_a_store_that_was_not_swapped_is_refused_at_release(tmp_path: Path) -> None:
     store = make(tmp_path, PRAM, values(ROUNDED))
-    assert releaser(store, values(ROUNDED)).release(Query.parse("sex"))
+    assert releaser(store, values(ROUNDED)).release(question(store, "sex"))
     with pytest.raises(QueryRefused) as refused:
-        releaser(store, values(BEFOREHAND)).release(Query.parse("sex"))
+        releaser(store, values(BEFOREHAND)).release(question(store, "sex"))
     assert refused.value.code == "NOT_PROTECTED"
 
 

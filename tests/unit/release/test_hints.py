@@ -15,11 +15,10 @@ from discreet.policy import PRESETS, CountRules, Policy, parse_policy
 from discreet.policy.read import policy_values
 from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
-from discreet.query import Query, Question
 from discreet.release import Hint, Releaser
 from discreet.release.hints import newly_shown
 from discreet.tabulate import ScanEngine
-from populations import level, make_version
+from populations import ask, level, make_version
 
 SECRET = Secret(bytes(32))
 LEVELS = ("a", "b", "c", "g0", "g1")
@@ -47,7 +46,7 @@ def questions() -> list[tuple[str, str | None]]:
 def hints_of(answers: Releaser, by: str, where: str | None, totals: str, tier: str) -> Any:
     """The hints of an answer, and whether it was refused on counts."""
     try:
-        return answers.release(Query.parse(by, where), totals, tier).hints, False
+        return answers.release(ask(answers.version, by, where), totals, tier).hints, False
     except QueryRefused as refusal:
         return refusal.hints, True
 
@@ -71,7 +70,7 @@ def test_every_hint_leads_to_a_table(city: Version, name: str) -> None:
 
 
 def _leads_on(answers: Releaser, hint: Hint, totals: str, tier: str) -> None:
-    release = answers.release(Query.parse(hint.by, hint.where or None), totals, tier)
+    release = answers.release(ask(answers.version, hint.by, hint.where or None), totals, tier)
     assert hint.areas in (None, release.areas)
     if hint.areas is not None:
         assert hint.available == release.areas - len(release.withheld)
@@ -113,7 +112,7 @@ def test_the_best_hint_comes_first() -> None:
     answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
     # Wards have about 40 people, towns 80, the county 240. Without `a` a ward has 40 all the same.
     with pytest.raises(QueryRefused) as refusal:
-        answers.release(Query.parse("ward,a"))
+        answers.release(ask(answers.version, "ward,a"))
     hints = refusal.value.hints
     assert [hint.by for hint in hints] == ["town,a", "county,a", "a"]
     # All six wards lie in the areas of the first two; the last shows no areas at all.
@@ -126,7 +125,7 @@ def test_a_hint_is_not_given_where_it_frees_nothing() -> None:
     version = towns(30)
     rules = _policy({"minimum_population": 60})
     answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
-    release = answers.release(Query.parse("ward,a"))
+    release = answers.release(ask(answers.version, "ward,a"))
     assert len(release.withheld) == 4
     # To leave out `a` or the wards frees none of the four.
     assert [(hint.by, hint.freed) for hint in release.hints] == [("town,a", 4), ("county,a", 4)]
@@ -135,8 +134,8 @@ def test_a_hint_is_not_given_where_it_frees_nothing() -> None:
 def test_areas_are_counted_as_they_were_asked_for(city: Version) -> None:
     """A larger area that is shown shows all the areas asked for that lie in it."""
     schema = city.schema
-    fine = Question.of(Query.parse("g0"), schema)
-    coarse = Question.of(Query.parse("g1"), schema)
+    fine = ask(city, "g0")
+    coarse = ask(city, "g1")
     shown = np.zeros(40, bool)
     shown[:3] = True
     then = np.ones(8, bool)
@@ -147,7 +146,7 @@ def test_areas_are_counted_as_they_were_asked_for(city: Version) -> None:
     # those shown before and missing then are lost.
     wanted = int((~inside & ~shown).sum()) - int((shown & inside).sum())
     assert newly_shown(fine, shown, coarse, then) == wanted
-    assert newly_shown(fine, shown, Question.of(Query.parse("a"), schema), None) == 0
+    assert newly_shown(fine, shown, ask(city, "a"), None) == 0
 
 
 def _policy(counts: dict[str, Any]) -> Policy:

@@ -7,7 +7,6 @@ the program releases of them is equal. Then everything a reader can see must be 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,10 @@ from discreet.policy import Policy, parse_policy
 from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
 from discreet.protect import KeyMix, RandomRounding
-from discreet.query import Query
-from discreet.release import Releaser
+from discreet.release import Hint, Releaser
 from discreet.release.protection import with_totals
 from discreet.tabulate import ScanEngine
-from populations import level
+from populations import ask, level
 
 SECRET = Secret(bytes(range(32)))
 SHAPE = (4, 3, 2)  # areas, a, b
@@ -132,13 +130,17 @@ def policy(**rules: Any) -> Policy:
     return parse_policy({"version": "t", "tiers": {"public": tier}}, "policy", "policy")
 
 
+def told(hint: Hint) -> list[Any]:
+    return [hint.text, hint.by, hint.where, hint.available, hint.areas, hint.freed]
+
+
 def seen(version: Version, rules: Policy, by: str, where: str | None, totals: str) -> str:
     """Everything a reader sees of an answer, as bytes would carry it."""
     releaser = Releaser(version, ScanEngine(version), rules, SECRET, None)
     try:
-        release = releaser.release(Query.parse(by, where), totals)
+        release = releaser.release(ask(version, by, where), totals)
     except QueryRefused as refusal:
-        return json.dumps([refusal.code, str(refusal), [asdict(h) for h in refusal.hints]])
+        return json.dumps([refusal.code, str(refusal), list(map(told, refusal.hints))])
     return json.dumps(release.as_dict())
 
 
@@ -190,7 +192,7 @@ def test_the_record_differs_and_is_nowhere_in_what_is_seen(
     records = []
     for version in versions:
         releaser = Releaser(version, ScanEngine(version), policy(), SECRET, None)
-        release = releaser.release(Query.parse("a,b"))
+        release = releaser.release(ask(version, "a,b"))
         assert release.record is not None
         records.append(release.record)
         shown = json.dumps(release.as_dict()) + repr(release)

@@ -33,13 +33,12 @@ from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.protect.base import Multiplier
 from discreet.protect.registry import METHODS
-from discreet.query import Query
 from discreet.release import Release, Releaser
 from discreet.release.protection import with_totals
 from discreet.release.text import meta
 from discreet.risk.public import WIDEST_SCORE
 from discreet.tabulate import ScanEngine
-from populations import make_version
+from populations import ask, make_version
 
 SECRET = Secret(bytes(32))
 LENIENT = {rule.name: 1 for rule in fields(CountRules) if rule.name.startswith("max_")} | {
@@ -110,9 +109,7 @@ def allowed(case: tuple[Any, ...]) -> Policy | None:
 
 
 def true_counts(version: Version, by: str, where: str | None) -> NDArray[np.int64]:
-    from discreet.query import Question
-
-    question = Question.of(Query.parse(by, where), version.schema)
+    question = ask(version, by, where)
     return np.asarray(ScanEngine(version).tabulate(question).dense().counts, np.int64)
 
 
@@ -140,7 +137,7 @@ def test_what_is_said_is_true(version: Version, method: str) -> None:
             totals = tier.protection.margins
             for asked in {Margins.NONE, totals}:
                 try:
-                    release = answers.release(Query.parse(by, where), asked.value)
+                    release = answers.release(ask(version, by, where), asked.value)
                 except QueryRefused as refusal:
                     _refusal_was_announced(refusal, rules, by)
                     continue
@@ -269,7 +266,7 @@ def test_official_figures_are_as_counted_and_said_to_be(
     true = true_counts(large, "g1,a", None)
     for tier in rules.tiers.values():
         for totals in {"none", tier.protection.margins.value}:
-            release = answers.release(Query.parse("g1,a"), totals, tier.id)
+            release = answers.release(ask(large, "g1,a"), totals, tier.id)
             wanted = true if totals == "none" else with_totals(true)
             assert np.array_equal(release.table.values, wanted)
             assert release.table.low is None
@@ -288,7 +285,7 @@ def test_official_figures_are_as_counted_and_said_to_be(
 
 def test_official_figures_of_altered_records_are_not_said_to_be_true(city: Version) -> None:
     rules = preset("swapping-and-light-keys", benchmark_totals=["g2"])
-    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(Query.parse("g2"))
+    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "g2"))
     assert np.array_equal(release.table.values, true_counts(city, "g2", None))
     quality = release.public_quality
     assert quality.altered
@@ -304,7 +301,7 @@ def test_a_total_of_official_figures_does_not_give_a_withheld_area_away(version:
         {"version": "t", "benchmark_totals": ["g0"], "tiers": {"public": tier}}, "p", "p"
     )
     answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
-    table = answers.release(Query.parse("g0"), "protected").table
+    table = answers.release(ask(version, "g0"), "protected").table
     assert table.withheld[:-1].any()
     assert table.withheld[-1]
 
@@ -313,7 +310,7 @@ def test_figures_of_altered_records_have_no_range_and_no_quality(city: Version) 
     protection = {"method": "random-rounding", "published": True, "place": "both"}
     tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1}}
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
-    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(Query.parse("a,b"))
+    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "a,b"))
     assert release.table.low is None
     assert release.public_quality.score is None
     assert release.public_quality.largest_change is None
@@ -327,7 +324,7 @@ def test_a_withheld_figure_has_no_range(version: Version) -> None:
         "risk": {"maximum": 1},
     }  # fmt: skip
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
-    told = Releaser(version, ScanEngine(version), rules, SECRET, None).release(Query.parse("g0"))
+    told = Releaser(version, ScanEngine(version), rules, SECRET, None).release(ask(version, "g0"))
     answer = told.as_dict()
     gone = [value is None for value in answer["values"]]
     assert any(gone)
@@ -341,7 +338,7 @@ def test_a_table_in_which_nothing_changed_keeps_its_risk(version: Version) -> No
     true = true_counts(version, "a,b", None)
     assert true.min() > 6
     answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
-    record = answers.release(Query.parse("a,b")).record
+    record = answers.release(ask(version, "a,b")).record
     assert record is not None
     assert record.multiplier == 1
     assert record.risk_after == record.risk_before
@@ -353,7 +350,7 @@ def test_the_policy_may_state_the_multiplier(version: Version) -> None:
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
     record = (
         Releaser(version, ScanEngine(version), rules, SECRET, None)
-        .release(Query.parse("a,b"))
+        .release(ask(version, "a,b"))
         .record
     )
     assert record is not None

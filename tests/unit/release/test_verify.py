@@ -17,7 +17,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.release import Release
 from discreet.release.signature import Signer
-from discreet.release.verify import Verdict, verify
+from discreet.release.verify import Authenticity, verify
 from discreet.release.writers import FORMATS
 from releases import AWKWARD, MARK, dimension, release
 
@@ -88,7 +88,7 @@ def test_one_change_is_seen(
         assert first[0] in text
         path.write_bytes(text.replace(*first, 1).encode())
     found = verify(path, signer.public)
-    assert found.verdict is Verdict.ALTERED
+    assert found.authenticity is Authenticity.ALTERED
     expected = "labels" if change == "label" else "figures or codes"
     assert expected in found.reasons[0]
 
@@ -114,7 +114,7 @@ def test_a_changed_note_is_seen(format: str, made: Release, signer: Signer, tmp_
             quoted = old.replace(" ", "%20"), new.replace(" ", "%20")
             file.write_bytes(text.replace(old, new, 1).replace(*quoted, 1).encode())
     found = verify(path, signer.public)
-    assert found.verdict is Verdict.ALTERED, found
+    assert found.authenticity is Authenticity.ALTERED, found
 
 
 def test_the_title_on_the_page_is_the_signed_one(
@@ -129,7 +129,7 @@ def test_the_title_on_the_page_is_the_signed_one(
         made.write(path, format)
         _replaced(path, tag + "Persons by", tag + "Prisoners by")
         found = verify(path, signer.public)
-        assert found.verdict is Verdict.ALTERED, format
+        assert found.authenticity is Authenticity.ALTERED, format
 
 
 def test_a_csv_saved_anew_is_genuine(made: Release, signer: Signer, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_csv_saved_anew_is_genuine(made: Release, signer: Signer, tmp_path: Pa
     assert verify(path, signer.public).genuine
     frame.iloc[1:].to_csv(path, index=False)
     lacking = verify(path, signer.public)
-    assert lacking.verdict is Verdict.ALTERED
+    assert lacking.authenticity is Authenticity.ALTERED
     assert "once each" in lacking.reasons[0]
 
 
@@ -167,7 +167,7 @@ def test_a_workbook_saved_anew_is_genuine(made: Release, signer: Signer, tmp_pat
     assert verify(path, signer.public).reasons == ("figures or codes differ",)
     book.worksheets[0][marked[0]] = f"={MARK}"
     book.save(path)
-    assert verify(path, signer.public).verdict is Verdict.ALTERED
+    assert verify(path, signer.public).authenticity is Authenticity.ALTERED
 
 
 def test_a_parquet_sorted_by_another_program_is_genuine(
@@ -192,14 +192,14 @@ def test_another_key_and_no_key(made: Release, signer: Signer, tmp_path: Path) -
     made.write(tmp_path / "t", "json-stat")
     (tmp_path / "other").mkdir()
     other = Signer.of_store(tmp_path / "other")
-    assert verify(tmp_path / "t", other.public).verdict is Verdict.FOREIGN
+    assert verify(tmp_path / "t", other.public).authenticity is Authenticity.FOREIGN
     # A statement with digests of changed figures cannot be signed without the key.
     data = json.loads((tmp_path / "t").read_text())
     data["extension"]["discreet"]["proof"]["statement"]["cells"] = "0" * 64
     (tmp_path / "t").write_text(json.dumps(data))
-    assert verify(tmp_path / "t", signer.public).verdict is Verdict.FOREIGN
+    assert verify(tmp_path / "t", signer.public).authenticity is Authenticity.FOREIGN
     release(made.table.dimensions).write(tmp_path / "u", "json-stat")
-    assert verify(tmp_path / "u", signer.public).verdict is Verdict.UNSIGNED
+    assert verify(tmp_path / "u", signer.public).authenticity is Authenticity.UNSIGNED
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ import pytest
 from discreet.errors import QueryRefused
 from discreet.policy import CountRules, parse_policy, read_preset
 from discreet.population.keys import Secret
-from discreet.query import Query, Question
 from discreet.release import Releaser
-from discreet.rules import Code, broken_rules, check_question
+from discreet.rules import Code, broken_rules, check_question, withheld_areas
 from discreet.tabulate import ScanEngine
-from populations import make_version
+from populations import ask, make_version
 
 VERSION = make_version(np.random.default_rng(1), 10, [2, 3, 5], [6, 2])
 LENIENT = CountRules(1, 0.0, 1, 2, 1.0, 1.0, 1.0, 1.0)
@@ -26,7 +25,7 @@ PLANES = [[[3, 0, 0], NONE, NONE], [NONE, [0, 3, 0], NONE], [FULL] * 3, [FULL] *
 def asked(rules: dict[str, Any], by: str, where: str | None = None) -> str | None:
     policy = parse_policy({"tiers": {"public": {"question": rules}}}, "policy", "policy")
     try:
-        check_question(Question.of(Query.parse(by, where), VERSION.schema), policy.default_tier)
+        check_question(ask(VERSION, by, where), policy.default_tier)
     except QueryRefused as refusal:
         return refusal.code
     return None
@@ -161,12 +160,32 @@ def test_its_release_is_refused_and_that_of_its_margins_is_not(preset: str) -> N
     version.manifest["created"] = "2026-01-05T10:15:00+00:00"
     answers = Releaser(version, ScanEngine(version), read_preset(preset), Secret(bytes(32)), None)
     with pytest.raises(QueryRefused) as refusal:
-        answers.release(Query.parse("a,b,c"))
+        answers.release(ask(version, "a,b,c"))
     assert refusal.value.code == Code.SINGLE_LINES
-    assert answers.release(Query.parse("a,b")).table.values.shape == (10, 10)
+    assert answers.release(ask(version, "a,b")).table.values.shape == (10, 10)
 
 
 def test_every_code_has_a_sentence_without_a_number() -> None:
     for code in Code:
         assert code.sentence
         assert not any(character.isdigit() for character in code.sentence)
+
+
+@pytest.mark.parametrize(
+    ("failing", "parents", "people", "out"),
+    [
+        # One alone under its parent takes the smallest of the others along.
+        ([1, 0, 0], [0, 0, 0], [1, 9, 5], [1, 0, 1]),
+        ([1, 1, 0], [0, 0, 0], [1, 9, 5], [1, 1, 0]),
+        # An only child is its parent: there is nothing to subtract.
+        ([1, 0, 0], [0, 1, 1], [1, 9, 5], [1, 0, 0]),
+        ([0, 0, 0], [0, 0, 1], [1, 9, 5], [0, 0, 0]),
+        # Each parent for itself.
+        ([1, 0, 0, 1], [0, 0, 1, 1], [1, 9, 5, 2], [1, 1, 1, 1]),
+    ],
+)
+def test_never_one_area_alone(
+    failing: list[int], parents: list[int], people: list[int], out: list[int]
+) -> None:
+    found = withheld_areas(np.array(failing, bool), np.array(parents), np.array(people))
+    assert found.tolist() == [bool(x) for x in out]

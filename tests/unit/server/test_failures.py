@@ -222,7 +222,7 @@ def test_a_question_that_takes_too_long_is_stopped(
 ) -> None:
     stopped = []
 
-    def endless(self: Any, question: Any, tier: Any, totals: Any, stop: Event) -> Any:
+    def endless(self: Any, allowed: Any, stop: Event) -> Any:
         assert stop.wait(20)
         stopped.append(True)
         raise Stopped("stopped")

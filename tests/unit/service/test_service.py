@@ -17,9 +17,12 @@ import discreet as dc
 from applications import serving
 from discreet.build import build
 from discreet.errors import InternalError, ParameterError
+from discreet.query import Query
+from discreet.release import pipeline
 from discreet.release.pipeline import Releaser
 from discreet.server.settings import Settings
 from discreet.service import Limits, open_store
+from discreet.service.catalogue import open_served
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -36,10 +39,10 @@ def test_identical_questions_in_flight_run_once(
 ) -> None:
     judge, seen = Releaser._judge, Counter[str]()
 
-    def slow(self: Any, question: Any, *rest: Any) -> Any:
-        seen[question.canonical] += 1
+    def slow(self: Any, allowed: Any, *rest: Any) -> Any:
+        seen[allowed.question.canonical] += 1
         time.sleep(0.2)
-        return judge(self, question, *rest)
+        return judge(self, allowed, *rest)
 
     with serving([store]) as client:
         monkeypatch.setattr(Releaser, "_judge", slow)
@@ -49,6 +52,44 @@ def test_identical_questions_in_flight_run_once(
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers[:10]}) == 1
     assert seen == {"by=sex&where=health=1|2": 1, "by=sex&where=health=3": 1}
+
+
+def test_the_rules_on_a_question_run_once_and_it_is_read_once(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for a release, however it is asked for; not at all for one that is at hand."""
+    ruled, read = Counter[str](), Counter[str]()
+    check, parse = pipeline.check_question, Query.parse
+
+    def checked(question: Any, *rest: Any) -> None:
+        ruled[question.canonical] += 1
+        check(question, *rest)
+
+    def parsed(by: Any, where: Any = None) -> Query:
+        read[by] += 1
+        return parse(by, where)
+
+    with serving([store]) as client:
+        monkeypatch.setattr(pipeline, "check_question", checked)
+        monkeypatch.setattr(Query, "parse", parsed)
+        for form in ("csv", "json-stat", "csv"):
+            assert client.get(f"{TABLE}?by=sex,health&format={form}").status_code == 200
+        assert ruled == {"by=sex,health": 1}
+        assert read == {"sex,health": 2}  # the third was typed as the first
+        # The page reads its address itself and hands on the question.
+        assert client.get("/datasets/town/table?by=health&columns=").status_code == 200
+        assert ruled == {"by=sex,health": 1, "by=health": 1}
+        assert "health" not in read
+
+
+def test_the_link_beside_a_file_asks_the_same_question(store: Path) -> None:
+    """In the same words too: ages one by one are not said as their band."""
+    with serving([store]) as client:
+        ages = "|".join(map(str, range(20)))
+        file = client.get(f"{TABLE}?by=sex&where=age={ages}&format=csv")
+        link = file.headers["link"].partition(">")[0].removeprefix("<table/")
+        said = client.get(f"{TABLE}/{link}").json()
+        assert [f["name"] for f in said["filters"]] == ["Age"]
 
 
 def test_a_reader_who_goes_away_does_not_take_the_answer_with_them(
@@ -136,7 +177,7 @@ def test_a_store_without_a_public_tier_is_not_served(tmp_path: Path) -> None:
     (tmp_path / "data" / "policy.toml").write_text("[tiers.licensed]\n")
     store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000, policy="policy.toml")
     with pytest.raises(ParameterError, match="public tier"):
-        open_store(store)
+        open_served(store)
 
 
 def test_slow_questions_do_not_keep_light_ones_waiting(
@@ -144,10 +185,10 @@ def test_slow_questions_do_not_keep_light_ones_waiting(
 ) -> None:
     judge, release = Releaser._judge, threading.Event()
 
-    def slow(self: Any, question: Any, *rest: Any) -> Any:
-        if question.cells > 100:
+    def slow(self: Any, allowed: Any, *rest: Any) -> Any:
+        if allowed.question.cells > 100:
             release.wait(30)
-        return judge(self, question, *rest)
+        return judge(self, allowed, *rest)
 
     limits = Limits(light_workers=1, heavy_workers=2, light_cells=100)
     with serving([store], Settings(rate=10**6, burst=10**6, limits=limits)) as client:

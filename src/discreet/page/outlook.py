@@ -10,7 +10,7 @@ from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Tier
 from discreet.population import Variable
-from discreet.query import Filter, Question
+from discreet.query import Question
 from discreet.rules import Code, check_question
 
 
@@ -23,7 +23,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RuleLine:
     """A rule in words; `passed` is None for one that is judged when the table is made."""
 
     text: str
@@ -32,13 +32,13 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outlook:
     """Whether a question may be asked: kind is start, allowed or refused."""
 
     kind: str
     factors: tuple[Factor, ...]
     cells: int
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleLine, ...]
     failed: str = ""
 
     @property
@@ -56,65 +56,61 @@ def allowed(question: Question, tier: Tier) -> QueryRefused | None:
     return None
 
 
-def judge(state: State, tier: Tier, t: Texts) -> Verdict:
+def judge(state: State, tier: Tier, t: Texts) -> Outlook:
     """Return the verdict on a state."""
     question = state.question
     if question is None:
-        return Verdict("start", (), 0, ())
+        return Outlook("start", (), 0, ())
     rules = tier.question
     factors = tuple(Factor(len(axis), t.inside(axis.level.label)) for axis in question.axes)
     refused = allowed(question, tier)
     code = None if refused is None else refused.code
     lines = [
-        Rule(
-            t("rules.variables", n=rules.max_dimensions),
-            len(question.axes) <= rules.max_dimensions,
-            t.number(len(question.axes)),
-        ),
-        Rule(
-            t("rules.cells", n=rules.max_cells),
-            question.cells <= rules.max_cells,
-            t.number(question.cells),
-        ),
+        _line(t, "variables", rules.max_dimensions, len(question.axes)),
+        _line(t, "cells", rules.max_cells, question.cells),
     ]
     widest = max((len(a) for a in question.axes if not a.variable.is_geography), default=0)
     if widest > rules.max_categories:
-        text = t("rules.categories", n=rules.max_categories)
-        lines.append(Rule(text, False, t.number(widest)))
-    picked = max((f.picked for f in question.filters if not _in_table(question, f)), default=0)
+        lines.append(_line(t, "categories", rules.max_categories, widest))
+    outside = (f for f in question.filters if not question.shows(f.variable))
+    picked = max((len(f.picked) for f in outside), default=0)
     if picked > rules.max_filter_categories:
-        text = t("rules.filter", n=rules.max_filter_categories)
-        lines.append(Rule(text, False, t.number(picked)))
+        lines.append(_line(t, "filter", rules.max_filter_categories, picked))
     elif rules.levels_refused or rules.filters_refused:
-        broken = code in (Code.LEVEL, Code.FILTER)
-        lines.append(
-            Rule(t("rules.detail"), not broken, t("rules.failed" if broken else "rules.passed"))
-        )
-    lines.append(Rule(t("rules.people"), None, t("rules.later")))
-    lines.append(Rule(t("rules.small"), None, t("rules.later")))
-    failed = next((rule.text for rule in lines if rule.passed is False), "")
+        passed = code not in (Code.LEVEL, Code.FILTER)
+        lines.append(RuleLine(t("rules.detail"), passed, _result(t, passed)))
+    lines += [RuleLine(t(f"rules.{name}"), None, t("rules.later")) for name in ("people", "small")]
+    failed = next((line.text for line in lines if line.passed is False), "")
     if refused is not None:
-        lines.sort(key=lambda rule: rule.passed is not False)
+        lines.sort(key=_failed_first)
     kind = "allowed" if refused is None else "refused"
-    return Verdict(kind, factors, question.cells, tuple(lines), failed)
+    return Outlook(kind, factors, question.cells, tuple(lines), failed)
 
 
-def _in_table(question: Question, f: Filter) -> bool:
-    return any(axis.variable is f.variable for axis in question.axes)
+def _line(t: Texts, name: str, most: int, number: int) -> RuleLine:
+    return RuleLine(t(f"rules.{name}", n=most), number <= most, t.number(number))
 
 
-def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[Rule, ...]:
+def _result(t: Texts, passed: bool) -> str:
+    return t("rules.passed" if passed else "rules.failed")
+
+
+def _failed_first(line: RuleLine) -> bool:
+    return line.passed is not False
+
+
+def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[RuleLine, ...]:
     """Return the rules after the counts were judged: which one failed, never by how much."""
     people = code in (Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL)
-    found = []
-    for rule in judge(state, tier, t).rules:
-        if rule.text == t("rules.people"):
-            rule = Rule(rule.text, not people, t("rules.failed" if people else "rules.passed"))
-        elif rule.text == t("rules.small"):
-            value = t("rules.unjudged" if people else "rules.failed")
-            rule = Rule(rule.text, None if people else False, value)
-        found.append(rule)
-    return tuple(sorted(found, key=lambda rule: rule.passed is not False))
+    small = RuleLine(t("rules.small"), False, _result(t, False))
+    if people:
+        small = RuleLine(t("rules.small"), None, t("rules.unjudged"))
+    lines = [
+        *judge(state, tier, t).rules[:-2],  # the last two are those judged now
+        RuleLine(t("rules.people"), not people, _result(t, not people)),
+        small,
+    ]
+    return tuple(sorted(lines, key=_failed_first))
 
 
 def warning(state: State, variable: Variable, tier: Tier, t: Texts) -> str:

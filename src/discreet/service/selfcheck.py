@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.build.builder import build
 from discreet.errors import ParameterError
-from discreet.population.keys import Secret, digest
-from discreet.population.store import Store
+from discreet.population.keys import digest
 from discreet.query import Query, Question
+from discreet.service.opened import open_store
 from discreet.tabulate import ScanEngine
 from discreet.tabulate.duck import DuckEngine
 
@@ -44,9 +44,10 @@ def checks() -> Iterator[tuple[str, bool]]:
         lines = ["id,sex,age,ward,town", *(",".join(map(str, person)) for person in people)]
         (folder / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / "dataset.toml").write_text(_DESCRIPTION, encoding="utf-8")
-        store = Store(folder / "store")
-        build(folder / "dataset.toml", store.path)
-        version = store.open()
+        store = folder / "store"
+        build(folder / "dataset.toml", store)
+        opened = open_store(store)
+        version = opened.version
         yield "a data set is built from a CSV file", version.rows == len(people)
 
         question = Question.of(Query.parse("town,decade,sex", "ward=w0|w1|w2|w3"), version.schema)
@@ -66,16 +67,17 @@ def checks() -> Iterator[tuple[str, bool]]:
         )
         yield "two engines agree on counts and key sums", same
 
-        secret = Secret.read(store.secret)
+        secret = opened.releaser.secret
         keys = sorted(digest(secret, person[0].encode()) % 2**32 for person in people)
         yield "record keys are BLAKE2b of secret and id", keys == sorted(version.keys.tolist())
-        yield "the secret is readable by its owner only", store.secret.stat().st_mode & 0o77 == 0
+        mode = (store / "secret").stat().st_mode
+        yield "the secret is readable by its owner only", mode & 0o77 == 0
 
         (folder / "people.csv").write_text("id,sex,age,ward,town\n1,3,5,w0,t0\n", encoding="utf-8")
         try:
-            build(folder / "dataset.toml", store.path)
+            build(folder / "dataset.toml", store)
             refused = False
         except ParameterError as error:
             refused = "row 1 '3'" in str(error)
         yield "bad data are refused by name", refused
-        yield "and leave the store as it was", store.current() == version.id
+        yield "and leave the store as it was", open_store(store).version.id == version.id

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.population import Level, Schema, Variable
-from discreet.query import Query, Question
+from discreet.query import Filter, Query, Question
 from discreet.query.parse import encode
 from populations import level
 
@@ -150,3 +150,84 @@ def test_labels_are_taken_where_codes_are() -> None:
     )
     with pytest.raises(ParameterError, match="no category of 'la' 'Avelhem'; Choices: 1, 2"):
         asked("la=Avelhem")
+
+
+# What a question knows of its masks and its areas. Areas: oa0, oa1 | oa2, oa3 | oa4, oa5.
+
+
+def test_a_level_says_what_is_whole_in_it() -> None:
+    marked = np.array([True, True, True, False, False, False])
+    assert TOWNS.holding(marked).tolist() == [True, True, False]
+    assert not TOWNS.can_say(marked)
+    assert TOWNS.can_say(TOWNS.members(["la0", "la1"]))
+    assert SCHEMA.variables[2].coarsest(marked) is AREAS
+    assert SCHEMA.variables[2].coarsest(TOWNS.members(["la1"])) is TOWNS
+    assert SCHEMA.variables[2].above(AREAS) == (TOWNS,)
+    assert SCHEMA.variables[2].above(TOWNS) == ()
+
+
+def test_a_question_is_asked_again_by_its_own_words() -> None:
+    fine = ask("sex", "age=0|1|2|3|4,oa=oa4|oa5")
+    assert (fine.by, fine.where) == ("sex", "age=0|1|2|3|4,oa=oa4|oa5")
+    again = ask(fine.by, fine.where)
+    assert again == fine
+    assert [f.level.id for f in again.filters] == ["age", "oa"]
+    # At the coarsest level the same people are said as in the canonical form.
+    assert fine.restated.where == "band=young,la=la2"
+    assert fine.canonical == f"by=sex&where={fine.restated.where}"
+    assert Question.of(Query.parse_canonical(fine.canonical), SCHEMA) == fine
+
+
+def test_the_order_of_the_schema_leads_back_to_the_order_asked() -> None:
+    question = ask("la,band,sex")
+    assert question.ordered.by == "sex,band,la"
+    assert question.order == [2, 1, 0]
+    assert (question.geography, question.ordered.geography) == (0, 2)
+    assert ask("sex").geography is None
+    assert ask("sex").areas is None
+
+
+def test_the_areas_beside_those_asked_for() -> None:
+    assert ask("oa", "oa=oa3").widened() == ask("oa", "la=la1")
+    assert ask("oa,sex", "oa=oa3|oa4,sex=sex1").widened() == ask("oa,sex", "la=la1|la2,sex=sex1")
+    assert ask("la", "la=la1").widened() == ask("la")  # there is no larger area
+    # No areas are shown, or all, or parts of them: nothing is beside.
+    for question in (ask("sex", "oa=oa3"), ask("oa"), ask("la", "oa=oa3")):
+        assert question.widened() is question
+    areas = ask("oa", "la=la1|la2").areas
+    assert areas is not None
+    assert areas.parents.tolist() == [1, 1, 2, 2]
+
+
+def test_another_level_keeps_whole_categories() -> None:
+    coarse = ask("age,sex", "age=3|6,sex=sex0").at_level(0, BANDS)
+    assert coarse == ask("band,sex", "sex=sex0")  # both bands are picked: no filter is left
+    assert ask("oa,sex", "oa=oa1|oa2").at_level(0, TOWNS) == ask("la,sex", "la=la0|la1")
+    assert ask("oa,sex", "oa=oa1").without(0) == ask("sex", "oa=oa1")
+
+
+@pytest.mark.parametrize(
+    ("where", "level"),
+    [
+        ("oa=oa1", "oa"),
+        ("oa=oa0|oa1", "la"),
+        ("la=la2", "la"),
+        ("oa=oa1|oa2", None),
+        ("age=1", None),
+    ],
+)
+def test_a_filter_that_is_one_area(where: str, level: str | None) -> None:
+    found = ask("sex", where).filters[0].single_area
+    assert (None if found is None else found.id) == level
+
+
+def test_groupings_that_cut_across_each_other_are_said_at_a_level_that_can() -> None:
+    """Even and young is neither a band nor a parity: it is the ages 0, 2 and 4."""
+    parity = Level("parity", "Parity", ("even", "odd"), ("Even", "Odd"), np.arange(10) % 2)
+    age = Variable("age", "Age", (AGES, BANDS, parity))
+    schema = Schema("town", "A town", "persons", (age,))
+    found = Question.of(Query.parse("band", "band=young,parity=even"), schema)
+    assert found.where == "age=0|2|4"
+    assert found.filters[0].labels == ("0", "2", "4")
+    with pytest.raises(ParameterError, match="must pick whole categories of 'band'"):
+        Filter(age, AGES.members(["0", "2", "4"]), BANDS)

@@ -1,0 +1,102 @@
+"""A question as a service knows it, and what is kept of its answer."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from discreet.errors import QueryRefused
+from discreet.policy import Margins
+from discreet.query import Question
+from discreet.release.result import Hint, Release
+from discreet.release.text import stem
+from discreet.service.opened import Opened
+
+_COMPRESSED = 1_000  # bytes from which compression is worth it
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question looked up in a data set, with the totals asked for; `key` is its name."""
+
+    opened: Opened
+    question: Question
+    totals: Margins
+    key: bytes
+
+    @classmethod
+    def of(cls, opened: Opened, question: Question, totals: str) -> Asked:
+        """Return a question of this data set with its name; no rule is applied yet."""
+        margins = Margins.of(totals)
+        # The order of the variables and the levels at which filters are named are no part of the
+        # canonical question, but of what its answer says.
+        named = ",".join(f.level.id for f in question.filters)
+        key = opened.tag(question.canonical, question.by, named, margins.value)
+        return cls(opened, question, margins, key)
+
+    @property
+    def public(self) -> bool:
+        """Whether the answer is for everyone."""
+        return self.opened.public
+
+    @property
+    def stem(self) -> str:
+        """What its files are called after it, without an ending."""
+        return stem(self.opened.id, self.question)
+
+    def link(self, path: str, format: str) -> str:
+        """Return an address that asks the same, from the folder of the data set."""
+        given = {
+            "by": self.question.by,
+            "where": self.question.where,
+            "totals": "" if self.totals is Margins.NONE else self.totals.value,
+            "format": format,
+        }
+        parts = (f"{key}={quote(text, safe=',|=@')}" for key, text in given.items() if text)
+        return f"{path}?{'&'.join(parts)}"
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """A release in a format; `tag` names it and `compressed` is it in gzip, where that pays."""
+
+    body: bytes
+    compressed: bytes | None
+    media_type: str
+    name: str
+    tag: str
+    public: bool
+    link: str = ""
+    """Where what belongs beside it is, from where it is; empty where it carries all itself."""
+
+    @classmethod
+    def of(
+        cls, body: bytes, media_type: str, name: str, key: bytes, public: bool, link: str = ""
+    ) -> File:
+        """Return the file with these bytes, compressed where that pays."""
+        compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
+        if compressed is not None and len(compressed) > 0.9 * len(body):
+            compressed = None  # the format is compressed already
+        return cls(body, compressed, media_type, name, key.hex(), public, link)
+
+
+Kept = Release | QueryRefused | File
+
+
+def kept_bytes(found: Kept) -> int:
+    """Return about how much memory an answer takes."""
+    if isinstance(found, File):
+        return 500 + len(found.body) + len(found.compressed or b"")
+    others = sum(map(_hint_bytes, found.hints))
+    if isinstance(found, QueryRefused):
+        return 2_000 + others
+    table = found.table
+    arrays = [table.values, table.withheld, table.low, table.high]
+    names = sum(len(d.codes) for d in table.dimensions)
+    return 4_000 + others + 100 * names + sum(a.nbytes for a in arrays if a is not None)
+
+
+def _hint_bytes(hint: Hint) -> int:
+    shown = sum(axis.kept.nbytes for axis in hint.question.axes)
+    return 500 + shown + sum(f.allowed.nbytes for f in hint.question.filters)
