@@ -24,10 +24,9 @@ from discreet.page.verdict import after_refusal, judge
 from discreet.page.view import View, render
 from discreet.policy import Margins
 from discreet.release import Release
+from discreet.release.formats import file_name
+from discreet.release.formats.tidy import META, Columns
 from discreet.release.text import stem
-from discreet.release.writers import file_name
-from discreet.release.writers.base import Columns
-from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service import Opened
 

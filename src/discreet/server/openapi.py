@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.release.writers import with_beside
-from discreet.release.writers.csv_tidy import META
-from discreet.release.writers.sdmx import STRUCTURE
+from discreet.release.formats import with_beside
+from discreet.release.formats.sdmx import STRUCTURE
+from discreet.release.formats.tidy import META
 from discreet.service import FORMATS
 
 Schema = dict[str, Any]

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.errors import ParameterError, Starting
-from discreet.release.writers.csv_tidy import META
-from discreet.release.writers.sdmx import STRUCTURE
+from discreet.release.formats.sdmx import STRUCTURE
+from discreet.release.formats.tidy import META
 from discreet.server import openapi
 from discreet.server.errors import Failure
 from discreet.server.parse import ASKED, posted, typed

@@ -1,6 +1,6 @@
 """The service behind the page and the API: stores, questions, releases, with bounds on all."""
 
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
 from discreet.service.catalogue import Opened, open_store
 from discreet.service.limits import Limits
 from discreet.service.service import DEFAULT_FORMAT, Answer, Asked, File, Service

@@ -29,10 +29,10 @@ from discreet.errors import (
     unknown,
 )
 from discreet.query import Query, Question
+from discreet.release.formats import FORMATS, file_name, to_bytes, with_beside
+from discreet.release.formats.tidy import META
 from discreet.release.result import Release
 from discreet.release.text import stem
-from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
-from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, Opened, described, summary

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from applications import Client
 from discreet.cli import app
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
