@@ -6,19 +6,19 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-import orjson
 from fastapi import FastAPI, Request
+from pydantic import BaseModel
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import ParameterError, Starting
+from discreet.errors import Starting
 from discreet.release.formats.sdmx import STRUCTURE
 from discreet.release.formats.tidy import META
-from discreet.server import openapi
+from discreet.server import models, openapi
 from discreet.server.errors import Failure
-from discreet.server.parse import ASKED, posted, typed
+from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import DEFAULT_FORMAT, File, Service
+from discreet.service import File, Service
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Handler = Callable[[Request], Awaitable[Response]]
@@ -34,27 +34,27 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     @get("/api/v1/datasets", "datasets")
     async def datasets(request: Request) -> Response:
         """List the data sets."""
-        _only(request)
+        _asked(request, models.Nothing)
         _opened(service)
-        return _json({"datasets": service.datasets()})
+        return _json(models.DataSets.model_validate({"datasets": service.datasets()}))
 
     @get("/api/v1/datasets/{dataset}", "dataset")
     async def dataset(request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
-        _only(request)
+        _asked(request, models.Nothing)
         return _file(request, await service.description(request.path_params["dataset"]))
 
     @get("/api/v1/datasets/{dataset}/check", "check")
     async def check(request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
-        given = _only(request, *ASKED)
-        asked = service.ask(request.path_params["dataset"], **_question(given))
-        return _json(service.check(asked))
+        given = _asked(request, models.Typed)
+        asked = service.ask(request.path_params["dataset"], *_question(given))
+        return _json(models.Checked(**service.check(asked)))
 
     @get(TABLE, "table")
     async def table(request: Request) -> Response:
         """Answer a question with a protected table."""
-        given = _only(request, *ASKED, "format")
+        given = _asked(request, models.TypedTable)
         return await _table(request, request.path_params["dataset"], given)
 
     # The same function once more in front of all: what FastAPI does for a route besides documenting
@@ -69,26 +69,27 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     )
     async def post_table(request: Request) -> Response:
         """Answer a question that is too long for an address."""
-        _only(request)
-        given = posted(await _body(request, settings.max_body))
+        _asked(request, models.Nothing)
+        given = read_body(await _body(request, settings.max_body))
         return await _table(request, request.path_params["dataset"], given)
 
-    async def _table(request: Request, dataset: str, given: dict[str, Any]) -> Response:
-        form = given.pop("format", DEFAULT_FORMAT)
-        where = given.get("where") or ""
-        plain = isinstance(given.get("by"), str) and isinstance(where, str)
-        typed = (dataset, given.get("by", ""), where, given.get("totals", "none"), form)
-        file = service.at_hand(*typed) if plain else None
+    async def _table(
+        request: Request, dataset: str, given: models.TypedTable | models.Posted
+    ) -> Response:
+        typed = None
+        if isinstance(given, models.TypedTable):
+            typed = (dataset, given.by, given.where, given.totals, given.format)
+        file = None if typed is None else service.at_hand(*typed)
         if file is None:
-            asked = service.ask(dataset, **_question(given))
-            key = service.file_key(asked, form)
+            asked = service.ask(dataset, *_question(given))
+            key = service.file_key(asked, given.format)
             if _holds(request, key.hex()):
                 # Only who was given the answer can know its name: it need not be made again.
                 request.state.cache = "hit"
                 return _unchanged(request, key.hex(), asked.public)
             request.state.cache = "hit" if service.holds(asked) else "miss"
-            file = await service.file(asked, form)
-            if plain:
+            file = await service.file(asked, given.format)
+            if typed is not None:
                 service.remember(key, *typed)
         else:
             request.state.cache = "hit"
@@ -97,23 +98,24 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
     @get(f"{TABLE}/meta", "table_meta")
     async def table_meta(request: Request) -> Response:
         """Return what belongs beside a file: question, notes, quality, columns and signature."""
-        return await _beside(request, META, "csv")
+        return await _beside(request, META, _asked(request, models.TypedMeta))
 
     @get(f"{TABLE}/structure", "table_structure")
     async def table_structure(request: Request) -> Response:
         """Return the SDMX structure of a table."""
-        return await _beside(request, STRUCTURE, "sdmx-ml")
+        return await _beside(request, STRUCTURE, _asked(request, models.TypedStructure))
 
-    async def _beside(request: Request, ending: str, usual: str) -> Response:
-        given = _only(request, *ASKED, "format")
-        asked = service.ask(request.path_params["dataset"], **_question(given))
+    async def _beside(
+        request: Request, ending: str, given: models.TypedMeta | models.TypedStructure
+    ) -> Response:
+        asked = service.ask(request.path_params["dataset"], *_question(given))
         request.state.cache = "hit" if service.holds(asked) else "miss"
-        return _file(request, await service.beside(asked, given.get("format", usual), ending))
+        return _file(request, await service.beside(asked, given.format, ending))
 
     @get("/api/v1/config", "config")
     async def config(request: Request) -> Response:
         """Return the limits and the formats."""
-        _only(request)
+        _asked(request, models.Nothing)
         limits = {
             "requests_per_minute": settings.rate,
             "burst": settings.burst,
@@ -121,18 +123,18 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
             "body_bytes": settings.max_body,
         }
         found = service.config()
-        return _json({**found, "limits": {**found["limits"], **limits}})
+        return _json(models.Config(**{**found, "limits": {**found["limits"], **limits}}))
 
     @get("/healthz", "healthz")
     async def healthz() -> Response:
         """Say that the program runs."""
-        return _json({"status": "alive"})
+        return _json(models.Status(status="alive"))
 
     @get("/readyz", "readyz")
     async def readyz() -> Response:
         """Say whether every store is open and warm."""
         _opened(service)
-        return _json({"status": "ready"})
+        return _json(models.Status(status="ready"))
 
 
 def _named(handler: Handler) -> Handler:
@@ -153,19 +155,13 @@ def _opened(service: Service) -> None:
         raise Starting("The server is starting.")
 
 
-def _only(request: Request, *names: str) -> dict[str, str]:
-    """Return the query's values; a name that is not known or given twice is an error."""
-    return typed(request.scope["query_string"], *names)
+def _asked(request: Request, model: type[Model]) -> Model:
+    """Return what the query string says."""
+    return read_query(request.scope["query_string"], model)
 
 
-def _question(given: dict[str, Any]) -> dict[str, Any]:
-    if not given.get("by"):
-        raise ParameterError("by must name at least one variable, like by=sex,age_band.")
-    return {
-        "by": given["by"],
-        "where": given.get("where") or None,
-        "totals": given.get("totals", "none"),
-    }
+def _question(given: models.Typed | models.Posted) -> tuple[Any, Any, str]:
+    return given.by, given.where or None, given.totals
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -178,10 +174,9 @@ async def _body(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _json(values: Any) -> Response:
-    return Response(
-        orjson.dumps(values), headers={"Cache-Control": "no-cache"}, media_type="application/json"
-    )
+def _json(answer: BaseModel) -> Response:
+    body = answer.model_dump_json()
+    return Response(body, headers={"Cache-Control": "no-cache"}, media_type="application/json")
 
 
 def _tag(name: str, compressed: bool) -> str:

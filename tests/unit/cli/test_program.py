@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[3]
 NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
     "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy",
-    "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "uvicorn", "vl_convert",
-    "xlsxwriter",
+    "openpyxl", "orjson", "pandas", "pyarrow", "pydantic", "pysdmx", "rich", "scipy", "uvicorn",
+    "vl_convert", "xlsxwriter",
 }  # fmt: skip
 
 # One process asks for everything, and tells after which question there was what.
