@@ -1,4 +1,9 @@
-"""Registries that installed packages extend by entry points."""
+"""What installed packages add to the program: methods, formats.
+
+A package adds something by an entry point in a group of this program, such as `discreet.methods`
+(docs/extending.md). One that is installed and cannot be used is named and refused. Going on without
+it could mean another protection than the office has chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +17,18 @@ T = TypeVar("T")
 
 
 def extended(group: str, builtin: Mapping[str, T]) -> dict[str, T]:
-    """Return what is built in and what installed packages add to a group, by name.
-
-    A package names an object in its `pyproject.toml`: `[project.entry-points."GROUP"]`, then
-    `NAME = "MODULE:OBJECT"`. It cannot replace what is built in: two of one name are an error.
-    """
+    """Return what is built in, and after it what installed packages add to a group, by name."""
     found = dict(builtin)
-    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
-        if entry.name in found:
-            raise ParameterError(
-                f"'{entry.name}' of {group} must be there once. "
-                f"The package that adds {entry.value} adds it again."
-            )
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+        package = point.dist.name if point.dist else point.value
+        start = f"the installed package '{package}' adds '{point.name}' to {group}"
+        if point.name in found:
+            raise ParameterError(f"{start}, a name that is taken. Rename one, or uninstall it.")
         try:
-            found[entry.name] = entry.load()
-        except Exception as error:
+            found[point.name] = point.load()
+        except Exception as error:  # whatever a package raises on import
             raise ParameterError(
-                f"'{entry.name}' of {group} could not be loaded from {entry.value}: {error}"
+                f"{start}, and cannot be loaded: {type(error).__name__}: {error}. "
+                "Repair the package, or uninstall it."
             ) from error
     return found

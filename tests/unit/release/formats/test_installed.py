@@ -1,43 +1,13 @@
-"""Registries that installed packages extend: what is added, and what is refused."""
+"""A format that an installed package adds is written like one that is built in."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
-import pytest
-
 from discreet import plugins
-from discreet.errors import ParameterError
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, *entries: tuple[str, str]) -> None:
-    found = [EntryPoint(name, value, "discreet.test") for name, value in entries]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: found)
-
-
-def test_what_is_built_in_comes_first_and_what_is_installed_after_it_by_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    installed(monkeypatch, ("zeta", "math:pi"), ("beta", "math:e"))
-    found = plugins.extended("discreet.test", {"own": 1.0})
-    assert list(found) == ["own", "beta", "zeta"]
-
-
-def test_nothing_built_in_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, ("own", "math:pi"))
-    with pytest.raises(ParameterError, match=r"'own' of discreet.test must be there once.*math:pi"):
-        plugins.extended("discreet.test", {"own": 1.0})
-
-
-def test_what_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, ("broken", "math:no_such_thing"))
-    with pytest.raises(ParameterError, match=r"'broken' of discreet.test could not be loaded"):
-        plugins.extended("discreet.test", {})
-
 
 _PACKAGE = """
 from discreet.release.formats import Format, Found
