@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from numpy.typing import NDArray
 
@@ -15,6 +15,14 @@ MOST_COLUMNS = 1_000
 """Columns beyond this number nobody scrolls through: one row per cell is better."""
 
 T = TypeVar("T")
+
+
+class Parts(NamedTuple, Generic[T]):
+    """Something of each dimension: of those in layers, in rows and across."""
+
+    layers: tuple[T, ...]
+    rows: tuple[T, ...]
+    columns: tuple[T, ...]
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,10 @@ class Pivot:
         every = tuple(range(dimensions))
         return cls(every[:layers], every[layers : layers + rows], every[layers + rows :])
 
-    def split(self, each: Sequence[T]) -> tuple[tuple[T, ...], tuple[T, ...], tuple[T, ...]]:
+    def split(self, each: Sequence[T]) -> Parts[T]:
         """Return what there is for each dimension as that of layers, of rows and of columns."""
-        layers, rows, columns = (
-            tuple(each[d] for d in part) for part in (self.layers, self.rows, self.columns)
-        )
-        return layers, rows, columns
+        parts = (self.layers, self.rows, self.columns)
+        return Parts(*(tuple(each[d] for d in part) for part in parts))
 
     def cut(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return figures as layers × rows × columns."""
