@@ -199,13 +199,13 @@ def drawn(found: Data, kind: str, width: float, t: Texts) -> Svg:
     elif kind == "heat" and found.by_series is not None:
         values = found.by_series[None]
     if kind == "pyramid":
-        return draw.pyramid(found.categories, series, sides, values, found, width, t)
+        return draw.pyramid(found, width, t)
     if kind == "heat":
-        return draw.heat(found.categories, series, values[0], found, width, t)
+        return draw.heat(found, series, values[0], width, t)
     if kind == "bars":
         whole = values[0, 0] if found.by_category is None else found.by_category
-        return draw.bars(found.categories, (), whole[None], found, width, t)
-    return draw.bars(found.categories, series, values[0], found, width, t)
+        return draw.bars(found, (), whole[None], width, t)
+    return draw.bars(found, series, values[0], width, t)
 
 
 def standalone(found: Data, kind: str, source: str, t: Texts) -> str:
