@@ -102,3 +102,15 @@ def test_no_folder_of_tests_is_left_out(request: pytest.FixtureRequest) -> None:
     for folder in folders:
         for part in folder.relative_to(ROOT).parts:
             assert not any(fnmatch(part, pattern) for pattern in left_out), folder
+
+
+@pytest.mark.parametrize("name", ["Gate", "View"])
+def test_a_word_means_one_thing(name: str) -> None:
+    """The gate of the risk, a marginal view of the population."""
+    found = [
+        path.relative_to(SOURCE)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    assert len(found) == 1, found

@@ -14,11 +14,11 @@ from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLon
 from discreet.page import actions, assets, pages, result
 from discreet.page.state import State
 from discreet.page.texts import texts
-from discreet.page.view import View, render
+from discreet.page.visit import Visit, render
 from discreet.release import Release
 from discreet.service import Opened, Service
 
-Page = Callable[[Request, View], Awaitable[Response]]
+Page = Callable[[Request, Visit], Awaitable[Response]]
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -38,68 +38,68 @@ def routes(service: Service) -> APIRouter:
         return add
 
     @page("/")
-    async def home(request: Request, view: View) -> Response:
-        return pages.home(service, view)
+    async def home(request: Request, visit: Visit) -> Response:
+        return pages.home(service, visit)
 
     @page("/accessibility")
-    async def accessibility(request: Request, view: View) -> Response:
-        return render(view, "accessibility.html", place="accessibility")
+    async def accessibility(request: Request, visit: Visit) -> Response:
+        return render(visit, "accessibility.html", place="accessibility")
 
     @page("/api")
-    async def api(request: Request, view: View) -> Response:
-        return pages.api(service, view, str(request.base_url).rstrip("/"))
+    async def api(request: Request, visit: Visit) -> Response:
+        return pages.api(service, visit, str(request.base_url).rstrip("/"))
 
     @page("/datasets/{dataset}")
-    async def dataset(request: Request, view: View) -> Response:
-        return pages.dataset(service.opened(request.path_params["dataset"]), view)
+    async def dataset(request: Request, visit: Visit) -> Response:
+        return pages.dataset(service.opened(request.path_params["dataset"]), visit)
 
     @page("/datasets/{dataset}/method")
-    async def method(request: Request, view: View) -> Response:
-        return pages.method(service.opened(request.path_params["dataset"]), view)
+    async def method(request: Request, visit: Visit) -> Response:
+        return pages.method(service.opened(request.path_params["dataset"]), visit)
 
     @page("/datasets/{dataset}/build")
-    async def build(request: Request, view: View) -> Response:
+    async def build(request: Request, visit: Visit) -> Response:
         opened = service.opened(request.path_params["dataset"])
-        moved = _edited(request, view, opened.schema)
-        return moved or pages.build(opened, view)
+        moved = _edited(request, visit, opened.schema)
+        return moved or pages.build(opened, visit)
 
     @page("/datasets/{dataset}/table")
-    async def table(request: Request, view: View) -> Response:
+    async def table(request: Request, visit: Visit) -> Response:
         name = request.path_params["dataset"]
         opened = service.opened(name)
-        moved = _edited(request, view, opened.schema)
+        moved = _edited(request, visit, opened.schema)
         if moved is not None:
             return moved
-        state = State.read(view.values, opened.schema)
+        state = State.read(visit.values, opened.schema)
         if not state.by:
-            return RedirectResponse(view.link(f"/datasets/{name}/build", state), 303)
-        totals = result.totals(opened, view)
+            return RedirectResponse(visit.link(f"/datasets/{name}/build", state), 303)
+        totals = result.totals(opened, visit)
         try:
             asked = service.ask(name, ",".join(state.by), state.where or None, totals)
             release = (await service.release(asked)).release
         except QueryRefused as refused:
-            return result.refused(opened, state, refused, view)
+            return result.refused(opened, state, refused, visit)
         base = str(request.base_url).rstrip("/")
-        return result.table(opened, state, release, view, base)
+        return result.table(opened, state, release, visit, base)
 
     @page("/datasets/{dataset}/chart.{form}")
-    async def chart(request: Request, view: View) -> Response:
+    async def chart(request: Request, visit: Visit) -> Response:
         name, form = request.path_params["dataset"], request.path_params["form"]
         if form not in ("svg", "png"):
-            return failed(view, 404, "error.unknown")
-        opened, state, release = await _released(service, name, view)
-        drawn = result.chart_file(opened, state, release, view)
+            return failed(visit, 404, "error.unknown")
+        opened, state, release = await _released(service, name, visit)
+        drawn = result.chart_file(opened, state, release, visit)
         if drawn is None:
-            return failed(view, 404, "chart.none")
+            return failed(visit, 404, "chart.none")
         svg, stem = drawn
         if form == "svg":
             return _named(svg, f"{stem}.svg", "image/svg+xml")
         return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
 
     @page("/datasets/{dataset}/shown.csv")
-    async def shown(request: Request, view: View) -> Response:
-        opened, state, release = await _released(service, request.path_params["dataset"], view)
-        file, stem = await asyncio.to_thread(result.shown_file, opened, state, release, view)
+    async def shown(request: Request, visit: Visit) -> Response:
+        opened, state, release = await _released(service, request.path_params["dataset"], visit)
+        file, stem = await asyncio.to_thread(result.shown_file, opened, state, release, visit)
         return _named(file, stem, "text/csv; charset=utf-8")
 
     @router.get("/static/{name}")
@@ -113,11 +113,11 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-async def _released(service: Service, name: str, view: View) -> tuple[Opened, State, Release]:
+async def _released(service: Service, name: str, visit: Visit) -> tuple[Opened, State, Release]:
     """Return the data set, the state and the release that an address asks for."""
     opened = service.opened(name)
-    state = State.read(view.values, opened.schema)
-    totals = result.totals(opened, view)
+    state = State.read(visit.values, opened.schema)
+    totals = result.totals(opened, visit)
     asked = service.ask(name, ",".join(state.by), state.where or None, totals)
     return opened, state, (await service.release(asked)).release
 
@@ -133,10 +133,10 @@ def _png(svg: str) -> bytes:
     return bytes(svg_to_png(svg, scale=2))
 
 
-def _edited(request: Request, view: View, schema: Any) -> Response | None:
+def _edited(request: Request, visit: Visit, schema: Any) -> Response | None:
     """Return where a change of the form leads: to the address that says the new state."""
     pairs = request.query_params.multi_items()
-    values = view.values
+    values = visit.values
     if "first" in values:
         state, opened = pages.sentence(values, schema), None
     elif actions.is_edit(pairs):
@@ -147,31 +147,31 @@ def _edited(request: Request, view: View, schema: Any) -> Response | None:
     action = values.get("do", "")
     if action.startswith(("only:", "also:", "clear:geography")):
         kept.pop("area", None)
-    target = view.link(request.url.path, state, open=opened, **kept)
+    target = visit.link(request.url.path, state, open=opened, **kept)
     return RedirectResponse(target, 303)
 
 
-def failed(view: View, status: int, text: str, retry: int | None = None, **more: Any) -> Response:
+def failed(visit: Visit, status: int, text: str, retry: int | None = None, **more: Any) -> Response:
     """Return the page of a failure; `text` is the key of its sentence."""
-    said = view.t(text, n=retry) if retry is not None else view.t(text)
+    said = visit.t(text, n=retry) if retry is not None else visit.t(text)
     headers = {"Cache-Control": "no-store"}
     if retry is not None:
         headers["Retry-After"] = str(retry)
     more = {"detail": "", "number": "", "build": "", **more}
-    return render(view, "error.html", status, headers, said=said, place="", **more)
+    return render(visit, "error.html", status, headers, said=said, place="", **more)
 
 
 def error_page(
     status: int, code: str, message: str, hint: str | None, hints: tuple[Any, ...], number: str
 ) -> Response:
     """Return the page of a failure outside the pages themselves, such as too many requests."""
-    view = View(texts("en"), None, "/", {})
+    visit = Visit(texts("en"), None, "/", {})
     if status == 404:
-        return failed(view, status, "error.unknown")
+        return failed(visit, status, "error.unknown")
     if status >= 500:
-        return failed(view, status, "error.failed", number=number)
+        return failed(visit, status, "error.failed", number=number)
     return render(
-        view, "error.html", status, said=" ".join(filter(None, [message, hint])),
+        visit, "error.html", status, said=" ".join(filter(None, [message, hint])),
         place="", detail="", number=number, build="",
     )  # fmt: skip
 
@@ -181,21 +181,21 @@ def _guarded(function: Page) -> Callable[[Request], Awaitable[Response]]:
 
     @wraps(function)
     async def answer(request: Request) -> Response:
-        view = View.of(request)
+        visit = Visit.of(request)
         name = request.path_params.get("dataset")
-        build = "" if name is None else view.link(f"/datasets/{name}/build")
+        build = "" if name is None else visit.link(f"/datasets/{name}/build")
         try:
-            return await function(request, view)
+            return await function(request, visit)
         except UnknownDataset:
-            return failed(view, 404, "error.dataset")
+            return failed(visit, 404, "error.dataset")
         except (ParameterError, QueryRefused) as error:
-            return failed(view, 400, "error.link", detail=_sentence(error), build=build)
+            return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
         except Busy as error:
-            return failed(view, 503, "error.busy", error.retry_after, build=build)
+            return failed(visit, 503, "error.busy", error.retry_after, build=build)
         except TooLong:
-            return failed(view, 503, "error.slow", 30, build=build)
+            return failed(visit, 503, "error.slow", 30, build=build)
         except Starting:
-            return failed(view, 503, "error.starting", 2)
+            return failed(visit, 503, "error.starting", 2)
 
     # FastAPI reads the signature, which `wraps` would copy from the page.
     del answer.__wrapped__
