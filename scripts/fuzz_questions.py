@@ -19,7 +19,8 @@ from discreet.policy import Margins, read_preset
 from discreet.population import Level, Schema, Variable
 from discreet.query import Query, Question
 from discreet.rules import check_question
-from discreet.server.parse import posted, typed
+from discreet.server.models import TypedTable
+from discreet.server.parse import read_body, read_query
 
 PIECES = [
     "by=", "where=", "&", "totals=", "format=", "csv", "none", "protected", "tier=public", ",",
@@ -78,10 +79,8 @@ def tried(text: str, fuzzed: Schema, tier: object) -> bool:
     """Whether the question is answered; raises whatever is neither an answer nor a complaint."""
     raw = text.encode("utf-8", "surrogatepass")
     try:
-        given = (
-            posted(raw) if text.startswith("{") else typed(raw, "by", "where", "totals", "format")
-        )
-        query = Query.parse(given.get("by", ""), given.get("where") or None)
+        given = read_body(raw) if text.startswith("{") else read_query(raw, TypedTable)
+        query = Query.parse(given.by, given.where or None)
         question = Question.of(query, fuzzed)
         check_question(question, tier, Margins.NONE)  # type: ignore[arg-type]
         again = Question.of(Query.parse_canonical(question.canonical), fuzzed)

@@ -16,7 +16,7 @@ import pytest
 from nbclient import NotebookClient
 
 from discreet.build import build
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
 from discreet.rules import Code
 from discreet.server.settings import read_settings
 from discreet.synth import write

@@ -156,3 +156,15 @@ def test_there_is_no_folder_of_tests_without_a_folder_of_source() -> None:
     unit = ROOT / "tests" / "unit"
     for folder in {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}:
         assert (SOURCE / folder).is_dir() or (ROOT / folder).is_dir(), folder
+
+
+@pytest.mark.parametrize("name", ["Gate", "View"])
+def test_a_word_means_one_thing(name: str) -> None:
+    """The gate of the risk, a marginal view of the population."""
+    found = [
+        path.relative_to(SOURCE)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    assert len(found) == 1, found

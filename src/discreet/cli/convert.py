@@ -38,8 +38,8 @@ def command(
     policy or signed. An empty figure stays missing.
     """
     from discreet.errors import ParameterError
+    from discreet.release.formats import named
     from discreet.release.standalone import Sidecar, convert
-    from discreet.release.writers import named
 
     named(format)
     if out.exists() and out.resolve() == table.resolve():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -23,11 +24,13 @@ def command(
 
     Runs until it is stopped; what runs then is finished. A store that is
     built again is picked up by itself. The log is on standard error.
+    Settings are also read from environment variables: DISCREET_RATE, say,
+    overrides `rate` in the file.
     """
     from discreet.server.run import serve
-    from discreet.server.settings import Settings, read_settings
+    from discreet.server.settings import read_settings
 
-    chosen = Settings() if settings is None else read_settings(settings)
+    chosen = read_settings(settings, os.environ)
 
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")

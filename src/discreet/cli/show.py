@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release import Release
+from discreet.release.pivot import Pivot
 from discreet.table import CountTable, Dimension
 
 MOST_CELLS = 100_000
@@ -60,20 +61,13 @@ def release_text(release: Release, width: int | None = None) -> str:
     return "\n".join(said)
 
 
-def _laid_out(
-    over: Sequence[Dimension], counts: NDArray[Any], width: int | None = None
-) -> list[str]:
+def _laid_out(over: Sequence[Dimension], counts: NDArray[Any], width: int | None) -> list[str]:
     """Return the lines of a table: a dimension across if one fits, the last first."""
     width = width or shutil.get_terminal_size((80, 24)).columns
-    dimensions = list(over)
-    lines = _lines(dimensions, counts, across=False)
-    # The last dimension across, or another; heads on one line, or else broken between words.
-    choices = [(d, broken) for d in range(len(dimensions))[::-1] for broken in (False, True)]
-    for d, broken in choices if len(dimensions) > 1 else []:
-        turned = [*dimensions[:d], *dimensions[d + 1 :], dimensions[d]]
-        laid = _lines(turned, np.moveaxis(counts, d, -1), across=True, broken=broken)
-        if max(map(len, laid)) <= width:
-            lines = laid
+    lines: list[str] = []
+    for pivot, broken in _layouts(len(over)):
+        lines = _lines(over, counts, pivot, broken)
+        if max(map(len, lines)) <= width:
             break
     more = len(lines) - MOST_ROWS
     if more > 0:
@@ -81,40 +75,57 @@ def _laid_out(
     return [line[:width] for line in lines]
 
 
+def _layouts(dimensions: int) -> Iterator[tuple[Pivot, bool]]:
+    """Yield how a table may lie and whether its heads are broken between words, the best first."""
+    every = tuple(range(dimensions))
+    for d in reversed(every) if dimensions > 1 else ():
+        for broken in (False, True):
+            yield Pivot((), tuple(other for other in every if other != d), (d,)), broken
+    yield Pivot((), every, ()), False
+
+
 def _lines(
-    dimensions: list[Dimension], counts: NDArray[Any], across: bool, broken: bool = False
+    dimensions: Sequence[Dimension], counts: NDArray[Any], pivot: Pivot, broken: bool
 ) -> list[str]:
-    stub = dimensions[:-1] if across else dimensions
-    heads = list(dimensions[-1].labels) if across else ["count"]
-    values = counts.reshape(-1, len(heads))
+    _, stub, across = pivot.split(dimensions)
+    heads = across[0].labels if across else ("count",)
     rows = [
         [*labels, *("–" if value is None else f"{value:,}" for value in line)]
-        for labels, line in zip(product(*(d.labels for d in stub)), values.tolist(), strict=True)
+        for labels, line in zip(
+            product(*(d.labels for d in stub)), pivot.cut(counts)[0].tolist(), strict=True
+        )
     ]
     top = [[dimension.label] for dimension in stub]
-    for i, label in enumerate(heads):
-        figures = max((len(row[len(stub) + i]) for row in rows), default=0)
-        widest = max(figures, *(len(word) for word in label.split() or [""]))
-        top.append((wrap(label, max(1, widest)) or [""]) if broken else [label])
+    for i, label in enumerate(heads, len(stub)):
+        top.append(_broken(label, [row[i] for row in rows]) if broken else [label])
     height = max(map(len, top))
     head_rows = [[([""] * (height - len(t)) + t)[y] for t in top] for y in range(height)]
-    widths = [max(len(row[i]) for row in [*head_rows, *rows]) for i in range(len(top))]
+    widths = [max(map(len, column)) for column in zip(*head_rows, *rows, strict=True)]
 
-    def line(cells: list[str]) -> str:
+    def line(cells: Sequence[str]) -> str:
         aligned = [
-            cell.ljust(widths[i]) if i < len(stub) else cell.rjust(widths[i])
-            for i, cell in enumerate(cells)
+            cell.ljust(wide) if i < len(stub) else cell.rjust(wide)
+            for i, (cell, wide) in enumerate(zip(cells, widths, strict=True))
         ]
         return "  ".join(aligned).rstrip()
 
-    lines = [*map(line, head_rows), "─" * (sum(widths) + 2 * (len(widths) - 1))]
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+    return [*map(line, head_rows), rule, *map(line, _as_printed(rows, len(stub)))]
+
+
+def _broken(label: str, figures: list[str]) -> list[str]:
+    """Return the lines of a head, no wider than its figures and its longest word."""
+    return wrap(label, max([1, *map(len, figures), *map(len, label.split())])) or [""]
+
+
+def _as_printed(rows: list[list[str]], stub: int) -> Iterator[list[str]]:
+    """Yield rows with a label where it changes, as in a printed table."""
     before: list[str] = []
     for row in rows:
-        # A label is printed where it changes, as in a printed table.
-        same = next((i for i in range(len(stub)) if row[i : i + 1] != before[i : i + 1]), 0)
-        lines.append(line([*([""] * min(same, len(stub) - 1)), *row[min(same, len(stub) - 1) :]]))
+        same = next((i for i in range(stub) if row[i : i + 1] != before[i : i + 1]), 0)
+        blank = min(same, stub - 1)
+        yield [*([""] * blank), *row[blank:]]
         before = row
-    return lines
 
 
 def write_csv(table: CountTable, path: Path) -> None:

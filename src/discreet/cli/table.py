@@ -87,7 +87,7 @@ def _print_record(record: Record | None) -> None:
 def _by_ending(path: Path) -> str:
     """Return the format that the ending of a file stands for, the first where several share it."""
     from discreet.errors import ParameterError
-    from discreet.release.writers import FORMATS
+    from discreet.release.formats import FORMATS
 
     for name, format in FORMATS.items():
         if path.suffix.lower() == format.suffix:

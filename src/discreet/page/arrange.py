@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.page.state import State
 from discreet.page.texts import Texts
+from discreet.release.pivot import Parts, Pivot
 from discreet.table import TOTAL, Dimension, ProtectedTable
 
 SHOWN = ("count", "row", "column")
@@ -57,6 +58,9 @@ def _whole(text: str | None, least: int) -> int | None:
 class Arrangement:
     """The places of the lines of one layer in their order, and the figures of all layers."""
 
+    dims: Parts[Dimension]
+    names: Parts[list[str]]
+    """How the categories of each dimension are called."""
     layers: tuple[Place, ...]
     layer: int
     rows: tuple[Place, ...]
@@ -72,33 +76,52 @@ class Arrangement:
         """The place of the layer that is shown."""
         return self.layers[self.layer]
 
+    def said_layer(self, place: Place, t: Texts) -> str:
+        """Return a layer in words."""
+        if place and is_total(place[:1], self.dims.layers[:1]):
+            return t("table.total")
+        return ", ".join(names[i] for names, i in zip(self.names.layers, place, strict=True))
 
-def arranged(table: ProtectedTable, state: State, options: Options) -> Arrangement:
+    def of_row(self, row: Place) -> NDArray[np.float64]:
+        """Return the figures of a row of the layer that is shown."""
+        return np.array([self.figures[(*self.front, *row, *column)] for column in self.columns])
+
+
+def arranged(table: ProtectedTable, state: State, options: Options, t: Texts) -> Arrangement:
     """Return what is shown of a table, and in which order."""
-    w = len(state.layers)
-    r = w + len(state.rows)
-    dims, kept = table.dimensions, _kept(table)
-    layers = _places(dims[:w], kept[:w], totals_first=True)
-    rows = _places(dims[w:r], kept[w:r], totals_first=False)
-    columns = _places(dims[r:], kept[r:], totals_first=True)
+    pivot = Pivot.in_order(len(state.layers), len(state.rows), len(table.dimensions))
+    dims, kept = pivot.split(table.dimensions), pivot.split(_kept(table))
+    layers = _places(dims.layers, kept.layers, totals_first=True)
+    rows = _places(dims.rows, kept.rows, totals_first=False)
+    columns = _places(dims.columns, kept.columns, totals_first=True)
     at = min(options.layer, len(layers) - 1)
-    figures = _figures(table, w, r, options.show)
+    figures = _figures(table, pivot, options.show)
     sortable = len(state.rows) == 1
     sort = options.sort if sortable and abs(options.sort or 0) <= len(columns) else None
     if sort is not None:
         column = columns[abs(sort) - 1]
         by = {place: float(figures[(*layers[at], *place, *column)]) for place in rows}
-        rows = _sorted(rows, dims[w:r], by, sort < 0)
-    return Arrangement(tuple(layers), at, tuple(rows), tuple(columns), sort, sortable, figures)
+        rows = _sorted(rows, dims.rows, by, sort < 0)
+    return Arrangement(
+        dims,
+        pivot.split([_names(d, options.names, t) for d in table.dimensions]),
+        tuple(layers),
+        at,
+        tuple(rows),
+        tuple(columns),
+        sort,
+        sortable,
+        figures,
+    )
 
 
-def _figures(table: ProtectedTable, w: int, r: int, show: str) -> NDArray[np.float64]:
+def _figures(table: ProtectedTable, pivot: Pivot, show: str) -> NDArray[np.float64]:
     """Return counts, or shares of the published totals, or of sums where there are none."""
     counts = np.where(table.withheld, np.nan, table.values)
     if show == "count":
         return counts
     base = table.values
-    for d in range(r, table.values.ndim) if show == "row" else range(w, r):
+    for d in pivot.columns if show == "row" else pivot.rows:
         total = table.dimensions[d].codes[-1] == TOTAL
         base = base.take([-1], axis=d) if total else base.sum(axis=d, keepdims=True)
     found: NDArray[np.float64] = counts / np.where(base == 0, np.nan, base)
@@ -118,7 +141,9 @@ def _kept(table: ProtectedTable) -> list[list[int]]:
     return found
 
 
-def _places(dims: tuple[Dimension, ...], kept: list[list[int]], totals_first: bool) -> list[Place]:
+def _places(
+    dims: tuple[Dimension, ...], kept: tuple[list[int], ...], totals_first: bool
+) -> list[Place]:
     """Return the places of all lines; under the total of an outer variable there is one line."""
     if not dims:
         return [()]
@@ -152,7 +177,7 @@ def _sorted(
     return inner + total
 
 
-def names_of(dimension: Dimension, how: str, t: Texts) -> list[str]:
+def _names(dimension: Dimension, how: str, t: Texts) -> list[str]:
     """Return how the categories of a dimension are called: labels, codes or both."""
     found = []
     for code, label in zip(dimension.codes, dimension.labels, strict=True):
@@ -163,10 +188,3 @@ def names_of(dimension: Dimension, how: str, t: Texts) -> list[str]:
         else:
             found.append(code if how == "codes" else label)
     return found
-
-
-def said_place(place: Place, names: list[list[str]], dims: tuple[Dimension, ...], t: Texts) -> str:
-    """Return a place in words, such as the layer that is shown."""
-    if place and is_total(place[:1], dims[:1]):
-        return t("table.total")
-    return ", ".join(names[d][i] for d, i in enumerate(place))

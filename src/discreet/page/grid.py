@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, product
 from math import isnan
 
-from discreet.page.arrange import Options, Place, arranged, is_total, names_of, said_place
+from discreet.page.arrange import Arrangement, Options, Place, arranged, is_total
 from discreet.page.state import State
 from discreet.page.texts import Texts
 from discreet.release import Release
@@ -79,37 +79,20 @@ class Grid:
 
 def grid(release: Release, state: State, options: Options, small: int, t: Texts) -> Grid:
     """Return a page of a table; under `small` a figure is marked."""
-    table, dims = release.table, release.table.dimensions
-    found = arranged(table, state, options)
-    w, r = len(state.layers), len(state.layers) + len(state.rows)
-    names = [names_of(d, options.names, t) for d in dims]
+    found = arranged(release.table, state, options, t)
     rows, columns = found.rows, found.columns
     width = min(len(columns), MOST_COLUMNS)
     height = max(MOST_CELLS // width, 1)
     pages, column_pages = -(-len(rows) // height), -(-len(columns) // width)
     page, column_page = min(options.page, pages), min(options.column_page, column_pages)
-    shown_rows = rows[(page - 1) * height : page * height]
+    shown = rows[(page - 1) * height : page * height]
     first = (column_page - 1) * width
-    shown_columns = columns[first : first + width]
-    lines = []
-    heads = row_heads(shown_rows, names[w:r], dims[w:r])
-    for place, begins in zip(shown_rows, heads, strict=True):
-        total = is_total(place, dims[w:r])
-        cells = []
-        for column in shown_columns:
-            at = (*found.front, *place, *column)
-            figure = float(found.figures[at])
-            summed = total or is_total(column, dims[r:])
-            cells.append(_cell(table, at, figure, options.show, small, t, summed))
-        lines.append(Row(begins, tuple(cells), total))
+    across = columns[first : first + width]
     return Grid(
-        tuple(d.label for d in dims[w:r]) or ("",),
-        column_heads(shown_columns, names[r:], dims[r:], first, t),
-        tuple(lines),
-        tuple(
-            Layer(i, said_place(place, names[:w], dims[:w], t))
-            for i, place in enumerate(found.layers)
-        ),
+        tuple(d.label for d in found.dims.rows) or ("",),
+        column_heads(across, found.names.columns, found.dims.columns, first, t),
+        tuple(_rows(release.table, found, shown, across, options.show, small, t)),
+        tuple(Layer(i, found.said_layer(place, t)) for i, place in enumerate(found.layers)),
         found.layer,
         page,
         pages,
@@ -122,9 +105,51 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
     )
 
 
+def _rows(
+    table: ProtectedTable,
+    found: Arrangement,
+    rows: Sequence[Place],
+    columns: Sequence[Place],
+    show: str,
+    small: int,
+    t: Texts,
+) -> Iterator[Row]:
+    heads = row_heads(rows, found.names.rows, found.dims.rows)
+    summed = [is_total(column, found.dims.columns) for column in columns]
+    for row, begins in zip(rows, heads, strict=True):
+        total, cells = is_total(row, found.dims.rows), []
+        for column, also in zip(columns, summed, strict=True):
+            at = (*found.front, *row, *column)
+            figure = float(found.figures[at])
+            cells.append(_cell(table, at, figure, show, small, t, total or also))
+        yield Row(begins, tuple(cells), total)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Lines next to each other that share the categories of the first dimensions."""
+
+    depth: int
+    first: int
+    lines: int
+    category: int
+    total: bool
+
+
+def _spans(places: Sequence[Place], dims: tuple[Dimension, ...]) -> Iterator[_Span]:
+    """Yield the spans of each dimension; under a total there are no more."""
+    for d in range(len(dims)):
+        at = 0
+        for key, group in groupby(places, key=lambda place: place[: d + 1]):
+            lines = len(list(group))
+            if not is_total(key[:d], dims[:d]):
+                yield _Span(d, at, lines, key[d], is_total(key[d:], dims[d : d + 1]))
+            at += lines
+
+
 def column_heads(
     places: Sequence[Place],
-    names: list[list[str]],
+    names: Sequence[Sequence[str]],
     dims: tuple[Dimension, ...],
     first: int,
     t: Texts,
@@ -132,39 +157,26 @@ def column_heads(
     """Return the lines of heads over the columns; `first` is the number of columns before them."""
     if not dims:
         return ((Head(t("table.count"), 1, 1, False, 1),),)
-    depth = len(dims)
     lines: list[list[Head]] = [[] for _ in dims]
-    for d in range(depth):
-        at = 0
-        for key, group in groupby(places, key=lambda place: place[: d + 1]):
-            span = len(list(group))
-            above = d > 0 and is_total(key[:d], dims[:d])
-            total = is_total(key[d:], dims[d : d + 1])
-            if not above:
-                leaf = first + at + 1 if d == depth - 1 or total else None
-                tall = depth - d if total else 1
-                lines[d].append(Head(names[d][key[d]], span, tall, total, leaf))
-            at += span
+    for span in _spans(places, dims):
+        below = len(dims) - span.depth if span.total else 1
+        leaf = first + span.first + 1 if span.depth + below == len(dims) else None
+        text = names[span.depth][span.category]
+        lines[span.depth].append(Head(text, span.lines, below, span.total, leaf))
     return tuple(tuple(line) for line in lines)
 
 
 def row_heads(
-    places: Sequence[Place], names: list[list[str]], dims: tuple[Dimension, ...]
+    places: Sequence[Place], names: Sequence[Sequence[str]], dims: tuple[Dimension, ...]
 ) -> list[tuple[Head, ...]]:
     """Return the heads that begin in each row."""
     if not dims:
         return [(Head("", 1, 1, False),) for _ in places]
     begins: list[list[Head]] = [[] for _ in places]
-    depth = len(dims)
-    for d in range(depth):
-        at = 0
-        for key, group in groupby(places, key=lambda place: place[: d + 1]):
-            tall = len(list(group))
-            above = d > 0 and is_total(key[:d], dims[:d])
-            total = is_total(key[d:], dims[d : d + 1])
-            if not above:
-                begins[at].append(Head(names[d][key[d]], depth - d if total else 1, tall, total))
-            at += tall
+    for span in _spans(places, dims):
+        across = len(dims) - span.depth if span.total else 1
+        text = names[span.depth][span.category]
+        begins[span.first].append(Head(text, across, span.lines, span.total))
     return [tuple(heads) for heads in begins]
 
 

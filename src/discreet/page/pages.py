@@ -14,7 +14,7 @@ from discreet.page.charts.choose import unit_word
 from discreet.page.outlook import judge
 from discreet.page.quality import quality
 from discreet.page.state import State
-from discreet.page.view import View, render
+from discreet.page.visit import Visit, render
 from discreet.policy import Place
 from discreet.population import Schema
 from discreet.service import FORMATS, Opened, Service
@@ -23,13 +23,13 @@ MOST_AREAS = 300
 """The longest list of areas in the sentence; beyond it, only larger areas are in it."""
 
 
-def home(service: Service, view: View) -> Response:
+def home(service: Service, visit: Visit) -> Response:
     """Return the first page."""
     found = list(service.catalogue.datasets.values())
     if not found and not service.ready:
         raise Starting("The server is starting.")
     return render(
-        view, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
+        visit, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
     )
 
 
@@ -47,9 +47,9 @@ def common(opened: Opened) -> dict[str, Any]:
     return {"opened": opened, "schema": opened.schema, "synthetic": synthetic(opened)}
 
 
-def dataset(opened: Opened, view: View) -> Response:
+def dataset(opened: Opened, visit: Visit) -> Response:
     """Return the page of a data set: the sentence, starts, variables."""
-    schema, t = opened.schema, view.t
+    schema, t = opened.schema, visit.t
     geography = schema.geography
     places = []
     if geography is not None:
@@ -68,7 +68,7 @@ def dataset(opened: Opened, view: View) -> Response:
         ("places", [(geography, sizes(geography, t))] if geography is not None else []),
     ]
     return render(
-        view, "dataset.html", place="datasets", binary=binary, choices=choices,
+        visit, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
         cells=started[0][2], geography=geography,
         altered=opened.tier.protection.build is not None, **common(opened),
@@ -88,9 +88,9 @@ def sentence(values: Mapping[str, str], schema: Schema) -> State:
     return State.read({"by": ",".join(chosen), "where": where}, schema)
 
 
-def build(opened: Opened, view: View) -> Response:
+def build(opened: Opened, visit: Visit) -> Response:
     """Return the builder."""
-    schema, t, values = opened.schema, view.t, view.values
+    schema, t, values = opened.schema, visit.t, visit.values
     state = State.read(values, schema)
     verdict = judge(state, opened.tier, t)
     shown = builder(
@@ -98,7 +98,7 @@ def build(opened: Opened, view: View) -> Response:
     )
     unit = unit_word(schema.unit, t)
     return render(
-        view, "build.html", place="build", state=state, verdict=verdict, b=shown,
+        visit, "build.html", place="build", state=state, verdict=verdict, b=shown,
         title=title(state, unit, t), scope=scope(state, t), limits=limits(state, t),
         fixes=fixes.before(state, opened.tier, t),
         starts=[(title(s, unit, t), s) for s in examples(schema)],
@@ -108,21 +108,21 @@ def build(opened: Opened, view: View) -> Response:
     )  # fmt: skip
 
 
-def method(opened: Opened, view: View) -> Response:
+def method(opened: Opened, visit: Visit) -> Response:
     """Return how figures are protected, as far as the policy publishes it."""
     protection = opened.tier.protection
     options = ", ".join(f"{key} {value}" for key, value in protection.options.items())
     name = protection.method
-    if view.t.has(f"method.methods.{name}"):
-        name = view.t(f"method.methods.{name}")
+    if visit.t.has(f"method.methods.{name}"):
+        name = visit.t(f"method.methods.{name}")
     return render(
-        view, "method.html", place="method", tier=opened.tier, protection=protection,
-        options=options, name=name, quality=quality(protection, view.t),
+        visit, "method.html", place="method", tier=opened.tier, protection=protection,
+        options=options, name=name, quality=quality(protection, visit.t),
         beforehand=protection.place is not Place.OUTPUT, **common(opened),
     )  # fmt: skip
 
 
-def api(service: Service, view: View, base: str) -> Response:
+def api(service: Service, visit: Visit, base: str) -> Response:
     """Return the page for programs."""
     found = list(service.catalogue.datasets.values())
     example = ""
@@ -132,6 +132,6 @@ def api(service: Service, view: View, base: str) -> Response:
             f"curl '{base}/api/v1/datasets/{found[0].id}/table?by={','.join(state.by)}&format=csv'"
         )
     return render(
-        view, "api.html", place="api", formats=", ".join(FORMATS), example=example,
+        visit, "api.html", place="api", formats=", ".join(FORMATS), example=example,
         synthetic=_all_synthetic(found),
     )  # fmt: skip

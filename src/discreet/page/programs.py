@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.page.state import State, address
-from discreet.release.writers.base import Columns
+from discreet.release.formats.tidy import Columns
 
 
 @dataclass(frozen=True)

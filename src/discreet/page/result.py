@@ -21,13 +21,12 @@ from discreet.page.quality import quality
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
-from discreet.page.view import View, render
+from discreet.page.visit import Visit, render
 from discreet.policy import Margins
 from discreet.release import Release
+from discreet.release.formats import file_name
+from discreet.release.formats.tidy import META, Columns
 from discreet.release.text import stem
-from discreet.release.writers import file_name
-from discreet.release.writers.base import Columns
-from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service import Opened
 
@@ -44,28 +43,30 @@ MOST_NAMED = 200
 _ORDER = ("xlsx", "csv", "csv-layout", "json-stat", "px", "sdmx-csv", "sdmx-ml", "parquet", "html")
 
 
-def totals(opened: Opened, view: View) -> str:
+def totals(opened: Opened, visit: Visit) -> str:
     """Return the totals of a page: those of the policy, unless the reader leaves them out."""
     margins = opened.tier.protection.margins
-    return "none" if view.values.get("totals") == "none" else margins.value
+    return "none" if visit.values.get("totals") == "none" else margins.value
 
 
-def table(opened: Opened, state: State, release: Release, view: View, base: str) -> Response:
+def table(opened: Opened, state: State, release: Release, visit: Visit, base: str) -> Response:
     """Return the page of a table."""
-    t, options = view.t, Options.read(view.values)
+    t, options = visit.t, Options.read(visit.values)
     told = quality(opened.tier.protection, t) if release.public_quality.altered else None
-    name, asked = _title(opened, state, view), totals(opened, view)
+    name, asked = _title(opened, state, visit), totals(opened, visit)
     laid = grid(release, state, options, 0 if told is None else told.small, t)
     found = charts.data(release, state, options, name, t)
     kinds = charts.charts(found, t)
-    kind = next((k for k in kinds if k.id == view.values.get("chart")), kinds[0] if kinds else None)
-    here = _kept(view)
+    kind = next(
+        (k for k in kinds if k.id == visit.values.get("chart")), kinds[0] if kinds else None
+    )
+    here = _kept(visit)
     cells = [cell for row in laid.rows for cell in row.cells]
     free = len(release.withheld)
     csv = api_address(opened.id, state, asked, "csv")
     meta = api_address(opened.id, state, asked, route="table/meta")
     return render(
-        view, "table.html", place="build", state=state, release=release, grid=laid,
+        visit, "table.html", place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
@@ -76,12 +77,12 @@ def table(opened: Opened, state: State, release: Release, view: View, base: str)
         any_small=any(cell.kind == "small" for cell in cells),
         any_zero=any(cell.kind == "zero" for cell in cells),
         any_missing=any(cell.kind == "missing" for cell in cells),
-        downloads=_downloads(opened, state, asked, view, here, kind),
+        downloads=_downloads(opened, state, asked, visit, here, kind),
         programs=programs(
             base + csv, base + meta, file_name(_stem(opened, state), "csv"),
             Columns.of(release.table),
         ),
-        permalink=base + view.link(f"/datasets/{opened.id}/table", state, **here),
+        permalink=base + visit.link(f"/datasets/{opened.id}/table", state, **here),
         fixes=fixes.of_hints(state, release.hints, t),
         withheld=release.withheld[:MOST_NAMED], withheld_more=max(free - MOST_NAMED, 0),
         available=release.areas - free, squares=squares(release.areas - free, release.areas, t),
@@ -105,11 +106,11 @@ class Download:
 
 
 def _downloads(
-    opened: Opened, state: State, totals: str, view: View, here: dict[str, Any],
+    opened: Opened, state: State, totals: str, visit: Visit, here: dict[str, Any],
     kind: charts.Chart | None,
 ) -> list[Download]:  # fmt: skip
     """Return the files that a reader may take away, all named after the question."""
-    t, stem, folder = view.t, _stem(opened, state), f"/datasets/{opened.id}"
+    t, stem, folder = visit.t, _stem(opened, state), f"/datasets/{opened.id}"
     found = []
     for key in _ORDER:
         name, href = file_name(stem, key), api_address(opened.id, state, totals, key)
@@ -117,36 +118,36 @@ def _downloads(
         if key == "csv":
             meta = api_address(opened.id, state, totals, route="table/meta")
             found.append(Download("meta", t("take.meta"), meta, name + META))
-    shown = view.link(f"{folder}/shown.csv", state, **here)
+    shown = visit.link(f"{folder}/shown.csv", state, **here)
     found.insert(1, Download("shown", t("take.shown"), shown, f"{stem}-shown.csv"))
     for ending, text in (("svg", "take.chart"), ("png", "take.picture")) if kind else ():
-        href = view.link(f"{folder}/chart.{ending}", state, **here)
+        href = visit.link(f"{folder}/chart.{ending}", state, **here)
         found.append(Download(ending, t(text), href, f"{stem}-{kind.id}.{ending}" if kind else ""))
     return found
 
 
-def _available(release: Release, view: View) -> str:
+def _available(release: Release, visit: Visit) -> str:
     """Return how many areas are available, where some are not; a file must not leave it out."""
     if not release.withheld:
         return ""
     left = release.areas - len(release.withheld)
-    return view.t("refused.picture", n=left, of=release.areas)
+    return visit.t("refused.picture", n=left, of=release.areas)
 
 
 def _stem(opened: Opened, state: State) -> str:
     return opened.id if state.question is None else stem(opened.id, state.question)
 
 
-def shown_file(opened: Opened, state: State, release: Release, view: View) -> tuple[bytes, str]:
+def shown_file(opened: Opened, state: State, release: Release, visit: Visit) -> tuple[bytes, str]:
     """Return the table of the page as a CSV file, and what it is called."""
-    t, options = view.t, Options.read(view.values)
+    t, options = visit.t, Options.read(visit.values)
     origin = release.provenance
     cite = {"date": t.date(origin.data_date), "version": origin.data_version,
             "policy": origin.policy_version}  # fmt: skip
     kind = unit_word(origin.unit, t) if options.show == "count" else t(f"table.{options.show}")
     said = [
-        (t("table.crumb"), _title(opened, state, view)),
-        (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, view)]))),
+        (t("table.crumb"), _title(opened, state, visit)),
+        (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, visit)]))),
         (t("table.show"), kind),
         (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
     ]
@@ -155,35 +156,35 @@ def shown_file(opened: Opened, state: State, release: Release, view: View) -> tu
     return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
 
 
-def _kept(view: View) -> dict[str, Any]:
+def _kept(visit: Visit) -> dict[str, Any]:
     """Return how the table is shown, as an address says it."""
     names = ("show", "names", "sort", "layer", "totals", "chart")
-    return {key: view.values[key] for key in names if view.values.get(key)}
+    return {key: visit.values[key] for key in names if visit.values.get(key)}
 
 
-def _title(opened: Opened, state: State, view: View) -> str:
-    return title(state, unit_word(opened.schema.unit, view.t), view.t)
+def _title(opened: Opened, state: State, visit: Visit) -> str:
+    return title(state, unit_word(opened.schema.unit, visit.t), visit.t)
 
 
 def chart_file(
-    opened: Opened, state: State, release: Release, view: View
+    opened: Opened, state: State, release: Release, visit: Visit
 ) -> tuple[str, str] | None:
     """Return the chart as an SVG file and what it is called, None where there is none."""
-    options = Options.read(view.values)
-    name = _title(opened, state, view)
-    found = charts.data(release, state, options, name, view.t)
-    kinds = charts.charts(found, view.t)
+    options = Options.read(visit.values)
+    name = _title(opened, state, visit)
+    found = charts.data(release, state, options, name, visit.t)
+    kinds = charts.charts(found, visit.t)
     if found is None or not kinds:
         return None
-    kind = next((k.id for k in kinds if k.id == view.values.get("chart")), kinds[0].id)
-    where = " ".join(filter(None, [scope(state, view.t), _available(release, view)]))
-    source = view.t("chart.source", title=f"{where} {opened.schema.title}")
-    return charts.standalone(found, kind, source, view.t), f"{_stem(opened, state)}-{kind}"
+    kind = next((k.id for k in kinds if k.id == visit.values.get("chart")), kinds[0].id)
+    where = " ".join(filter(None, [scope(state, visit.t), _available(release, visit)]))
+    source = visit.t("chart.source", title=f"{where} {opened.schema.title}")
+    return charts.standalone(found, kind, source, visit.t), f"{_stem(opened, state)}-{kind}"
 
 
-def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Response:
+def refused(opened: Opened, state: State, error: QueryRefused, visit: Visit) -> Response:
     """Return the page of a refusal: why, and what would be answered."""
-    t = view.t
+    t = visit.t
     question = error.code in _QUESTION
     why = "question" if question else "people" if error.code in _PEOPLE else "counts"
     verdict = judge(state, opened.tier, t)
@@ -193,8 +194,8 @@ def refused(opened: Opened, state: State, error: QueryRefused, view: View) -> Re
     rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
     areas = None if question or state.question is None else state.question.areas
     return render(
-        view, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
-        state=state, title=_title(opened, state, view), scope=scope(state, t), why=why,
+        visit, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
+        state=state, title=_title(opened, state, visit), scope=scope(state, t), why=why,
         failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=error.code,
         areas=0 if areas is None else len(areas),
         squares="" if areas is None else squares(0, len(areas), t),

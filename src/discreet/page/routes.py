@@ -13,11 +13,11 @@ from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLon
 from discreet.page import actions, assets, pages, result
 from discreet.page.state import State
 from discreet.page.texts import texts
-from discreet.page.view import View, render
+from discreet.page.visit import Visit, render
 from discreet.release import Release
 from discreet.service import Asked, Opened, Service
 
-Page = Callable[[Service, Request, View], Awaitable[Response]]
+Page = Callable[[Service, Request, Visit], Awaitable[Response]]
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -29,62 +29,62 @@ def mount(app: FastAPI, service: Service) -> None:
     app.include_router(router)
 
 
-async def _home(service: Service, request: Request, view: View) -> Response:
-    return pages.home(service, view)
+async def _home(service: Service, request: Request, visit: Visit) -> Response:
+    return pages.home(service, visit)
 
 
-async def _accessibility(service: Service, request: Request, view: View) -> Response:
-    return render(view, "accessibility.html", place="accessibility")
+async def _accessibility(service: Service, request: Request, visit: Visit) -> Response:
+    return render(visit, "accessibility.html", place="accessibility")
 
 
-async def _api(service: Service, request: Request, view: View) -> Response:
-    return pages.api(service, view, str(request.base_url).rstrip("/"))
+async def _api(service: Service, request: Request, visit: Visit) -> Response:
+    return pages.api(service, visit, str(request.base_url).rstrip("/"))
 
 
-async def _dataset(service: Service, request: Request, view: View) -> Response:
-    return pages.dataset(_opened(service, request), view)
+async def _dataset(service: Service, request: Request, visit: Visit) -> Response:
+    return pages.dataset(_opened(service, request), visit)
 
 
-async def _method(service: Service, request: Request, view: View) -> Response:
-    return pages.method(_opened(service, request), view)
+async def _method(service: Service, request: Request, visit: Visit) -> Response:
+    return pages.method(_opened(service, request), visit)
 
 
-async def _build(service: Service, request: Request, view: View) -> Response:
+async def _build(service: Service, request: Request, visit: Visit) -> Response:
     opened = _opened(service, request)
-    return _edited(request, view, opened.schema) or pages.build(opened, view)
+    return _edited(request, visit, opened.schema) or pages.build(opened, visit)
 
 
-async def _table(service: Service, request: Request, view: View) -> Response:
+async def _table(service: Service, request: Request, visit: Visit) -> Response:
     opened = _opened(service, request)
-    moved = _edited(request, view, opened.schema)
+    moved = _edited(request, visit, opened.schema)
     if moved is not None:
         return moved
-    state = State.read(view.values, opened.schema)
+    state = State.read(visit.values, opened.schema)
     if not state.by:
-        return RedirectResponse(view.link(f"/datasets/{opened.id}/build", state), 303)
+        return RedirectResponse(visit.link(f"/datasets/{opened.id}/build", state), 303)
     try:
-        release = await _release(service, opened, state, view)
+        release = await _release(service, opened, state, visit)
     except QueryRefused as refused:
-        return result.refused(opened, state, refused, view)
-    return result.table(opened, state, release, view, str(request.base_url).rstrip("/"))
+        return result.refused(opened, state, refused, visit)
+    return result.table(opened, state, release, visit, str(request.base_url).rstrip("/"))
 
 
-async def _chart(service: Service, request: Request, view: View) -> Response:
+async def _chart(service: Service, request: Request, visit: Visit) -> Response:
     form = request.path_params["form"]
     if form not in ("svg", "png"):
-        return failed(view, 404, "error.unknown")
-    drawn = result.chart_file(*await _released(service, request, view), view)
+        return failed(visit, 404, "error.unknown")
+    drawn = result.chart_file(*await _released(service, request, visit), visit)
     if drawn is None:
-        return failed(view, 404, "chart.none")
+        return failed(visit, 404, "chart.none")
     svg, stem = drawn
     if form == "svg":
         return _named(svg, f"{stem}.svg", "image/svg+xml")
     return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
 
 
-async def _shown(service: Service, request: Request, view: View) -> Response:
-    released = await _released(service, request, view)
-    file, stem = await asyncio.to_thread(result.shown_file, *released, view)
+async def _shown(service: Service, request: Request, visit: Visit) -> Response:
+    released = await _released(service, request, visit)
+    file, stem = await asyncio.to_thread(result.shown_file, *released, visit)
     return _named(file, stem, "text/csv; charset=utf-8")
 
 
@@ -114,18 +114,18 @@ def _opened(service: Service, request: Request) -> Opened:
 
 
 async def _released(
-    service: Service, request: Request, view: View
+    service: Service, request: Request, visit: Visit
 ) -> tuple[Opened, State, Release]:
     """Return the data set, the state and the release that an address asks for."""
     opened = _opened(service, request)
-    state = State.read(view.values, opened.schema)
-    return opened, state, await _release(service, opened, state, view)
+    state = State.read(visit.values, opened.schema)
+    return opened, state, await _release(service, opened, state, visit)
 
 
-async def _release(service: Service, opened: Opened, state: State, view: View) -> Release:
+async def _release(service: Service, opened: Opened, state: State, visit: Visit) -> Release:
     if state.question is None:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
-    asked = Asked.of(opened, state.question, result.totals(opened, view))
+    asked = Asked.of(opened, state.question, result.totals(opened, visit))
     return await service.release(asked)
 
 
@@ -140,10 +140,10 @@ def _png(svg: str) -> bytes:
     return bytes(svg_to_png(svg, scale=2))
 
 
-def _edited(request: Request, view: View, schema: Any) -> Response | None:
+def _edited(request: Request, visit: Visit, schema: Any) -> Response | None:
     """Return where a change of the form leads: to the address that says the new state."""
     pairs = request.query_params.multi_items()
-    values = view.values
+    values = visit.values
     if "first" in values:
         state, opened = pages.sentence(values, schema), None
     elif actions.is_edit(pairs):
@@ -154,31 +154,31 @@ def _edited(request: Request, view: View, schema: Any) -> Response | None:
     action = values.get("do", "")
     if action.startswith(("only:", "also:", "clear:geography")):
         kept.pop("area", None)
-    target = view.link(request.url.path, state, open=opened, **kept)
+    target = visit.link(request.url.path, state, open=opened, **kept)
     return RedirectResponse(target, 303)
 
 
-def failed(view: View, status: int, text: str, retry: int | None = None, **more: Any) -> Response:
+def failed(visit: Visit, status: int, text: str, retry: int | None = None, **more: Any) -> Response:
     """Return the page of a failure; `text` is the key of its sentence."""
-    said = view.t(text, n=retry) if retry is not None else view.t(text)
+    said = visit.t(text, n=retry) if retry is not None else visit.t(text)
     headers = {"Cache-Control": "no-store"}
     if retry is not None:
         headers["Retry-After"] = str(retry)
     more = {"detail": "", "number": "", "build": "", **more}
-    return render(view, "error.html", status, headers, said=said, place="", **more)
+    return render(visit, "error.html", status, headers, said=said, place="", **more)
 
 
 def error_page(
     status: int, code: str, message: str, hint: str | None, hints: tuple[Any, ...], number: str
 ) -> Response:
     """Return the page of a failure outside the pages themselves, such as too many requests."""
-    view = View(texts("en"), None, "/", {})
+    visit = Visit(texts("en"), None, "/", {})
     if status == 404:
-        return failed(view, status, "error.unknown")
+        return failed(visit, status, "error.unknown")
     if status >= 500:
-        return failed(view, status, "error.failed", number=number)
+        return failed(visit, status, "error.failed", number=number)
     return render(
-        view, "error.html", status, said=" ".join(filter(None, [message, hint])),
+        visit, "error.html", status, said=" ".join(filter(None, [message, hint])),
         place="", detail="", number=number, build="",
     )  # fmt: skip
 
@@ -187,21 +187,21 @@ def _guarded(service: Service, page: Page) -> Callable[[Request], Awaitable[Resp
     """Return a route that tells its failures in the language of the page."""
 
     async def answer(request: Request) -> Response:
-        view = View.of(request)
+        visit = Visit.of(request)
         name = request.path_params.get("dataset")
-        build = "" if name is None else view.link(f"/datasets/{name}/build")
+        build = "" if name is None else visit.link(f"/datasets/{name}/build")
         try:
-            return await page(service, request, view)
+            return await page(service, request, visit)
         except UnknownDataset:
-            return failed(view, 404, "error.dataset")
+            return failed(visit, 404, "error.dataset")
         except (ParameterError, QueryRefused) as error:
-            return failed(view, 400, "error.link", detail=_sentence(error), build=build)
+            return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
         except Busy as error:
-            return failed(view, 503, "error.busy", error.retry_after, build=build)
+            return failed(visit, 503, "error.busy", error.retry_after, build=build)
         except TooLong:
-            return failed(view, 503, "error.slow", 30, build=build)
+            return failed(visit, 503, "error.slow", 30, build=build)
         except Starting:
-            return failed(view, 503, "error.starting", 2)
+            return failed(visit, 503, "error.starting", 2)
 
     return answer
 

@@ -29,11 +29,9 @@ class Texts:
 
     def __call__(self, key: str, **values: object) -> str:
         """Return a text with its values filled in; numbers are written as the language does."""
-        found: Any = self.words
-        for part in key.split("."):
-            if not isinstance(found, Mapping) or part not in found:
-                raise ParameterError(f"no text '{key}' in language '{self.lang}'.")
-            found = found[part]
+        found = self._find(key)
+        if found is None:
+            raise ParameterError(f"no text '{key}' in language '{self.lang}'.")
         if isinstance(found, Mapping):
             if "other" not in found:
                 raise ParameterError(f"text '{key}' in language '{self.lang}' is a group.")
@@ -46,12 +44,13 @@ class Texts:
 
     def has(self, key: str) -> bool:
         """Whether there is such a text."""
+        return self._find(key) is not None
+
+    def _find(self, key: str) -> Any:
         found: Any = self.words
         for part in key.split("."):
-            if not isinstance(found, Mapping) or part not in found:
-                return False
-            found = found[part]
-        return True
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return found
 
     def number(self, value: int) -> str:
         """Return a whole number with the language's separator of thousands."""

@@ -116,7 +116,7 @@ class Release:
         Formats: json-stat, csv, csv-layout, xlsx, px, sdmx-csv, sdmx-ml, parquet, html. Tidy
         files have their notes beside them in FILE.meta.json. The record is in none of them.
         """
-        from discreet.release.writers import write
+        from discreet.release.formats import write
 
         return write(self, path, format)
 

@@ -35,7 +35,6 @@ from discreet.table import ProtectedTable
 
 VERSION = 1
 _DOMAIN = b"discreet release\0"
-PARTS = ("cells", "labels", "bounds", "text")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError, unknown
-from discreet.release.readers.base import figure
+from discreet.release.formats.base import figure
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.readers import Found, format_of, read
+from discreet.release.formats import Found, format_of, read
 from discreet.release.signature import (
     bounds_digest,
     cells_digest,

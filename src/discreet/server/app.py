@@ -14,7 +14,7 @@ from starlette.routing import Match
 from discreet import __version__, page
 from discreet.server import routes
 from discreet.server.errors import of_status
-from discreet.server.gate import Gate
+from discreet.server.front import Front
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Settings
@@ -57,14 +57,14 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     routes.add(app, service, settings)
     page.mount(app, service)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Gate, settings=settings, log=log, metrics=metrics)
+    app.add_middleware(Front, settings=settings, log=log, metrics=metrics)
     return app
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     allow = {"Allow": ", ".join(_allowed(request))} if error.status_code == 405 else {}
-    # The gate tells it: as a page to people, as JSON to programs.
+    # The front tells it: as a page to people, as JSON to programs.
     raise of_status(error.status_code, allow)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 
 from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
 from discreet.rules import Code
+from discreet.server.models import Failed, Suggested, Told
 
 
 @dataclass
@@ -82,15 +82,15 @@ def of_status(status: int, headers: dict[str, str] | None = None) -> Failure:
 
 def body_of(failure: Failure, request_id: str) -> bytes:
     """Return the body of a failure."""
-    error: dict[str, Any] = {
-        "code": failure.code,
-        "message": failure.message,
-        "hint": failure.hint,
-        "id": request_id,
-    }
-    if failure.hints:
-        error["hints"] = [{"text": h.text, "by": h.by, "where": h.where} for h in failure.hints]
-    return orjson.dumps({"error": error})
+    hints = [Suggested(text=h.text, by=h.by, where=h.where) for h in failure.hints]
+    told = Told(
+        code=failure.code,
+        message=failure.message,
+        hint=failure.hint,
+        id=request_id,
+        **({"hints": hints} if hints else {}),
+    )
+    return Failed(error=told).model_dump_json(exclude_unset=True).encode()
 
 
 def response_of(failure: Failure, request_id: str) -> Response:

@@ -1,58 +1,62 @@
-"""From the bytes of a request to the parts of a question, each of the type it must have."""
+"""From the bytes of a request to a question, or all that is wrong with it at once."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import orjson
+from pydantic import ValidationError
 
 from discreet.errors import ParameterError, unknown
+from discreet.server.models import Given, Posted
 
-ASKED = ("by", "where", "totals")
+Model = TypeVar("Model", bound=Given)
+_TIER = "a tier cannot be asked for: over HTTP every reader is public."
 
 
-def typed(raw: bytes, *names: str) -> dict[str, str]:
-    """Return the values of a query string; a name not among `names` or given twice is an error."""
+def read_query(raw: bytes, model: type[Model]) -> Model:
+    """Return what a query string says; a name given twice is an error."""
     found: dict[str, str] = {}
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
         raise ParameterError("the query string must be percent-encoded UTF-8.") from None
     for name, value in pairs:
-        if name == "tier":
-            raise ParameterError("a tier cannot be asked for: over HTTP every reader is public.")
-        if name not in names:
-            raise unknown("parameter", name[:64], names)
         if name in found:
-            raise ParameterError(f"'{name}' must be given once. It is given again.")
+            raise ParameterError(f"'{name[:64]}' must be given once. It is given again.")
         found[name] = value
-    return found
+    return checked(model, found)
 
 
-def posted(body: bytes) -> dict[str, Any]:
-    """Return the question in a body, every value of the type it must have."""
+def read_body(raw: bytes) -> Posted:
+    """Return the question in a body."""
     try:
-        given = orjson.loads(body)
+        given = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise ParameterError("the body must be JSON.") from None
     if not isinstance(given, dict):
         raise ParameterError("the body must be an object with 'by', and perhaps 'where'.")
-    for name in given:
-        if name == "tier":
-            raise ParameterError("a tier cannot be asked for: over HTTP every reader is public.")
-        if name not in (*ASKED, "format"):
-            raise unknown("parameter", name[:64], (*ASKED, "format"))
-    by, where = given.get("by"), given.get("where", {})
-    if not _texts(by):
-        raise ParameterError('by must be a list of names, like ["sex", "age_band"].')
-    if not isinstance(where, dict) or not all(map(_texts, where.values())):
-        raise ParameterError('where must map names to lists of codes, like {"sex": ["2"]}.')
-    for name in ("totals", "format"):
-        if name in given and not isinstance(given[name], str):
-            raise ParameterError(f"{name} must be a text.")
-    return given
+    return checked(Posted, given)
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def checked(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """Return values as the model has them, or one error with all that is wrong."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        told = dict.fromkeys(_told(error, model))  # a list may have many wrong parts
+        raise ParameterError(" ".join(told)) from None
+
+
+def _told(error: ValidationError, model: type[Given]) -> Iterator[str]:
+    for one in error.errors(include_url=False):
+        name = str(one["loc"][0])
+        if one["type"] == "extra_forbidden":
+            text = _TIER if name == "tier" else str(unknown("parameter", name, model.model_fields))
+        elif one["type"] == "value_error":
+            text = str(one["ctx"]["error"])
+        else:
+            text = model.MUST[name]
+        yield f"{text[:1].upper()}{text[1:].removesuffix('.')}."

@@ -2,237 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
-import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import ParameterError, Starting
-from discreet.release.writers.csv_tidy import META
-from discreet.release.writers.sdmx import STRUCTURE
-from discreet.server import openapi
+from discreet.errors import Starting
+from discreet.release.formats.sdmx import STRUCTURE
+from discreet.release.formats.tidy import META
+from discreet.server import models, openapi
+from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
-from discreet.server.parse import ASKED, posted, typed
+from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import DEFAULT_FORMAT, File, Service
+from discreet.service import File, Service
 
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-Handler = Callable[[Request], Awaitable[Response]]
 TABLE = "/api/v1/datasets/{dataset}/table"
+ROUTES = {
+    "datasets": "/api/v1/datasets",
+    "dataset": "/api/v1/datasets/{dataset}",
+    "check": "/api/v1/datasets/{dataset}/check",
+    "table": TABLE,
+    "post_table": TABLE,
+    "table_meta": f"{TABLE}/meta",
+    "table_structure": f"{TABLE}/structure",
+    "config": "/api/v1/config",
+    "healthz": "/healthz",
+    "readyz": "/readyz",
+}
+"""The path of each handler."""
 
 
 def add(app: FastAPI, service: Service, settings: Settings) -> None:
     """Add the routes to an application."""
+    api = Api(service, settings)
 
-    def get(path: str, name: str) -> Callable[[Endpoint], Endpoint]:
-        return app.get(path, operation_id=name, response_class=Response, **openapi.OF[name])
+    async def at_once(request: Request) -> Response:
+        request.scope["route"] = SimpleNamespace(path=TABLE)  # for the log, as FastAPI does
+        return await api.table(request)
 
-    @get("/api/v1/datasets", "datasets")
-    async def datasets(request: Request) -> Response:
+    # The same once more in front of all: what FastAPI does for a route besides documenting it takes
+    # longer than answering from what is kept.
+    app.router.routes.insert(0, Route(TABLE, at_once, methods=["GET"]))
+    for name, path in ROUTES.items():
+        app.add_api_route(
+            path,
+            getattr(api, name),
+            methods=["POST" if name == "post_table" else "GET"],
+            operation_id=name,
+            response_class=Response,
+            **openapi.OF[name],
+        )
+
+
+@dataclass(frozen=True)
+class Api:
+    """What is answered on each route."""
+
+    service: Service
+    settings: Settings
+
+    async def datasets(self, request: Request) -> Response:
         """List the data sets."""
-        _only(request)
-        _opened(service)
-        return _json({"datasets": service.datasets()})
+        _asked(request, models.Nothing)
+        self._opened()
+        return as_json(models.DataSets.model_validate({"datasets": self.service.datasets()}))
 
-    @get("/api/v1/datasets/{dataset}", "dataset")
-    async def dataset(request: Request) -> Response:
+    async def dataset(self, request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
-        _only(request)
-        return _file(request, await service.description(request.path_params["dataset"]))
+        _asked(request, models.Nothing)
+        return file_of(request, await self.service.description(_name(request)))
 
-    @get("/api/v1/datasets/{dataset}/check", "check")
-    async def check(request: Request) -> Response:
+    async def check(self, request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
-        given = _only(request, *ASKED)
-        asked = service.ask(request.path_params["dataset"], **_question(given))
-        return _json(service.check(asked))
+        given = _asked(request, models.Typed)
+        asked = self.service.ask(_name(request), *_question(given))
+        return as_json(models.Checked(**self.service.check(asked)))
 
-    @get(TABLE, "table")
-    async def table(request: Request) -> Response:
+    async def table(self, request: Request) -> Response:
         """Answer a question with a protected table."""
-        given = _only(request, *ASKED, "format")
-        return await _table(request, request.path_params["dataset"], given)
+        given = _asked(request, models.TypedTable)
+        typed = (_name(request), given.by, given.where, given.totals, given.format)
+        held = self.service.at_hand(*typed)
+        if held is None:
+            return await self._table(request, given, typed)
+        request.state.cache = "hit"
+        return file_of(request, held)
 
-    # The same function once more in front of all: what FastAPI does for a route besides documenting
-    # it takes longer than answering from what is kept.
-    app.router.routes.insert(0, Route(TABLE, _named(table), methods=["GET"]))
-
-    @app.post(
-        TABLE,
-        operation_id="post_table",
-        response_class=Response,
-        **openapi.OF["post_table"],
-    )
-    async def post_table(request: Request) -> Response:
+    async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
-        _only(request)
-        given = posted(await _body(request, settings.max_body))
-        return await _table(request, request.path_params["dataset"], given)
+        _asked(request, models.Nothing)
+        return await self._table(request, read_body(await self._body(request)))
 
-    async def _table(request: Request, dataset: str, given: dict[str, Any]) -> Response:
-        form = given.pop("format", DEFAULT_FORMAT)
-        where = given.get("where") or ""
-        plain = isinstance(given.get("by"), str) and isinstance(where, str)
-        typed = (dataset, given.get("by", ""), where, given.get("totals", "none"), form)
-        file = service.at_hand(*typed) if plain else None
-        if file is None:
-            asked = service.ask(dataset, **_question(given))
-            key = service.file_key(asked, form)
-            if _holds(request, key.hex()):
-                # Only who was given the answer can know its name: it need not be made again.
-                request.state.cache = "hit"
-                return _unchanged(request, key.hex(), asked.public)
-            request.state.cache = "hit" if service.holds(asked) else "miss"
-            file = await service.file(asked, form)
-            if plain:
-                service.remember(key, *typed)
-        else:
+    async def _table(
+        self,
+        request: Request,
+        given: models.TypedTable | models.Posted,
+        typed: tuple[str, ...] | None = None,
+    ) -> Response:
+        asked = self.service.ask(_name(request), *_question(given))
+        key = self.service.file_key(asked, given.format)
+        if holds(request, key.hex()):
+            # Only who was given the answer can know its name: it need not be made again.
             request.state.cache = "hit"
-        return _file(request, file)
+            return unchanged(request, key.hex(), asked.public)
+        request.state.cache = "hit" if self.service.holds(asked) else "miss"
+        file: File = await self.service.file(asked, given.format)
+        if typed is not None:
+            self.service.remember(key, *typed)
+        return file_of(request, file)
 
-    @get(f"{TABLE}/meta", "table_meta")
-    async def table_meta(request: Request) -> Response:
+    async def table_meta(self, request: Request) -> Response:
         """Return what belongs beside a file: question, notes, quality, columns and signature."""
-        return await _beside(request, META, "csv")
+        return await self._beside(request, META, _asked(request, models.TypedMeta))
 
-    @get(f"{TABLE}/structure", "table_structure")
-    async def table_structure(request: Request) -> Response:
+    async def table_structure(self, request: Request) -> Response:
         """Return the SDMX structure of a table."""
-        return await _beside(request, STRUCTURE, "sdmx-ml")
+        return await self._beside(request, STRUCTURE, _asked(request, models.TypedStructure))
 
-    async def _beside(request: Request, ending: str, usual: str) -> Response:
-        given = _only(request, *ASKED, "format")
-        asked = service.ask(request.path_params["dataset"], **_question(given))
-        request.state.cache = "hit" if service.holds(asked) else "miss"
-        return _file(request, await service.beside(asked, given.get("format", usual), ending))
+    async def _beside(
+        self, request: Request, ending: str, given: models.TypedMeta | models.TypedStructure
+    ) -> Response:
+        asked = self.service.ask(_name(request), *_question(given))
+        request.state.cache = "hit" if self.service.holds(asked) else "miss"
+        return file_of(request, await self.service.beside(asked, given.format, ending))
 
-    @get("/api/v1/config", "config")
-    async def config(request: Request) -> Response:
+    async def config(self, request: Request) -> Response:
         """Return the limits and the formats."""
-        _only(request)
+        _asked(request, models.Nothing)
+        found, settings = self.service.config(), self.settings
         limits = {
+            **found["limits"],
             "requests_per_minute": settings.rate,
             "burst": settings.burst,
             "query_bytes": settings.max_query,
             "body_bytes": settings.max_body,
         }
-        found = service.config()
-        return _json({**found, "limits": {**found["limits"], **limits}})
+        return as_json(models.Config(**{**found, "limits": limits}))
 
-    @get("/healthz", "healthz")
-    async def healthz() -> Response:
+    async def healthz(self) -> Response:
         """Say that the program runs."""
-        return _json({"status": "alive"})
+        return as_json(models.Status(status="alive"))
 
-    @get("/readyz", "readyz")
-    async def readyz() -> Response:
+    async def readyz(self) -> Response:
         """Say whether every store is open and warm."""
-        _opened(service)
-        return _json({"status": "ready"})
+        self._opened()
+        return as_json(models.Status(status="ready"))
+
+    def _opened(self) -> None:
+        if not self.service.ready:
+            raise Starting("The server is starting.")
+
+    async def _body(self, request: Request) -> bytes:
+        most = self.settings.max_body
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise Failure(413, "BODY_TOO_LARGE", f"The body may have at most {most:,} bytes.")
+            parts.append(part)
+        return b"".join(parts)
 
 
-def _named(handler: Handler) -> Handler:
-    """Return a handler that leaves its route for the log, as FastAPI does."""
-
-    async def handle(request: Request) -> Response:
-        request.scope["route"] = _TABLE_ROUTE
-        return await handler(request)
-
-    return handle
+def _name(request: Request) -> str:
+    found: str = request.path_params["dataset"]
+    return found
 
 
-_TABLE_ROUTE = SimpleNamespace(path=TABLE)
+def _asked(request: Request, model: type[Model]) -> Model:
+    """Return what the query string says."""
+    return read_query(request.scope["query_string"], model)
 
 
-def _opened(service: Service) -> None:
-    if not service.ready:
-        raise Starting("The server is starting.")
-
-
-def _only(request: Request, *names: str) -> dict[str, str]:
-    """Return the query's values; a name that is not known or given twice is an error."""
-    return typed(request.scope["query_string"], *names)
-
-
-def _question(given: dict[str, Any]) -> dict[str, Any]:
-    if not given.get("by"):
-        raise ParameterError("by must name at least one variable, like by=sex,age_band.")
-    return {
-        "by": given["by"],
-        "where": given.get("where") or None,
-        "totals": given.get("totals", "none"),
-    }
-
-
-async def _body(request: Request, most: int) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise Failure(413, "BODY_TOO_LARGE", f"The body may have at most {most:,} bytes.")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _json(values: Any) -> Response:
-    return Response(
-        orjson.dumps(values), headers={"Cache-Control": "no-cache"}, media_type="application/json"
-    )
-
-
-def _tag(name: str, compressed: bool) -> str:
-    return f'"{name}-gzip"' if compressed else f'"{name}"'
-
-
-def _holds(request: Request, name: str) -> bool:
-    """Whether the reader says that they have this answer already."""
-    given = request.headers.get("if-none-match", "")
-    tags = {tag.strip().removeprefix("W/") for tag in given.split(",")}
-    return _tag(name, False) in tags or _tag(name, True) in tags
-
-
-def _caching(request: Request, public: bool) -> str:
-    """Return who may keep an answer; always to ask again, for the data may be published anew."""
-    everyone = public and not hasattr(request.state, "key")
-    return "public, no-cache" if everyone else "private, no-cache"
-
-
-def _unchanged(request: Request, name: str, public: bool) -> Response:
-    headers = {
-        "ETag": _tag(name, _takes_gzip(request)),
-        "Cache-Control": _caching(request, public),
-        "Vary": "Accept-Encoding",
-    }
-    return Response(status_code=304, headers=headers)
-
-
-def _file(request: Request, file: File) -> Response:
-    given = request.headers.get("if-none-match", "")
-    if given and (given.strip() == "*" or _holds(request, file.tag)):
-        return _unchanged(request, file.tag, file.public)
-    compressed = file.compressed is not None and _takes_gzip(request)
-    headers = {
-        "ETag": _tag(file.tag, compressed),
-        "Cache-Control": _caching(request, file.public),
-        "Content-Disposition": f'inline; filename="{file.name}"',
-    }
-    if file.link:
-        headers["Link"] = f'<{file.link}>; rel="describedby"; type="application/json"'
-    if file.compressed is not None:
-        headers["Vary"] = "Accept-Encoding"
-    if compressed:
-        headers["Content-Encoding"] = "gzip"
-    body = file.compressed if compressed else file.body
-    return Response(body, headers=headers, media_type=file.media_type)
-
-
-def _takes_gzip(request: Request) -> bool:
-    for part in request.headers.get("accept-encoding", "").split(","):
-        name, _, quality = part.strip().partition(";")
-        if name.strip().lower() in ("gzip", "*"):
-            return quality.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
+def _question(given: models.Typed | models.Posted) -> tuple[Any, Any, str]:
+    return given.by, given.where or None, given.totals

@@ -46,9 +46,9 @@ def serve(
         listening(f"http://{shown}:{place[1]}")
         config = uvicorn.Config(
             app,
-            access_log=False,  # the gate writes the log
+            access_log=False,  # the front writes the log
             log_level="error",
-            proxy_headers=False,  # the gate believes configured proxies only
+            proxy_headers=False,  # the front believes configured proxies only
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=settings.grace,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.checks import whole
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, unknown
 from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
@@ -75,10 +78,20 @@ class Settings:
         return tuple(found)
 
 
-def read_settings(path: Path) -> Settings:
-    """Return the settings in a TOML file, or every mistake in it at once."""
-    mistakes = Mistakes(str(path))
-    top = Section(load(path), path.name)
+def read_settings(
+    path: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Settings:
+    """Return the settings in a TOML file and over them those of the environment.
+
+    Every mistake is told at once.
+    """
+    mistakes = Mistakes("the environment" if path is None else str(path))
+    values = {} if path is None else load(path)
+    for (section, name), value in _from_environment(environment or {}, mistakes).items():
+        within = values.setdefault(section, {}) if section else values
+        if isinstance(within, dict):
+            within[name] = value
+    top = Section(values, "the settings" if path is None else path.name)
     given: dict[str, Any] = {}
     for name, kind in _PLAIN.items():
         value = mistakes.gather(partial(top.take, name, kind, default=None))
@@ -87,7 +100,7 @@ def read_settings(path: Path) -> Settings:
     proxies = mistakes.gather(partial(top.take, "proxies", list, default=[]))
     given["proxies"] = tuple(str(text) for text in proxies or ())
     limits = mistakes.gather(partial(top.take, "limits", dict, default={}))
-    given["limits"] = mistakes.gather(partial(_limits, limits or {}, f"limits in {path.name}"))
+    given["limits"] = mistakes.gather(partial(_limits, limits or {}, f"limits in {top.name}"))
     keys = mistakes.gather(partial(top.take, "keys", dict, default={})) or {}
     given["keys"] = tuple(mistakes.gather(partial(_key, *item)) for item in keys.items())
     mistakes.gather(top.end)
@@ -95,7 +108,7 @@ def read_settings(path: Path) -> Settings:
     try:
         return Settings(**given)
     except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from None
+        raise ParameterError(f"{mistakes.title}: {error}") from None
 
 
 _PLAIN: dict[str, type] = {
@@ -103,6 +116,49 @@ _PLAIN: dict[str, type] = {
     for one in fields(Settings)
     if one.name not in ("proxies", "limits", "keys")
 }
+PREFIX = "DISCREET_"
+# What the tests and the benchmarks look for, and what Kubernetes sets for a service of our name.
+_OTHERS = re.compile(r"(CHROMIUM|PEERS|SCREENSHOTS|URL|SERVICE_\w+|PORT|PORT_\d\w*)$")
+
+
+def variables() -> dict[str, tuple[str, str]]:
+    """Return the environment variable of every setting: its section, and its name in it."""
+    own = {f"{PREFIX}{name.upper()}": ("", name) for name in (*_PLAIN, "proxies", "keys")}
+    limits = {f"{PREFIX}LIMITS_{one.name.upper()}": ("limits", one.name) for one in fields(Limits)}
+    return own | limits
+
+
+def _from_environment(
+    environment: Mapping[str, str], mistakes: Mistakes
+) -> dict[tuple[str, str], Any]:
+    """Return the values of variables by section and name, as a file would have them."""
+    known, found = variables(), {}
+    for variable, text in environment.items():
+        if not variable.startswith(PREFIX) or _OTHERS.match(variable.removeprefix(PREFIX)):
+            continue
+        if variable in known:
+            found[known[variable]] = mistakes.gather(partial(_value, variable, text))
+        else:
+            mistakes.found.append(str(unknown("environment variable", variable, known)))
+    return {place: value for place, value in found.items() if value is not None}
+
+
+def _value(variable: str, text: str) -> Any:
+    """Return the value in a variable: an integer, a text, a list with commas, or keys in JSON."""
+    name = variables()[variable][1]
+    if name == "metrics_host":
+        return text
+    if name == "proxies":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if name == "keys":
+        try:
+            return json.loads(text)
+        except ValueError:
+            example = '{"press-office": {"sha256": "…", "rate": 6000}}'
+            raise ParameterError(f"{variable} must be JSON like {example}.") from None
+    if not re.fullmatch(r"-?\d{1,18}", text.strip()):
+        raise ParameterError(f"{variable} must be an integer. Got {text!r}.")
+    return int(text)
 
 
 def _limits(values: dict[str, Any], name: str) -> Limits:

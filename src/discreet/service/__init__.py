@@ -1,6 +1,6 @@
 """The service behind the page and the API: stores, questions, releases, with bounds on all."""
 
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
 from discreet.service.asked import Asked, File
 from discreet.service.limits import Limits
 from discreet.service.opened import Opened, open_store

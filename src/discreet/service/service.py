@@ -28,10 +28,10 @@ from discreet.errors import (
 from discreet.lru import Lru
 from discreet.query import Query, Question
 from discreet.query.parse import Where
+from discreet.release.formats import FORMATS, file_name, to_bytes, with_beside
+from discreet.release.formats.tidy import META
 from discreet.release.result import Release
 from discreet.release.steps import Allowed
-from discreet.release.writers import FORMATS, file_name, to_bytes, with_beside
-from discreet.release.writers.csv_tidy import META
 from discreet.rules import Code
 from discreet.service.asked import Asked, File, Kept, kept_bytes
 from discreet.service.cache import Cache

@@ -11,9 +11,8 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli import app
 from discreet.errors import ParameterError
-from discreet.release.readers import read
+from discreet.release.formats import FORMATS, read
 from discreet.release.standalone import Sidecar, convert
-from discreet.release.writers import FORMATS
 
 LONG = "region,sex,count\nN,1,5\nN,2,0\nS,1,\nS,2,7\n_T,1,5\n_T,2,7\n"
 META = {

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.build import build
 from discreet.cli import app
 from discreet.errors import ParameterError
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
 
 DATASET = """
 id = "town"

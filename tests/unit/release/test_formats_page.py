@@ -7,8 +7,8 @@ import runpy
 from contextlib import chdir
 from pathlib import Path
 
+from discreet.release.formats import FORMATS
 from discreet.release.standalone import KEYS, Sidecar, convert
-from discreet.release.writers import FORMATS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
 

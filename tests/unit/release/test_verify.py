@@ -16,9 +16,9 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.release import Release
+from discreet.release.formats import FORMATS
 from discreet.release.signature import Signer
 from discreet.release.verify import Authenticity, verify
-from discreet.release.writers import FORMATS
 from releases import AWKWARD, MARK, dimension, release
 
 TEXT_FORMATS = [name for name in FORMATS if name not in ("xlsx", "parquet")]

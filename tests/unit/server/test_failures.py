@@ -246,3 +246,20 @@ def test_while_starting_it_says_so(store: Path, monkeypatch: pytest.MonkeyPatch)
         assert client.get("/healthz").status_code == 200
     finally:
         client.close()
+
+
+def test_all_that_is_wrong_with_a_question_is_told_at_once(client: Client) -> None:
+    told = client.get(f"{CHECK}?where=sex=1&totals=all&more=1").json()["error"]["message"]
+    assert told == (
+        "By must name at least one variable, like by=sex,age_band. "
+        "No kind of totals 'all'; Choices: none, protected, summed. "
+        "No parameter 'more'; Choices: by, where, totals."
+    )
+    wrong = {"by": "sex", "where": {"sex": "1", "age": [2]}, "format": 1, "tier": "x"}
+    told = client.request("POST", TABLE, content=json.dumps(wrong)).json()["error"]["message"]
+    assert told == (
+        'By must be a list of 1 to 6 names, like ["sex", "age_band"]. '
+        'Where must map names to lists of codes, like {"sex": ["2"]}. '
+        "Format must be a text. "
+        "A tier cannot be asked for: over HTTP every reader is public."
+    )

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 import discreet as dc
 from applications import Client
 from discreet.cli import app
-from discreet.release.writers import FORMATS
+from discreet.release.formats import FORMATS
+from discreet.server import models
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -277,6 +278,14 @@ def test_openapi_names_every_route_with_an_example(client: Client) -> None:
                 for media, content in answer.get("content", {}).items():
                     if media == "application/json" and status != "200":
                         assert content["example"]["error"]["code"]
+
+
+def test_answers_are_what_the_document_says(client: Client) -> None:
+    """What is kept as bytes is not made by the models: nothing in it is unknown to them."""
+    models.DataSet.model_validate_json(client.get("/api/v1/datasets/town").content)
+    meta = client.get(f"{TABLE}/meta", params={"by": "sex"}).json()
+    assert set(meta) == set(models.Meta.model_fields)
+    models.Meta.model_validate(meta)
 
 
 def test_config_tells_limits_and_formats(client: Client) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.page.arrange import Options, arranged, names_of, said_place
+from discreet.page.arrange import Arrangement, Options, arranged
 from discreet.page.charts import draw
 from discreet.page.charts.svg import Svg
 from discreet.page.state import State
@@ -74,17 +74,9 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     Other variables stand at their totals; where there are none, nothing is drawn. Rows come in
     the order of the table, under the names that it shows.
     """
-    found = arranged(release.table, state, options)
-    layered, dims = len(state.layers), release.table.dimensions
-    names = [names_of(d, options.names, t) for d in dims]
-    said = [said_place(found.front, names[:layered], dims[:layered], t)] if layered else []
-    said += [] if options.show == "count" else [t(f"table.{options.show}")]
-    dims, names = dims[layered:], names[layered:]
-    values = found.figures[found.front]
-    if len(state.rows) == 1:
-        order = [place[0] for place in found.rows]
-        values = values[order]
-        names[0] = [names[0][i] for i in order]
+    found = arranged(release.table, state, options, t)
+    dims, counted = (*found.dims.rows, *found.dims.columns), options.show == "count"
+    names, values = _in_order(found)
     ends = [len(n) - (d.codes[-1] == TOTAL) for n, d in zip(names, dims, strict=True)]
     roles = _roles([d.variable for d in dims], ends)
     part = _part(values, dims, ends, roles)
@@ -94,29 +86,42 @@ def data(release: Release, state: State, options: Options, title: str, t: Texts)
     categories = tuple(n for n, keep in zip(names[roles.along], there, strict=False) if keep)
     if not categories:
         return None
-    part = part[..., there] * (1 if options.show == "count" else 100)
-    series = _named(names, ends, roles.stacked)
-    sides = _named(names, ends, roles.sides)
-    by_series = by_category = None
+    part = part[..., there] * (1 if counted else 100)
+    series, sides = (_named(names, ends, which) for which in (roles.stacked, roles.sides))
     # One more than there are names: the published total is the last.
-    if part.shape[0] > len(sides):
-        by_series = part[-1, : max(len(series), 1)]
-        if part.shape[1] > len(series):
-            by_category = part[-1, -1]
-    span = range(len(state.rows), len(dims)) if options.show == "row" else range(len(state.rows))
+    totals = part[-1] if part.shape[0] > len(sides) else None
+    rows = len(found.dims.rows)
+    span = range(rows, len(dims)) if options.show == "row" else range(rows)
     return Data(
-        f"{title} ({', '.join(said)})" if said else title,
+        _titled(title, found, options, t),
         t.inside(unit_word(release.provenance.unit, t)),
-        options.show != "count",
+        not counted,
         categories,
         series,
         sides,
         part[: max(len(sides), 1), : max(len(series), 1)],
-        by_series,
-        by_category,
-        options.show == "count" or roles.stacked in span or (roles.sides in span and not series),
-        options.show == "count" or roles.along in span or len(dims) == 1,
+        None if totals is None else totals[: max(len(series), 1)],
+        totals[-1] if totals is not None and len(totals) > len(series) else None,
+        counted or roles.stacked in span or (roles.sides in span and not series),
+        counted or roles.along in span or len(dims) == 1,
     )
+
+
+def _in_order(found: Arrangement) -> tuple[list[list[str]], Floats]:
+    """Return names of rows and columns and the figures of the layer, rows as they are sorted."""
+    names, values = [*found.names.rows, *found.names.columns], found.figures[found.front]
+    if len(found.dims.rows) == 1:
+        order = [place[0] for place in found.rows]
+        values = values[order]
+        names[0] = [names[0][i] for i in order]
+    return names, values
+
+
+def _titled(title: str, found: Arrangement, options: Options, t: Texts) -> str:
+    """Return the title with the layer that is shown and what figures are per cent of."""
+    said = [found.said_layer(found.front, t)] if found.dims.layers else []
+    said += [] if options.show == "count" else [t(f"table.{options.show}")]
+    return f"{title} ({', '.join(said)})" if said else title
 
 
 def _roles(variables: list[str], sizes: list[int]) -> _Roles:
@@ -194,13 +199,13 @@ def drawn(found: Data, kind: str, width: float, t: Texts) -> Svg:
     elif kind == "heat" and found.by_series is not None:
         values = found.by_series[None]
     if kind == "pyramid":
-        return draw.pyramid(found.categories, series, sides, values, found, width, t)
+        return draw.pyramid(found, width, t)
     if kind == "heat":
-        return draw.heat(found.categories, series, values[0], found, width, t)
+        return draw.heat(found, series, values[0], width, t)
     if kind == "bars":
         whole = values[0, 0] if found.by_category is None else found.by_category
-        return draw.bars(found.categories, (), whole[None], found, width, t)
-    return draw.bars(found.categories, series, values[0], found, width, t)
+        return draw.bars(found, (), whole[None], width, t)
+    return draw.bars(found, series, values[0], width, t)
 
 
 def standalone(found: Data, kind: str, source: str, t: Texts) -> str:

@@ -52,148 +52,139 @@ def _tick(found: Data, tick: int, t: Texts) -> str:
     return t.percent(tick / 100, 0) if found.percent else t.number(tick)
 
 
-def bars(
-    categories: Names,
-    series: Names,
-    values: Floats,
-    found: Data,
-    width: float,
-    t: Texts,
-) -> Svg:
+def bars(found: Data, series: Names, values: Floats, width: float, t: Texts) -> Svg:
     """Return horizontal bars, stacked where there are series (values: series × categories)."""
-    margin = min(
-        max(len(name) for name in categories) * 7.6 + 16, width * (0.42 if width < 500 else 0.3)
-    )
-    step, thick, every = _row_height(categories, margin - 12)
+    margin = _margin(found, 16, width * (0.42 if width < 500 else 0.3))
+    step, thick, every = _row_height(found.categories, margin - 12)
     top, right = 8, 36
     axis = ticks(float(np.nansum(values, axis=0).max()), 3 if width < 500 else 6)
     scale = (width - margin - right) / axis[-1]
-    bottom = top + step * len(categories)
+    bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 34, found.title, "chart")
-    for tick in axis:
-        svg.line(margin + tick * scale, top, margin + tick * scale, bottom, "grid")
-        svg.text(margin + tick * scale, bottom + 22, _tick(found, tick, t), "mid soft")
-    for i, name in enumerate(categories):
-        y, x = top + i * step, margin
+    _axis(svg, found, axis, margin, scale, top, bottom, t)
+    for i, name in enumerate(found.categories):
+        y = top + i * step
         if i % every == 0:
             _name(svg, margin - 10, y, step, name, margin - 12, "end")
-        for s in range(len(values)):
-            value = float(values[s, i])
-            if np.isnan(value):
-                continue
-            length = value * scale
-            label = _said(found, [name, series[s] if series else ""], value, t)
-            svg.rect(
-                x,
-                y + (step - thick) / 2,
-                _gapped(length, s, len(values)),
-                thick,
-                f"s{s % 5 + 1}",
-                label,
-            )
-            x += length
+        labels = [[name, series[s] if series else ""] for s in range(len(values))]
+        kinds = [f"s{s % 5 + 1}" for s in range(len(values))]
+        at = margin, y + (step - thick) / 2, thick
+        _stack(svg, found, values[:, i], scale, at, labels, kinds, t)
     svg.line(margin, top, margin, bottom, "axis")
     return svg
 
 
-def _gapped(length: float, at: int, of: int) -> float:
-    """Return a length less a hair, so that stacked parts are told apart without colour."""
-    return length - 1.5 if at < of - 1 and length > 3 else length
+def _margin(found: Data, room: float, most: float) -> float:
+    """Return the width that the names of the categories take."""
+    return min(max(len(name) for name in found.categories) * 7.6 + room, most)
 
 
-def pyramid(
-    categories: Names,
-    series: Names,
-    sides: Names,
-    values: Floats,
+def _axis(
+    svg: Svg,
     found: Data,
-    width: float,
+    axis: list[int],
+    base: float,
+    scale: float,
+    top: float,
+    bottom: float,
     t: Texts,
-) -> Svg:
+) -> None:
+    """Draw the lines of the ticks and what they stand for; a negative scale runs to the left."""
+    for tick in axis:
+        x = base + tick * scale
+        svg.line(x, top, x, bottom, "grid")
+        svg.text(x, bottom + 22, _tick(found, tick, t), "mid soft")
+
+
+def _stack(
+    svg: Svg,
+    found: Data,
+    values: Floats,
+    scale: float,
+    at: tuple[float, float, float],
+    labels: list[list[str]],
+    kinds: list[str],
+    t: Texts,
+) -> None:
+    """Draw the parts of a bar one after the other; a negative scale runs to the left."""
+    x, y, thick = at
+    for s, value in enumerate(values.tolist()):
+        if np.isnan(value):
+            continue
+        length = value * abs(scale)
+        # Less a hair, so that stacked parts are told apart without colour.
+        shown = length - 1.5 if s < len(values) - 1 and length > 3 else length
+        left = x - shown if scale < 0 else x
+        svg.rect(left, y, shown, thick, kinds[s], _said(found, labels[s], value, t))
+        x += value * scale
+
+
+def pyramid(found: Data, width: float, t: Texts) -> Svg:
     """Return a pyramid: the first side to the left, the oldest at the top."""
-    middle = min(max(len(name) for name in categories) * 7.6 + 24, width * 0.34)
-    step, thick, every = _row_height(categories, middle - 8)
+    values, series = found.values, found.series
+    middle = _margin(found, 24, width * 0.34)
+    step, thick, every = _row_height(found.categories, middle - 8)
     half = (width - middle) / 2 - 44
     top = 30
-    axis = ticks(
-        float(np.nansum(values, axis=1).max()), 2 if width < 500 else 3 if width < 800 else 5
-    )
-    scale = half / axis[-1]
-    left, right = 44 + half, 44 + half + middle
-    bottom = top + step * len(categories)
+    most = 2 if width < 500 else 3 if width < 800 else 5
+    axis = ticks(float(np.nansum(values, axis=1).max()), most)
+    bases, scales = (44 + half, 44 + half + middle), (-half / axis[-1], half / axis[-1])
+    bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 34, found.title, "chart pyramid")
-    svg.text(left, 18, sides[0], "end bold")
-    svg.text(right, 18, sides[1], "bold")
-    for tick in axis:
-        for base, sign in ((left, -1), (right, 1)):
-            x = base + sign * tick * scale
-            svg.line(x, top, x, bottom, "grid")
-            svg.text(x, bottom + 22, _tick(found, tick, t), "mid soft")
-    for i, name in enumerate(categories):
+    for base, scale, name, kind in zip(
+        bases, scales, found.sides, ("end bold", "bold"), strict=True
+    ):
+        svg.text(base, 18, name, kind)
+        _axis(svg, found, axis, base, scale, top, bottom, t)
+    for i, name in enumerate(found.categories):
         y = bottom - (i + 1) * step
         if i % every == 0:
-            _name(svg, (left + right) / 2, y, step, name, middle - 8, "mid")
-        for side, (base, sign) in enumerate(((left, -1), (right, 1))):
-            x = base
-            for s in range(values.shape[1]):
-                value = float(values[side, s, i])
-                if np.isnan(value):
-                    continue
-                length = value * scale
-                label = _said(found, [sides[side], name, series[s] if series else ""], value, t)
-                kind = f"s{(s if series else side * 3) % 5 + 1}"
-                shown = _gapped(length, s, values.shape[1])
-                svg.rect(
-                    x - shown if sign < 0 else x, y + (step - thick) / 2, shown, thick, kind, label
-                )
-                x += sign * length
-    svg.line(left, top, left, bottom, "axis")
-    svg.line(right, top, right, bottom, "axis")
+            _name(svg, sum(bases) / 2, y, step, name, middle - 8, "mid")
+        for side, (base, scale) in enumerate(zip(bases, scales, strict=True)):
+            many = range(values.shape[1])
+            labels = [[found.sides[side], name, series[s] if series else ""] for s in many]
+            kinds = [f"s{(s if series else side * 3) % 5 + 1}" for s in many]
+            at = base, y + (step - thick) / 2, thick
+            _stack(svg, found, values[side, :, i], scale, at, labels, kinds, t)
+    for base in bases:
+        svg.line(base, top, base, bottom, "axis")
     return svg
 
 
-def heat(
-    categories: Names,
-    series: Names,
-    values: Floats,
-    found: Data,
-    width: float,
-    t: Texts,
-) -> Svg:
+def heat(found: Data, series: Names, values: Floats, width: float, t: Texts) -> Svg:
     """Return a heat map with a scale for each column, and a key (values: series × categories).
 
     Columns differ in size far more than the cells of one: a common scale would leave most empty.
     """
-    margin = min(max(len(name) for name in categories) * 7.6 + 16, width * 0.34)
-    step, _, every = _row_height(categories, margin - 12)
-    step = min(step, 9) if len(categories) > 60 else max(min(step, 44), 18)
+    margin = _margin(found, 16, width * 0.34)
+    step, _, every = _row_height(found.categories, margin - 12)
+    step = min(step, 9) if len(found.categories) > 60 else max(min(step, 44), 18)
     cell, angle, top = _heads(series, width - margin - 8)
-    bottom = top + step * len(categories)
+    bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 78, found.title, "chart heat")
     steps = _steps(values)
     for s, name in enumerate(series):
-        x = margin + s * cell + cell / 2
-        if angle:
-            turn = f'transform="rotate(-{angle} {x:.1f} {top - 8:.1f})"'
-            short = escape(shorten(name, 260))
-            svg.parts.append(
-                f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>'
-            )
-        else:
-            svg.text(x, top - 10, name, "mid")
-    for i, name in enumerate(categories):
+        _head(svg, margin + s * cell + cell / 2, top, angle, name)
+    for i, name in enumerate(found.categories):
         y = top + i * step
         if i % every == 0:
             _name(svg, margin - 10, y, step, name, margin - 12, "end")
-        for s, label in enumerate(series):
-            if np.isnan(values[s, i]):
-                continue
-            svg.rect(
-                margin + s * cell + 1, y + 1, cell - 2, step - 2, f"h{steps[s, i]}",
-                _said(found, [name, label], float(values[s, i]), t),
-            )  # fmt: skip
+        for s in np.flatnonzero(~np.isnan(values[:, i])).tolist():
+            said = _said(found, [name, series[s]], float(values[s, i]), t)
+            x = margin + s * cell + 1
+            svg.rect(x, y + 1, cell - 2, step - 2, f"h{steps[s, i]}", said)
     _key(svg, bottom, t)
     return svg
+
+
+def _head(svg: Svg, x: float, top: float, angle: int, name: str) -> None:
+    """Write the head of a column, turned where it has to be."""
+    if not angle:
+        svg.text(x, top - 10, name, "mid")
+        return
+    turn = f'transform="rotate(-{angle} {x:.1f} {top - 8:.1f})"'
+    short = escape(shorten(name, 260))
+    svg.parts.append(f'<text x="{x:.1f}" y="{top - 8:.1f}" {turn} class="small">{short}</text>')
 
 
 def _heads(names: Names, width: float) -> tuple[float, int, float]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from itertools import count
-
-_ids = count(1)
 
 
 class Svg:

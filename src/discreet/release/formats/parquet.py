@@ -1,16 +1,24 @@
-"""Parquet: one row a cell, codes and labels as dictionaries, null where a figure is withheld."""
+"""Parquet: one row per cell, codes and labels as dictionaries, null where a figure is withheld."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from discreet.release.formats.base import Format, Found, chunks, parsed
+from discreet.release.formats.tidy import (
+    META,
+    Columns,
+    read_columns,
+    read_sidecar,
+    readable,
+    said_of,
+)
 from discreet.release.text import clean
-from discreet.release.writers.base import Columns, Format, chunks, document
-from discreet.release.writers.csv_tidy import META, readable
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
@@ -20,7 +28,7 @@ KEY = b"discreet"
 
 
 def write_to(release: Release, file: BinaryIO) -> None:
-    """Write a release, one row group a piece."""
+    """Write a release, one row group per piece."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -38,7 +46,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
             dictionaries.append((d, pa.array(texts, pa.string())))
     numbers = [names.value] if table.low is None else [names.value, names.low, names.high]
     fields += [pa.field(name, pa.int64()) for name in numbers]
-    said = json.dumps(_document(release), ensure_ascii=False).encode()
+    said = json.dumps(said_of(release, "parquet"), ensure_ascii=False).encode()
     schema = pa.schema(fields, {KEY: said})
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for chunk in chunks(table, 200_000):
@@ -56,15 +64,28 @@ def write_to(release: Release, file: BinaryIO) -> None:
 
 def companions(release: Release) -> Mapping[str, bytes]:
     """Return the document beside the file, which is in its schema too."""
-    return {META: readable(_document(release))}
+    return {META: readable(said_of(release, "parquet"))}
 
 
-def _document(release: Release) -> dict[str, Any]:
-    table = release.table
-    return document(release, format="parquet", columns=Columns.of(table).as_dict(table))
+def read(path: Path) -> Found:
+    """Return what a file says; its document is in the schema or beside it."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    said = (table.schema.metadata or {}).get(KEY)
+    document = read_sidecar(path) if said is None else parsed(said, "the document in the schema")
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return read_columns(path, document, columns)
 
 
 FORMAT = Format(
-    "parquet", "Parquet", "application/vnd.apache.parquet", ".parquet", write_to, companions,
+    "parquet",
+    "Parquet",
+    "application/vnd.apache.parquet",
+    ".parquet",
+    write_to,
+    read,
+    lambda start: start.startswith(b"PAR1"),
+    companions,
     (META,),
-)  # fmt: skip
+)

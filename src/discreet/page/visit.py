@@ -22,7 +22,7 @@ _RENAMED = {"wafers": "layers", "wafer": "layer"}
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Visit:
     """The language of a request and the addresses in it."""
 
     t: Texts
@@ -32,8 +32,8 @@ class View:
     values: Mapping[str, str]
 
     @classmethod
-    def of(cls, request: Request) -> View:
-        """Return the view of a request."""
+    def of(cls, request: Request) -> Visit:
+        """Return the visit of a request."""
         values = {_RENAMED.get(key, key): text for key, text in request.query_params.items()}
         asked = values.get("lang") if values.get("lang") in LANGUAGES else None
         lang = choose(asked, request.headers.get("accept-language"))
@@ -68,7 +68,7 @@ def _environment() -> Environment:
 
 
 def render(
-    view: View,
+    visit: Visit,
     template: str,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
@@ -78,7 +78,7 @@ def render(
     html = (
         _environment()
         .get_template(template)
-        .render(t=view.t, lang=view.t.lang, view=view, link=view.link, **context)
+        .render(t=visit.t, lang=visit.t.lang, visit=visit, link=visit.link, **context)
     )
     common = {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
     return HTMLResponse(html, status, {**common, **(headers or {})})

@@ -1,4 +1,8 @@
-"""Writers of releases, one a file. They take a `Release` and nothing else."""
+"""The file formats of releases, one file each, which writes a release and reads it back.
+
+A writer takes a `Release` and nothing else. An installed package adds a format by an entry point
+of the group `discreet.formats` that names a `Format`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.errors import ParameterError, unknown
 from discreet.files import written
-from discreet.release.writers import (
+from discreet.plugins import extended
+from discreet.release.formats import (
+    csv,
     csv_layout,
-    csv_tidy,
     html,
     json_stat,
     parquet,
@@ -20,25 +25,16 @@ from discreet.release.writers import (
     sdmx_ml,
     xlsx,
 )
-from discreet.release.writers.base import Format
+from discreet.release.formats.base import Format, Found
+from discreet.release.formats.tidy import sidecar
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
 
-FORMATS: dict[str, Format] = {
-    written.name: written
-    for written in (
-        json_stat.FORMAT,
-        csv_tidy.FORMAT,
-        csv_layout.FORMAT,
-        xlsx.FORMAT,
-        px.FORMAT,
-        sdmx_csv.FORMAT,
-        sdmx_ml.FORMAT,
-        parquet.FORMAT,
-        html.FORMAT,
-    )
-}
+_BUILT_IN = (json_stat, csv, csv_layout, xlsx, px, sdmx_csv, sdmx_ml, parquet, html)
+FORMATS: dict[str, Format] = extended(
+    "discreet.formats", {module.FORMAT.name: module.FORMAT for module in _BUILT_IN}
+)
 """The formats by name, in the order of help texts."""
 
 
@@ -97,11 +93,34 @@ def write(release: Release, path: str | os.PathLike[str], format: str) -> list[P
     return [target, *beside]
 
 
+def format_of(path: Path) -> str:
+    """Return the format of a file, seen from its content."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+    except OSError as error:
+        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for one in FORMATS.values():
+        if one.begins is not None and one.begins(start):
+            return one.name
+    return csv.FORMAT.name if sidecar(path).is_file() else csv_layout.FORMAT.name
+
+
+def read(path: Path) -> tuple[str, Found]:
+    """Return the format of a file and what it says, as it stands now."""
+    name = format_of(path)
+    return name, FORMATS[name].read(path)
+
+
 __all__ = [
     "FORMATS",
     "Format",
+    "Found",
     "file_name",
+    "format_of",
     "named",
+    "read",
     "to_bytes",
     "with_beside",
     "write",

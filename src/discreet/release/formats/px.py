@@ -10,13 +10,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from discreet.errors import ParameterError
+from discreet.release.formats.base import (
+    Format,
+    Found,
+    Named,
+    assembled,
+    chunks,
+    figure,
+    in_order,
+    parsed,
+    proof_of,
+    unlike,
+)
 from discreet.release.text import Facts, clean, facts, meta
 from discreet.release.told import ADDS_UP
-from discreet.release.writers.base import Format, chunks
 from discreet.table import Dimension
 
 if TYPE_CHECKING:
@@ -27,6 +39,8 @@ LINE = 250
 PIECE = 200
 """Bytes of a quoted piece of a longer text: readers that count bytes are content as well."""
 MISSING = '".."'
+_KEYWORD = re.compile(r'([A-Z0-9-]+)(?:\("([^"]*)"\))?=')
+_PIECE = re.compile(r'\s*("[^"]*")|\s*([,;])|\s*([^\s",;]+)')
 
 
 def write_to(release: Release, file: BinaryIO) -> None:
@@ -164,4 +178,65 @@ def _moment(date: str) -> str:
     return f"{''.join(found.group(1, 2, 3))} {found.group(4) or '00:00'}" if found else ""
 
 
-FORMAT = Format("px", "PX (PxWeb, PC-Axis)", "text/x-px; charset=utf-8", ".px", write_to)
+def read(path: Path) -> Found:
+    """Return what a PX file says."""
+    text = path.read_bytes().decode("utf-8-sig", "replace")
+    at, keywords = 0, {}
+    while not text.startswith("DATA=", at):
+        found = _KEYWORD.match(text, at)
+        if found is None:
+            raise ParameterError(f"'{path.name}' must be a PX file. Got {text[at : at + 30]!r}.")
+        values, at = _values(text, found.end())
+        keywords[found.group(1), found.group(2)] = values
+        while text[at : at + 1].isspace():
+            at += 1
+    cells = text[at + len("DATA=") :].rstrip().removesuffix(";").split()
+    names = [*keywords["STUB", None], *keywords.get(("HEADING", None), [])]
+    document = parsed(unquote(keywords["INFO", None][0]), "INFO")
+    named, codes = [], []
+    for name in names:
+        own = keywords["CODES", name]
+        labels = dict(zip(own, keywords["VALUES", name], strict=True))
+        level = keywords["VARIABLECODE", name][0]
+        named.append(Named(level, name.removesuffix(f" ({level})"), labels))
+        codes.append(own)
+    figures = [None if cell == MISSING else figure(cell) for cell in cells]
+    table = assembled(named, in_order(codes), figures)
+    said = facts(document)
+    wrong = unlike("TITLE", keywords["TITLE", None][0], document["title"])
+    wrong += unlike("NOTE", keywords["NOTE", None][0], note(said))
+    return Found(table, True, said, proof_of(document), wrong)
+
+
+def _values(text: str, at: int) -> tuple[list[str], int]:
+    """Return the values of a keyword and where the next begins; pieces of a text are joined."""
+    values: list[str] = []
+    fresh = True
+    while True:
+        found = _PIECE.match(text, at)
+        if found is None:
+            raise ParameterError("a keyword of the PX file does not end.")
+        at = found.end()
+        quoted, mark, word = found.groups()
+        if mark == ";":
+            return values, at
+        if mark == ",":
+            fresh = True
+            continue
+        piece = word if quoted is None else quoted[1:-1]
+        if fresh:
+            values.append(piece)
+        else:
+            values[-1] += piece
+        fresh = False
+
+
+FORMAT = Format(
+    "px",
+    "PX (PxWeb, PC-Axis)",
+    "text/x-px; charset=utf-8",
+    ".px",
+    write_to,
+    read,
+    lambda start: start.startswith((b"CHARSET=", b"AXIS-VERSION=")),
+)

@@ -1,4 +1,4 @@
-"""Tidy CSV: one row a cell, codes and labels, an empty field where a figure is withheld.
+"""Tidy CSV: one row per cell, codes and labels, an empty field where a figure is withheld.
 
 The file stays clean for programs; its notes and its proof are beside it in FILE.meta.json.
 """
@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from discreet.release.formats.base import Format, chunks
+from discreet.release.formats.tidy import META, Columns, read_delimited, readable, said_of
 from discreet.release.text import clean, guarded
-from discreet.release.writers.base import Columns, Format, chunks, document
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
-
-META = ".meta.json"
 
 
 def write_to(release: Release, file: BinaryIO) -> None:
@@ -47,16 +45,16 @@ def write_to(release: Release, file: BinaryIO) -> None:
 
 def companions(release: Release) -> Mapping[str, bytes]:
     """Return the document beside the file: notes, which column is what, and the proof."""
-    table = release.table
-    said = document(release, format="csv", columns=Columns.of(table).as_dict(table))
-    return {META: readable(said)}
-
-
-def readable(value: object) -> bytes:
-    """Return a document as JSON that people can read too."""
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+    return {META: readable(said_of(release, "csv"))}
 
 
 FORMAT = Format(
-    "csv", "CSV, one row a cell", "text/csv; charset=utf-8", ".csv", write_to, companions, (META,)
+    "csv",
+    "CSV, one row per cell",
+    "text/csv; charset=utf-8",
+    ".csv",
+    write_to,
+    read_delimited,
+    companions=companions,
+    beside=(META,),
 )

@@ -1,27 +1,44 @@
-"""SDMX-ML 2.1, structure-specific data: one element an observation, the structure beside it."""
+"""SDMX-ML 2.1, structure-specific data: one element per observation, the structure beside it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from discreet.release.writers.base import Format, chunks, document
-from discreet.release.writers.sdmx import (
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.formats.base import (
+    Format,
+    Found,
+    Named,
+    assembled,
+    chunks,
+    document,
+    figure,
+    parsed,
+    proof_of,
+    unlike,
+)
+from discreet.release.formats.sdmx import (
     AGENCY,
     NORMAL,
+    SAFE,
     STRUCTURE,
     VERSION,
     WITHHELD,
     Names,
     attributes,
     moment,
+    original,
     safe,
     structure,
+    structure_labels,
 )
+from discreet.release.text import facts
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
@@ -85,8 +102,60 @@ def _quoted(text: str) -> str:
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
+def read(path: Path) -> Found:
+    """Return what a data message says."""
+    from lxml import etree
+
+    attributes: dict[str, str] = {}
+    components: dict[str, str] = {}
+    codes: dict[str, list[str]] = {}
+    values: list[int | None] = []
+    try:
+        for event, element in etree.iterparse(str(path), events=("start", "end"), **SAFE):
+            name = etree.QName(element).localname
+            if event == "start" and name == "DataSet":
+                attributes = dict(element.attrib)
+                if "PROVENANCE" not in attributes:
+                    raise NotOurs(f"'{path.name}' must be a file that this program wrote.")
+                components = parsed(attributes["PROVENANCE"], "the provenance")["components"]
+                codes = {component: [] for component in components}
+            elif event == "end" and name == "Obs":
+                for component, column in codes.items():
+                    column.append(original(element.attrib[component]))
+                value = figure(element.get("OBS_VALUE"))
+                if (element.get("OBS_STATUS") == NORMAL) != (value is not None):
+                    raise ParameterError("the status of a figure contradicts it.")
+                values.append(value)
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+    except etree.XMLSyntaxError as error:
+        raise ParameterError(f"'{path.name}' must be XML. {error.msg}.") from None
+    document = parsed(attributes.get("PROVENANCE", ""), "the provenance")
+    labels = structure_labels(path.with_name(path.name + STRUCTURE))
+    shown = labels or {}
+    named = [
+        Named(name, shown.get(f"{c}/", {}).get("", ""), shown.get(c))
+        for c, name in components.items()
+    ]
+    table = assembled(named, [codes[c] for c in components], values)
+    said = facts(document)
+    wrong = unlike("TITLE", attributes.get("TITLE", ""), document["title"])
+    for key, heads in (("NOTES", ("Note", "Availability")), ("FILTERS", ("Filter",))):
+        stated = " ".join(text for head, text in said if head in heads)
+        wrong += unlike(key, attributes.get(key, ""), stated)
+    wrong += unlike("POPULATION", attributes.get("POPULATION", ""), document["population"])
+    return Found(table, labels is not None, said, proof_of(document), wrong)
+
+
 FORMAT = Format(
-    "sdmx-ml", "SDMX-ML 2.1",
-    "application/vnd.sdmx.structurespecificdata+xml; version=2.1", ".xml", write_to, companions,
+    "sdmx-ml",
+    "SDMX-ML 2.1",
+    "application/vnd.sdmx.structurespecificdata+xml; version=2.1",
+    ".xml",
+    write_to,
+    read,
+    lambda start: start.startswith(b"<") and b"<html" not in start[:200].lower(),
+    companions,
     (STRUCTURE,),
-)  # fmt: skip
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.page import error_page
 from discreet.server.clients import Buckets, client_of, key_of
 from discreet.server.errors import Failure, failure_of, internal, response_of
 from discreet.server.log import Log
@@ -50,7 +50,7 @@ def is_api(path: str) -> bool:
     return path.startswith("/api/") or path in _ALWAYS
 
 
-class Gate:
+class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
     def __init__(self, app: ASGIApp, settings: Settings, log: Log, metrics: Metrics) -> None:
@@ -61,11 +61,6 @@ class Gate:
         self._metrics = metrics
         self._buckets = Buckets(settings.burst)
         self._key_buckets = {key.name: Buckets(settings.burst) for key in settings.keys}
-        self._error_page = None
-        if find_spec("discreet.page") is not None:
-            from discreet import page
-
-            self._error_page = getattr(page, "error_page", None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -93,27 +88,37 @@ class Gate:
             self._admit(inner, state)
             await self._app(inner, receive, answer)
         except Exception as error:
-            failure = failure_of(error)
-            if failure is None:
-                failure = internal()
-                self._log.trouble("failure", error, id=request_id)
+            failure = self._told(error, request_id)
             if status:
                 raise  # half an answer is out: cut the connection rather than lie
             await self._response(failure, scope["path"], request_id)(inner, receive, answer)
         finally:
-            seconds = perf_counter() - begin
-            route = getattr(inner.get("route"), "path", "unmatched")
-            cache = state.get("cache")
-            self._metrics.request(route, status, seconds, cache)
-            self._log.write(
-                event="request",
-                method=scope["method"],
-                route=route,
-                status=status,
-                ms=round(seconds * 1e3, 2),
-                id=request_id,
-                cache=cache,
-            )
+            self._note(inner, scope["method"], status, perf_counter() - begin, request_id)
+
+    def _told(self, error: Exception, request_id: str) -> Failure:
+        """Return how an error is told; one that must not be is logged."""
+        failure = failure_of(error)
+        if failure is None:
+            self._log.trouble("failure", error, id=request_id)
+            return internal()
+        return failure
+
+    def _note(
+        self, scope: Scope, method: str, status: int, seconds: float, request_id: str
+    ) -> None:
+        """Count a request and write its line in the log."""
+        route = getattr(scope.get("route"), "path", "unmatched")
+        cache = scope["state"].get("cache")
+        self._metrics.request(route, status, seconds, cache)
+        self._log.write(
+            event="request",
+            method=method,
+            route=route,
+            status=status,
+            ms=round(seconds * 1e3, 2),
+            id=request_id,
+            cache=cache,
+        )
 
     def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
         """Raise what keeps a request out."""
@@ -150,9 +155,9 @@ class Gate:
             raise Failure(401, "UNKNOWN_KEY", "The key in X-API-Key is not known here.")
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
-        if self._error_page is None or is_api(path):
+        if is_api(path):
             return response_of(failure, request_id)
-        page: Response = self._error_page(
+        page = error_page(
             failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id
         )
         page.headers.update({"Cache-Control": "no-store", **failure.headers})

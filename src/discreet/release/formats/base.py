@@ -1,21 +1,28 @@
-"""What a reader finds in a file, and how loose cells become a table again."""
+"""What a format is, what is found in a file, and the cells of a table in pieces."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.release.text import Facts, folded
+from discreet.release.text import Facts, folded, meta
 from discreet.table import Dimension, ProtectedTable
 
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+CHUNK = 50_000
+"""Cells that are turned into text at a time."""
 _WHOLE = re.compile(r"\d{1,18}(\.0+)?")
 
 
@@ -28,6 +35,65 @@ class Found:
     facts: Facts
     proof: dict[str, Any] | None
     contradictions: tuple[str, ...] = ()
+
+
+def _nothing(release: Release) -> Mapping[str, bytes]:
+    del release
+    return {}
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: its name, what it is to a browser, what writes it and what reads it back.
+
+    `write_to` streams a release; `companions` are small files that belong beside it, by what is
+    added to its name, `beside`. `begins` says whether the beginning of a file, without a byte
+    order mark and blanks, is of this format; None where the beginning does not tell.
+    """
+
+    name: str
+    label: str
+    media_type: str
+    suffix: str
+    write_to: Callable[[Release, BinaryIO], None]
+    read: Callable[[Path], Found]
+    begins: Callable[[bytes], bool] | None = None
+    companions: Callable[[Release], Mapping[str, bytes]] = _nothing
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some cells in row-major order: their index along each dimension, and their figures."""
+
+    index: tuple[NDArray[np.intp], ...]
+    values: NDArray[np.int64]
+    withheld: NDArray[np.bool_]
+    low: NDArray[np.int64] | None
+    high: NDArray[np.int64] | None
+
+    def texts(self, array: NDArray[np.int64], missing: str = "") -> list[str]:
+        """Return figures as text, another text for those that are withheld."""
+        found = list(map(str, array.tolist()))
+        for i in np.flatnonzero(self.withheld).tolist():
+            found[i] = missing
+        return found
+
+
+def chunks(table: ProtectedTable, size: int = CHUNK) -> Iterator[Chunk]:
+    """Yield the cells of a table, the last dimension fastest."""
+    values, withheld = table.values.reshape(-1), table.withheld.reshape(-1)
+    bounds = [None if array is None else array.reshape(-1) for array in (table.low, table.high)]
+    for start in range(0, values.size, size):
+        part = slice(start, min(start + size, values.size))
+        index = np.unravel_index(np.arange(part.start, part.stop), table.shape)
+        low, high = (None if array is None else array[part] for array in bounds)
+        yield Chunk(index, values[part], withheld[part], low, high)
+
+
+def document(release: Release, **more: Any) -> dict[str, Any]:
+    """Return all that goes with the figures, with the proof where the release is signed."""
+    return {**meta(release), **more, "proof": release.proof}
 
 
 @dataclass(frozen=True)
@@ -84,6 +150,11 @@ def assembled(
     return ProtectedTable(tuple(named), arrays[0], withheld, *arrays[1:])
 
 
+def in_order(codes: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the codes of the cells of a file in row-major order, one column per dimension."""
+    return list(zip(*product(*codes), strict=True))
+
+
 def proof_of(document: object) -> dict[str, Any] | None:
     """Return the proof in a document, None where there is none."""
     proof = document.get("proof") if isinstance(document, dict) else None
@@ -99,12 +170,6 @@ def parsed(text: str | bytes, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ParameterError(f"{where} must be a JSON object.")
     return value
-
-
-def layer_of(layout: Mapping[str, Any]) -> str | None:
-    """Return which dimension makes the layers; files of version 0.1 call them wafers."""
-    found = layout["layer"] if "layer" in layout else layout["wafer"]
-    return None if found is None else str(found)
 
 
 def unlike(what: str, shown: str, stated: str) -> tuple[str, ...]:

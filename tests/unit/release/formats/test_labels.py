@@ -14,8 +14,8 @@ from pyjstat import pyjstat
 from pysdmx.io import read_sdmx
 
 from discreet.errors import ParameterError
-from discreet.release.writers import FORMATS, px, to_bytes, xlsx
-from discreet.release.writers.sdmx import original, safe
+from discreet.release.formats import FORMATS, px, to_bytes, xlsx
+from discreet.release.formats.sdmx import original, safe
 from discreet.table import Dimension
 from releases import AWKWARD, dimension, release
 
@@ -76,7 +76,7 @@ def test_xlsx_strings_are_strings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", [f for f in FORMATS if f != "xlsx"])
 def test_ten_thousand_categories(format: str, tmp_path: Path) -> None:
-    from discreet.release.readers import read
+    from discreet.release.formats import read
 
     labels = tuple(f"Área {i}, «{i}» 漢字" for i in range(10_000))
     codes = tuple(f"{i:05}" for i in range(10_000))

@@ -1,17 +1,17 @@
-"""SDMX-CSV 2.0: one row an observation; the structure and the notes are in files beside it."""
+"""SDMX-CSV 2.0: one row per observation; the structure and the notes are in files beside it."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from discreet.release.writers.base import Format, chunks, document
-from discreet.release.writers.csv_tidy import META, readable
-from discreet.release.writers.sdmx import (
+from discreet.release.formats.base import Format, chunks, document
+from discreet.release.formats.sdmx import (
     NORMAL,
     STRUCTURE,
     WITHHELD,
@@ -19,9 +19,12 @@ from discreet.release.writers.sdmx import (
     safe,
     structure,
 )
+from discreet.release.formats.tidy import META, read_delimited, readable
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
+
+_BEGINS = re.compile(rb'"?STRUCTURE"?[,;\t]"?STRUCTURE_ID\b')
 
 
 def write_to(release: Release, file: BinaryIO) -> None:
@@ -59,6 +62,13 @@ def companions(release: Release) -> Mapping[str, bytes]:
 
 
 FORMAT = Format(
-    "sdmx-csv", "SDMX-CSV 2.0", "application/vnd.sdmx.data+csv; version=2.0.0", ".csv",
-    write_to, companions, (META, STRUCTURE),
-)  # fmt: skip
+    "sdmx-csv",
+    "SDMX-CSV 2.0",
+    "application/vnd.sdmx.data+csv; version=2.0.0",
+    ".csv",
+    write_to,
+    read_delimited,
+    lambda start: _BEGINS.match(start) is not None,
+    companions,
+    (META, STRUCTURE),
+)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,8 +15,8 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.release import Release
+from discreet.release.formats import FORMATS, to_bytes, xlsx
 from discreet.release.text import PERTURBED
-from discreet.release.writers import FORMATS, Format, to_bytes, xlsx
 from discreet.risk import PublicQuality
 from releases import dimension, release
 
@@ -84,7 +85,7 @@ def test_no_half_file_is_left(
         raise ParameterError("broken")
 
     (tmp_path / "t").write_text("before")
-    monkeypatch.setitem(FORMATS, "csv", Format("csv", "", "", "", breaks))
+    monkeypatch.setitem(FORMATS, "csv", replace(FORMATS["csv"], write_to=breaks))
     with pytest.raises(ParameterError, match="broken"):
         given.write(tmp_path / "t", "csv")
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
@@ -143,7 +144,7 @@ from dataclasses import replace
 from pathlib import Path
 from releases import dimension, release
 from discreet.release.signature import Signer
-import discreet.release.writers
+import discreet.release.formats
 folder = Path(tempfile.mkdtemp())
 parts = tuple(dimension(name, 10) for name in "abcdef")
 given = replace(release(parts, withheld=3), signer=Signer.of_store(folder))

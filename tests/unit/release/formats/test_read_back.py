@@ -19,7 +19,7 @@ from pyjstat import pyjstat
 from pysdmx.io import get_datasets, read_sdmx
 
 from discreet.release import Release
-from discreet.release.writers.sdmx import original
+from discreet.release.formats.sdmx import original
 from releases import AWKWARD, cells, dimension, release
 
 Cells = dict[tuple[str, ...], int | None]

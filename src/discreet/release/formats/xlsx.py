@@ -1,0 +1,203 @@
+"""XLSX: a sheet for each layer, heads frozen, real numbers, and a sheet of notes.
+
+Every text is written as a string, so that none becomes a formula or a link.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from io import BytesIO
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from zipfile import BadZipFile
+
+from discreet.errors import NotOurs, ParameterError
+from discreet.release.formats.base import Format, Found, parsed
+from discreet.release.formats.laid_out import PROOF, Sheet, layout, read_sheets, sheets
+from discreet.release.pivot import Pivot
+from discreet.release.text import Facts, clean, facts, meta
+from discreet.table import ProtectedTable
+
+if TYPE_CHECKING:
+    from discreet.release.result import Release
+
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+MOST_TEXT = 32_767
+NOTES = "Notes"
+_PART = 30_000  # characters of a long text in one cell of the notes
+_ESCAPED = re.compile(r"_x005F_(?=x[0-9A-Fa-f]{4}_)")
+_REFUSED = re.compile(r"[\[\]:*?/\\]")
+
+
+def write_to(release: Release, file: BinaryIO) -> None:
+    """Write a release row by row; refuse one that no sheet could hold."""
+    import xlsxwriter
+
+    _check(release.table)
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
+               "strings_to_numbers": False}  # fmt: skip
+    book = xlsxwriter.Workbook(file, options)
+    book.set_properties({"title": clean(release.title)[:255], "created": _moment(release)})
+    style = {
+        "bold": book.add_format({"bold": True}),
+        "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
+        "number": book.add_format({"num_format": "#,##0"}),
+    }
+    used = {NOTES.lower(), "history"}
+    for sheet in sheets(release.table):
+        name = "Table"
+        if sheet.layer is not None:
+            dimension, i = sheet.layer
+            name = f"{i + 1} {dimension.labels[i]}"
+        _write_sheet(book.add_worksheet(_name(name, used)), release, sheet, style)
+    notes = book.add_worksheet(NOTES)
+    _notes(notes, release, style["bold"], book.add_format({"text_wrap": 1}))
+    book.close()
+
+
+def _write_sheet(on: Any, release: Release, sheet: Sheet, style: dict[str, Any]) -> None:
+    width = 2 * len(sheet.stub)
+    on.set_column(0, width - 1, 14)
+    for i, dimension in enumerate(sheet.stub):
+        longest = max(map(len, dimension.labels))
+        on.set_column(2 * i, 2 * i, min(max(longest, 10), 50))
+    on.set_column(width, width + sheet.values.shape[1] - 1, 12)
+    on.write_string(0, 0, clean(release.title)[:MOST_TEXT], style["bold"])
+    row = 1
+    if named := sheet.of_layer():
+        _strings(on, row, named)
+        row += 1
+    for texts in sheet.heads(release.provenance.unit):
+        _strings(on, row, texts, style["head"])
+        row += 1
+    on.freeze_panes(row, width)
+    for stub, figures in sheet.rows():
+        _strings(on, row, [text for pair in stub for text in pair])
+        for column, figure in enumerate(figures, width):
+            if figure is not None:
+                on.write_number(row, column, figure, style["number"])
+        row += 1
+
+
+def _notes(on: Any, release: Release, bold: Any, wrap: Any) -> None:
+    on.set_column(0, 0, 24)
+    on.set_column(1, 1, 100)
+    proof = {"layout": layout(release.table), "proof": release.proof}
+    rows = [*facts(meta(release)), (PROOF, json.dumps(proof, ensure_ascii=False))]
+    for row, (head, text) in enumerate(rows):
+        on.write_string(row, 0, head, bold)
+        for i, start in enumerate(range(0, max(len(text), 1), _PART)):
+            on.write_string(row, 1 + i, text[start : start + _PART], wrap)
+    on.freeze_panes(0, 1)
+
+
+def _strings(on: Any, row: int, texts: Iterable[str], style: Any = None) -> None:
+    for column, text in enumerate(texts):
+        cleaned = clean(text).replace("\r\n", "\n").replace("\r", "\n")
+        if cleaned:
+            on.write_string(row, column, cleaned, style)
+
+
+def _check(table: ProtectedTable) -> None:
+    """Refuse before writing what Excel would refuse to open or silently cut."""
+    _, stub, across = Pivot.of(table.shape).split(table.shape)
+    rows, columns = prod(stub) + 4, 2 * len(stub) + prod(across)
+    for what, got, most in (("rows", rows, MOST_ROWS), ("columns", columns, MOST_COLUMNS)):
+        if got > most:
+            raise ParameterError(
+                f"a sheet of XLSX must have at most {most:,} {what}. The table needs {got:,}. "
+                "Write another format, such as csv or parquet."
+            )
+    for dimension in table.dimensions:
+        longest = max(map(len, (dimension.label, *dimension.codes, *dimension.labels)))
+        if longest > MOST_TEXT:
+            raise ParameterError(
+                f"a text in XLSX must have at most {MOST_TEXT:,} characters. One of "
+                f"{dimension.level} has {longest:,}. Write another format, such as csv."
+            )
+
+
+def _name(wanted: str, used: set[str]) -> str:
+    """Return a name that a sheet may have: 31 units, no brackets, no quote at an end, once."""
+    cleaned = _REFUSED.sub(" ", " ".join(clean(wanted).split()))
+    name = _cut(cleaned, 31).strip("' ") or "Table"
+    number = 1
+    while name.lower() in used:
+        number += 1
+        name = f"{_cut(cleaned, 31 - len(str(number)) - 1).strip(chr(39) + ' ')} {number}"
+    used.add(name.lower())
+    return name
+
+
+def _cut(text: str, units: int) -> str:
+    """Return the beginning of a text that has at most so many UTF-16 units."""
+    while len(text.encode("utf-16-le")) > 2 * units:
+        text = text[:-1]
+    return text
+
+
+def _moment(release: Release) -> datetime:
+    """Return the date of the data: equal releases give equal files."""
+    try:
+        found = datetime.fromisoformat(release.provenance.data_date)
+    except ValueError:
+        return datetime(2000, 1, 1)
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+
+def read(path: Path) -> Found:
+    """Return what the sheets of a workbook say; formulas are read as their text and fail."""
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(BytesIO(path.read_bytes()), read_only=True)
+    except (KeyError, ValueError, BadZipFile):
+        raise NotOurs(f"'{path.name}' must be a whole XLSX workbook.") from None
+    try:
+        if NOTES not in book.sheetnames:
+            raise NotOurs(f"'{path.name}' must have a sheet '{NOTES}'.")
+        facts: Facts = []
+        document: dict[str, Any] = {}
+        rows: list[Any] = []
+        for sheet in book.worksheets:
+            found = [[_cell(x) for x in row] for row in sheet.iter_rows(values_only=True)]
+            if sheet.title != NOTES:
+                rows += [*found, []]
+                continue
+            for row in found:
+                text = "".join(str(x) for x in row[1:] if x is not None)
+                if row and row[0] == PROOF:
+                    document = parsed(text, "the proof")
+                elif row and row[0]:
+                    facts.append((str(row[0]), text))
+    finally:
+        book.close()
+    if "layout" not in document:
+        raise ParameterError(f"the sheet '{NOTES}' must have a row '{PROOF}'.")
+    return read_sheets(rows, facts, document)
+
+
+def _cell(value: object) -> object:
+    """Return a cell; whole numbers come back as floats from some programs.
+
+    Excel writes `_x0041_` in a text as `_x005F_x0041_`; the library undoes it in some cells only.
+    """
+    if isinstance(value, str):
+        return _ESCAPED.sub("_", value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+FORMAT = Format(
+    "xlsx",
+    "Excel workbook",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xlsx",
+    write_to,
+    read,
+    lambda start: start.startswith(b"PK"),
+)
