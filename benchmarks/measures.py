@@ -46,7 +46,7 @@ def ours(true: Integers, released: Integers) -> list[float]:
 
 
 def plain(true: Integers, released: Integers) -> list[float]:
-    """The same in plain NumPy, one slice after the other; returns the whole-table values."""
+    """The same in plain NumPy, one row after the other; returns the whole-table values."""
     for axis in range(true.ndim):
         for i in range(true.shape[axis]):
             _plain_one(true.take(i, axis=axis), released.take(i, axis=axis))
@@ -109,7 +109,7 @@ def main() -> list[dict[str, object]]:
         naive, _ = _milliseconds(lambda t=true, r=released: plain(t, r), NAIVE_RUNS)
         rows.append(
             {
-                "work": f"all measures, all slices, {name}",
+                "work": f"all measures, all rows, {name}",
                 "cpu_ms": cpu,
                 "wall_ms": wall,
                 "numpy_cpu_ms": naive,

@@ -171,7 +171,7 @@ def _settings() -> set[str]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "take"
+        and node.func.attr in {"take", "choice", "inner"}
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }

@@ -28,7 +28,7 @@ from discreet.build.source import Reader
 from discreet.checks import whole
 from discreet.errors import ParameterError
 from discreet.files import sync
-from discreet.population.keys import DEFAULT_MODULUS, Secret
+from discreet.population.keys import Secret
 from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum
 from discreet.progress import Tell
 from discreet.tabulate import ScanEngine, ViewEngine
@@ -204,7 +204,7 @@ def _write_manifest(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows": ingest.rows,
         "hypercube": ingest.has("count"),
-        "modulus": DEFAULT_MODULUS if dataset.source.key is None else dataset.source.key[1],
+        "modulus": dataset.source.modulus,
         "keys": "blake2b" if dataset.source.key is None else "given",
         "secret": secret.fingerprint(),
         "households": dataset.source.household_id is not None,

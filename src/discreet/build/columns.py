@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.ingest import Ingest
-from discreet.population.keys import DEFAULT_MODULUS, record_keys
 from discreet.population.store import is_narrow
 from discreet.progress import Tell
 
@@ -34,15 +33,11 @@ def write_columns(ingest: Ingest, version: Path, tell: Tell) -> None:
     with (version / "codes.u8").open("wb") as narrow, (version / "codes.u16").open("wb") as wide:
         for i, variable in enumerate(schema.columns):
             tell("sorting", i + 1, steps)
-            dtype = np.uint8 if is_narrow(variable) else np.uint16
             target = narrow if is_narrow(variable) else wide
-            _put(ingest.raw(f"codes-{variable.id}", dtype), places, target)
+            _put(ingest.codes(variable.id), places, target)
     tell("sorting", steps - 1, steps)
     with (version / "keys.u32").open("wb") as target:
-        if ingest.has("key"):
-            _put(ingest.raw("key", np.uint32), places, target)
-        else:
-            _put(record_keys(ingest.raw("digest", np.uint64), DEFAULT_MODULUS), places, target)
+        _put(ingest.keys(), places, target)
     if ingest.has("count"):
         with (version / "counts.u32").open("wb") as target:
             _put(ingest.raw("count", np.uint32), places, target)

@@ -21,7 +21,7 @@ from discreet.build.categories import (
 from discreet.build.steps import Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
-from discreet.population.keys import check_modulus
+from discreet.population.keys import DEFAULT_MODULUS, check_modulus
 from discreet.population.schema import GEOGRAPHY, identifier
 from discreet.toml import Mistakes, Section, load, texts
 
@@ -44,6 +44,11 @@ class Source:
     key: tuple[str, int] | None = None
     delimiter: str = ","
     encoding: str = "utf-8"
+
+    @property
+    def modulus(self) -> int:
+        """What record keys are below."""
+        return DEFAULT_MODULUS if self.key is None else self.key[1]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from discreet.build.geography import Nesting
 from discreet.build.source import SHOWN, Batch, Reader
 from discreet.build.steps import LeftOut, SwapStep
 from discreet.errors import ParameterError, first_few
-from discreet.population.keys import Secret, digests
+from discreet.population.keys import DEFAULT_MODULUS, Secret, digests, record_keys
 from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
 from discreet.progress import Tell
 
@@ -70,7 +70,7 @@ class Ingest:
         self.categories = {column.id: self._categories(column) for column in dataset.columns}
         self._encoders = {
             column.id: CodeEncoder(
-                column.column, column.id, self.categories[column.id].codes, self.dtype(column)
+                column.column, column.id, self.categories[column.id].codes, self.dtype(column.id)
             )
             for column in dataset.columns
         }
@@ -86,9 +86,9 @@ class Ingest:
             dataset.areas, tuple(self._area_categories(i) for i in range(len(dataset.areas)))
         )
 
-    def dtype(self, column: Column) -> type:
+    def dtype(self, variable: str) -> type:
         """Return the type of a variable's codes."""
-        return np.uint8 if len(self.categories[column.id].codes) <= 255 else np.uint16
+        return np.uint8 if len(self.categories[variable].codes) <= 255 else np.uint16
 
     def close(self) -> None:
         """Let the raw files go; they stay on disk until the scratch folder goes."""
@@ -114,6 +114,16 @@ class Ingest:
         """Return a raw column."""
         return np.fromfile(self.scratch / name, dtype)
 
+    def codes(self, variable: str) -> NDArray[Any]:
+        """Return the raw codes of a variable."""
+        return self.raw(f"codes-{variable}", self.dtype(variable))
+
+    def keys(self) -> NDArray[np.uint32]:
+        """Return the record keys: those given, or those made of the ids."""
+        if self.has("key"):
+            return self.raw("key", np.uint32)
+        return record_keys(self.raw("digest", np.uint64), DEFAULT_MODULUS)
+
     def has(self, name: str) -> bool:
         """Whether there is a raw column of this name."""
         return name in self._raw
@@ -126,10 +136,7 @@ class Ingest:
 
     def cell_digests(self) -> NDArray[np.uint64]:
         """Return by what the cells of a hypercube are known, from its raw columns."""
-        identity = [
-            self.raw(f"codes-{column.id}", self.dtype(column)).astype(np.uint32)
-            for column in self.dataset.columns
-        ]
+        identity = [self.codes(column.id).astype(np.uint32) for column in self.dataset.columns]
         if self.dataset.areas:
             identity.append(self.raw("area", np.uint32))
         return self._cell_digests(identity)

@@ -25,7 +25,7 @@ from discreet.build.steps import (
     SwapStep,
 )
 from discreet.errors import ParameterError
-from discreet.population.keys import DEFAULT_MODULUS, Secret, record_keys
+from discreet.population.keys import Secret
 from discreet.population.schema import Level
 from discreet.progress import Tell
 from discreet.protect import Chance, Edit, KeyMix, Pram
@@ -89,10 +89,20 @@ class _Raw:
     def area(self) -> NDArray[np.uint32]:
         return self.ingest.raw("area", np.uint32)
 
-    def codes(self, variable: str) -> NDArray[Any]:
-        found, _ = self.schema.find(variable)
-        dtype = np.uint8 if len(found.finest) <= 255 else np.uint16
-        return self.ingest.raw(f"codes-{variable}", dtype)
+    def finest(self, rows: Any = slice(None)) -> Columns:
+        """Return the finest categories of every variable, and how many there are of each."""
+        return [(self.ingest.codes(v.id)[rows], len(v.finest)) for v in self.schema.columns]
+
+    def put_cells(
+        self, columns: Columns, areas: NDArray[Any], rows: NDArray[Any], counts: NDArray[Any]
+    ) -> None:
+        """Put the cells that some rows stand for, with their counts, in the place of all rows."""
+        for variable, (codes, _) in zip(self.schema.columns, columns, strict=True):
+            self.ingest.put(f"codes-{variable.id}", codes[rows])
+        if self.schema.geography:
+            self.ingest.put("area", areas[rows].astype(np.uint32))
+        self.ingest.put("count", counts.astype(np.uint32))
+        self.ingest.rows = len(rows)
 
     def place(self, areas: NDArray[np.uint32], level: Level) -> NDArray[Any]:
         """Return the areas of a level that smallest areas lie in."""
@@ -114,7 +124,7 @@ class _Raw:
         variable, level = self.schema.find(name)
         if variable.is_geography:
             return self.place(self.area(), level), len(level)
-        codes = self.codes(variable.id)
+        codes = self.ingest.codes(variable.id)
         return (codes if level is variable.finest else level.of[codes]), len(level)
 
     def columns(self, names: Sequence[str]) -> Columns:
@@ -214,14 +224,10 @@ def _swap_persons(step: SwapStep, raw: _Raw, mix: KeyMix) -> Done:
     swapped = _swapped(step, raw, area[row], profiles, purposes(words, 0), risky, None)
     moved = area[row][swapped.partner]
     rates = raw.moved(area[row], moved)
-    columns = [(raw.codes(v.id)[row], len(v.finest)) for v in raw.schema.columns]
+    columns = raw.finest(row)
     areas = int(area.max(initial=0)) + 1
     first, cells = populated_cells([*columns, (moved, areas)], len(row))
-    for variable, (codes, _) in zip(raw.schema.columns, columns, strict=True):
-        ingest.put(f"codes-{variable.id}", codes[first])
-    ingest.put("area", moved[first].astype(np.uint32))
-    ingest.put("count", np.bincount(cells, minlength=len(first)).astype(np.uint32))
-    ingest.rows = len(first)
+    raw.put_cells(columns, moved, first, np.bincount(cells, minlength=len(first)))
     ingest.put("digest", ingest.cell_digests())
     return _told(step, swapped, rates, raw, "persons")
 
@@ -267,7 +273,7 @@ def _told(step: SwapStep, swapped: Swapped, rates: dict[str, float], raw: _Raw, 
 
 
 def _pram(step: PramStep, raw: _Raw, mix: KeyMix) -> Done:
-    codes = raw.codes(step.variable)
+    codes = raw.ingest.codes(step.variable)
     size = len(raw.schema.find(step.variable)[1])
     if size < 2:
         raise ParameterError(f"pram: '{step.variable}' must have at least 2 categories.")
@@ -296,7 +302,7 @@ def _impute(step: ImputeStep, raw: _Raw, mix: KeyMix) -> Done:
     found = step.imputation.apply(classes, raw.words(mix, "digest"), edits)
     changed = np.zeros(raw.rows, bool)
     for variable in step.variables:
-        codes = raw.codes(variable)
+        codes = raw.ingest.codes(variable)
         new = found.take(codes)
         changed |= new != codes
         raw.ingest.put(f"codes-{variable}", new)
@@ -320,11 +326,12 @@ def _impute(step: ImputeStep, raw: _Raw, mix: KeyMix) -> Done:
 def _perturb(step: CubeStep, raw: _Raw, secret: Secret, purpose: str) -> Done:
     """Count the finest cells, change the counts, and leave a hypercube of what is not zero."""
     ingest = raw.ingest
-    columns = [(raw.codes(v.id), len(v.finest)) for v in raw.schema.columns]
+    columns = raw.finest()
     areas = raw.area() if raw.schema.geography else np.zeros(raw.rows, np.uint32)
     first, cells = populated_cells([*columns, (areas, int(areas.max()) + 1)], raw.rows)
     held = ingest.raw("count", np.uint32) if ingest.has("count") else np.ones(raw.rows, np.uint32)
     counts = cell_sums(cells, len(first), held).astype(np.int64)
+<<<<<<< HEAD
     modulus = DEFAULT_MODULUS if ingest.dataset.source.key is None else ingest.dataset.source.key[1]
     if ingest.has("key"):
         own = ingest.raw("key", np.uint32)
@@ -334,16 +341,21 @@ def _perturb(step: CubeStep, raw: _Raw, secret: Secret, purpose: str) -> Done:
     # The cells are in the order of their categories, whatever the order of the records.
     chance = Chance.keyed(secret.value, purpose.encode(), keys, purpose)
     released = step.perturbation.apply(counts, chance)
+=======
+    modulus = np.uint64(ingest.dataset.source.modulus)
+    keys = cell_sums(cells, len(first), ingest.keys()) % modulus
+    if isinstance(step.perturbation.method, CellwiseMethod):
+        source: Any = KeyMix(secret.value, purpose).uniforms(keys)
+    else:
+        # The cells are in the order of their categories, whatever the order of the records.
+        source = table_generator(secret.value, purpose.encode())
+    released = step.perturbation.apply(counts, source)
+>>>>>>> p8
     kept = np.flatnonzero(released)
     if not len(kept):
         raise ParameterError("input-perturbation leaves no record: every cell became zero.")
-    for variable, (codes, _) in zip(raw.schema.columns, columns, strict=True):
-        ingest.put(f"codes-{variable.id}", codes[first][kept])
-    if raw.schema.geography:
-        ingest.put("area", areas[first][kept])
-    ingest.put("count", released[kept].astype(np.uint32))
+    raw.put_cells(columns, areas, first[kept], released[kept])
     ingest.put("key", keys[kept].astype(np.uint32))
-    ingest.rows = len(kept)
     share = float((released != counts).mean())
     return Done(
         f"Perturbed: {share:.1%} of {len(counts):,} finest cells.",

@@ -60,7 +60,9 @@ class SplitRisk(Risk):
         return sqrt(sum(term**2 for term in terms) / 4)
 
 
-def before(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
+def before(
+    F: ArrayLike, weights: Sequence[float] = WEIGHTS, largest_small: int = LARGEST_SMALL
+) -> Risk:
     """Return R1, the disclosure risk of a table of true counts, with its three terms.
 
     For the custodian only: the value and its terms tell about the true table. Four weights ask
@@ -73,7 +75,11 @@ def before(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Risk:
     first term, count in K, and add nothing to the entropy (0·log 0 = 0). One cell: the second
     term is 1. All cells zero: refused with a ParameterError, never scored.
     """
-    return scored(checked_counts(F), checked_weights(weights, 3, 4))
+    counts, w = checked_counts(F), checked_weights(weights, 3, 4)
+    size = float(smallness(checked_total(counts)))
+    zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
+    entropy = [entropy_term(counts[part]) for part in parts(counts, w, largest_small)]
+    return risk_of(w, zeros, entropy, size)
 
 
 def before_split(
@@ -91,19 +97,9 @@ def before_split(
     nothing in it can be disclosed that the first term does not hold already. A part of one
     populated cell has the term 1. All cells zero: refused.
     """
-    found = scored(checked_counts(F), checked_weights(weights, 4), largest_small)
+    found = before(F, checked_weights(weights, 4), largest_small)
     assert isinstance(found, SplitRisk)
     return found
-
-
-def scored(
-    counts: Integers, weights: tuple[float, ...], largest_small: int = LARGEST_SMALL
-) -> Risk:
-    """Return R1 of valid counts: with three weights as it is, with four in the split form."""
-    size = float(smallness(checked_total(counts)))
-    zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
-    entropy = [entropy_term(counts[part]) for part in parts(counts, weights, largest_small)]
-    return risk_of(weights, zeros, entropy, size)
 
 
 def parts(

@@ -18,9 +18,9 @@ from discreet.risk.before import (
     WEIGHTS,
     Risk,
     SplitRisk,
+    before,
     parts,
     risk_of,
-    scored,
 )
 from discreet.risk.terms import concentration, x_log_x
 from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
@@ -58,6 +58,7 @@ def after_transition(
     weights: Sequence[float] = WEIGHTS,
     multiplier: EntropyFactor | None = None,
     contents: Contents = "expected",
+    largest_small: int = LARGEST_SMALL,
 ) -> RiskAfter:
     """Return the risk of the released table G by what its figures are expected to contain.
 
@@ -76,8 +77,21 @@ def after_transition(
     Reported is the smaller of that and the risk before; `.capped` tells which.
     Zeros: released zeros are cells with a content like any other. All true cells zero: refused.
     """
+    true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
-    return _after_transition(F, G, transition, w, multiplier, LARGEST_SMALL, contents)
+    checked_total(true)
+    checked_chances(transition)
+    if multiplier is None:
+        multiplier = mean_diagonal(checked_transition(transition))
+    psi = checked_factors(multiplier, w)
+    values, number = np.unique(released, return_counts=True)
+    content = expected_contents(true, transition, values, number, contents)
+    empty = float("nan") if len(w) == 3 else 0.0
+    terms = [
+        contents_term(content[part], number[part]) if content[part].any() else empty
+        for part in parts(values, w, largest_small)
+    ]
+    return _reported(true, released, terms, psi, w, largest_small)
 
 
 def after_transition_split(
@@ -101,34 +115,9 @@ def after_transition_split(
     expected content; a part whose contents are all 0 has the term 0.
     """
     w = checked_weights(weights, 4)
-    found = _after_transition(F, G, transition, w, multipliers, largest_small, contents)
+    found = after_transition(F, G, transition, w, multipliers, contents, largest_small)
     assert isinstance(found, SplitRiskAfter)
     return found
-
-
-def _after_transition(
-    F: ArrayLike,
-    G: ArrayLike,
-    transition: Chances,
-    weights: tuple[float, ...],
-    multiplier: EntropyFactor | None,
-    largest_small: int,
-    contents: Contents,
-) -> RiskAfter:
-    true, released = checked_pair(F, G)
-    checked_total(true)
-    checked_chances(transition)
-    if multiplier is None:
-        multiplier = mean_diagonal(checked_transition(transition))
-    psi = checked_factors(multiplier, weights)
-    values, number = np.unique(released, return_counts=True)
-    content = expected_contents(true, transition, values, number, contents)
-    empty = float("nan") if len(weights) == 3 else 0.0
-    terms = [
-        contents_term(content[part], number[part]) if content[part].any() else empty
-        for part in parts(values, weights, largest_small)
-    ]
-    return _reported(true, released, terms, psi, weights, largest_small)
 
 
 def after_swapping(
@@ -270,7 +259,7 @@ def _reported(
     largest_small: int,
 ) -> RiskAfter:
     """Return the risk after protection with one entropy term, or with those of two parts."""
-    start = scored(true, weights, largest_small)
+    start = before(true, weights, largest_small)
     entropy = [factor * term for factor, term in zip(psi, terms, strict=True)]
     found = risk_of(weights, zeros_after(true, released), entropy, start.size)
     kind = SplitRiskAfter if isinstance(found, SplitRisk) else RiskAfter
