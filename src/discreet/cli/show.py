@@ -129,7 +129,7 @@ def _as_printed(rows: list[list[str]], stub: int) -> Iterator[list[str]]:
 
 
 def write_csv(table: CountTable, path: Path) -> None:
-    """Write one line a cell: the codes, then the count; of a sparse table the populated cells.
+    """Write one line per cell, the codes and the count; of a sparse table the populated cells.
 
     The file is readable by its owner only: it holds true counts.
     """

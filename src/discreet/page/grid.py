@@ -71,7 +71,6 @@ class Grid:
     column_page: int
     column_pages: int
     columns: int
-    all_rows: int
     sort: int | None
     """The column by which rows are sorted, counted from 1, negative for the largest first."""
     sortable: bool
@@ -99,7 +98,6 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
         column_page,
         column_pages,
         len(columns),
-        len(rows),
         found.sort,
         found.sortable,
     )

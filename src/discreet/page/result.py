@@ -24,7 +24,7 @@ from discreet.page.state import State
 from discreet.page.visit import Visit, render
 from discreet.policy import Margins
 from discreet.release import Release
-from discreet.release.formats import file_name
+from discreet.release.formats import FORMATS, file_name
 from discreet.release.formats.tidy import META, Columns
 from discreet.release.text import stem
 from discreet.rules import Code
@@ -40,7 +40,8 @@ _QUESTION = {
 }
 _PEOPLE = {Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL}
 MOST_NAMED = 200
-_ORDER = ("xlsx", "csv", "csv-layout", "json-stat", "px", "sdmx-csv", "sdmx-ml", "parquet", "html")
+_FIRST = ("xlsx", "csv", "csv-layout")
+"""The formats that most readers want; the others follow in the order of the registry."""
 
 
 def totals(opened: Opened, visit: Visit) -> str:
@@ -112,9 +113,10 @@ def _downloads(
     """Return the files that a reader may take away, all named after the question."""
     t, stem, folder = visit.t, _stem(opened, state), f"/datasets/{opened.id}"
     found = []
-    for key in _ORDER:
+    for key in dict.fromkeys([*_FIRST, *FORMATS]):
         name, href = file_name(stem, key), api_address(opened.id, state, totals, key)
-        found.append(Download(key, t(f"take.{key}"), href, name))
+        text = t(f"take.{key}") if t.has(f"take.{key}") else FORMATS[key].label
+        found.append(Download(key, text, href, name))
         if key == "csv":
             meta = api_address(opened.id, state, totals, route="table/meta")
             found.append(Download("meta", t("take.meta"), meta, name + META))

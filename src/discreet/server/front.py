@@ -69,7 +69,7 @@ class Front:
             return
         begin = perf_counter()
         request_id = secrets.token_hex(8)
-        state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id}
+        state: dict[str, Any] = {**scope.get("state", {})}
         inner: Scope = {**scope, "state": state}
         if scope["method"] == "HEAD":
             inner["method"] = "GET"  # the server below leaves out the body

@@ -1,4 +1,4 @@
-"""The log: one JSON line a request, and a line for each trouble. No figure, no question.
+"""The log: one JSON line per request, and one for each trouble. No figure, no question.
 
 What was asked is not in it, nor who asked, nor how large the answer was: sizes depend on the
 figures, and questions are the readers' business.

@@ -12,83 +12,84 @@ from discreet.service import FORMATS
 Schema = dict[str, Any]
 
 
-def _failure(
-    description: str, code: str, message: str, hint: str | None = None, **more: Any
-) -> Schema:
-    told = models.Told(code=code, message=message, hint=hint, id="75f43675f71ec584", **more)
-    example = models.Failed(error=told).model_dump(exclude_unset=True)
-    return {
-        "model": models.Failed,
-        "description": description,
-        "content": {"application/json": {"example": example}},
-    }
-
-
-_RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _SUGGESTED = models.Suggested(
     text="Use a larger area: Ward instead of Output area", by="ward,religion", where=""
 )
-_FAILURES: dict[int, Schema] = {
-    400: _failure(
+_TOLD: dict[int, tuple[str, str, str, str | None]] = {
+    400: (
         "Malformed, or a name that is not known; the message lists the choices.",
         "BAD_REQUEST",
         "No variable 'agee'; did you mean 'age'? Choices: sex, age, age_band",
         "See /api/openapi.json.",
     ),
-    401: _failure(
-        "The key is not known here.", "UNKNOWN_KEY", "The key in X-API-Key is not known here."
+    401: (
+        "The key is not known here.",
+        "UNKNOWN_KEY",
+        "The key in X-API-Key is not known here.",
+        None,
     ),
-    403: _failure(
+    403: (
         "A disclosure rule refuses the question; `hints` are questions that would be answered.",
         "SPARSE",
         "Too many of the figures would be very small.",
         f"{_SUGGESTED.text}.",
-        hints=[_SUGGESTED],
     ),
-    404: _failure(
+    404: (
         "There is no such data set.",
         "UNKNOWN_DATASET",
         "No data set 'x'; Choices: census",
         "GET /api/v1/datasets lists them.",
     ),
-    413: _failure(
+    413: (
         "The table would have too many cells, or the body too many bytes.",
         "MAX_CELLS",
         "A table may have at most 100,000 cells. This one has 1,204,000.",
         "Use fewer variables or categories, or keep some of them by a filter.",
     ),
-    414: _failure(
+    414: (
         "The query string is too long.",
         "QUERY_TOO_LONG",
         "The query string may have at most 8,192 bytes.",
         "POST the question instead.",
     ),
-    429: {
-        **_failure(
-            "Too many requests from this address, or with this key.",
-            "TOO_MANY_REQUESTS",
-            "Too many requests came from this address or with this key.",
-            "Ask again in 2 seconds.",
-        ),
-        "headers": _RETRY,
-    },
-    500: _failure(
+    429: (
+        "Too many requests from this address, or with this key.",
+        "TOO_MANY_REQUESTS",
+        "Too many requests came from this address or with this key.",
+        "Ask again in 2 seconds.",
+    ),
+    500: (
         "Our mistake; the id finds it in our log.",
         "INTERNAL",
         "Something went wrong here.",
         "Tell us the id of this error.",
     ),
-    503: {
-        **_failure(
-            "Starting, too busy, or the question took too long.",
-            "BUSY",
-            "The server is busy.",
-            "Ask again in a moment.",
-        ),
-        "headers": _RETRY,
-    },
-    304: {"description": "The answer whose ETag was sent is still the answer."},
+    503: (
+        "Starting, too busy, or the question took too long.",
+        "BUSY",
+        "The server is busy.",
+        "Ask again in a moment.",
+    ),
 }
+"""Of each failure what it means, and an example: code, message, hint."""
+
+
+def _failure(status: int) -> Schema:
+    if status == 304:
+        return {"description": "The answer whose ETag was sent is still the answer."}
+    description, code, message, hint = _TOLD[status]
+    more: Schema = {"hints": [_SUGGESTED]} if status == 403 else {}
+    told = models.Told(code=code, message=message, hint=hint, id="75f43675f71ec584", **more)
+    example = models.Failed(error=told).model_dump(exclude_unset=True)
+    wait = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+    return {
+        "model": models.Failed,
+        "description": description,
+        "headers": wait if status in (429, 503) else {},
+        "content": {"application/json": {"example": example}},
+    }
+
+
 _ALL = (400, 401, 414, 429, 500, 503)
 _TABLE = (*_ALL, 403, 404, 413, 304)
 
@@ -153,7 +154,7 @@ def _of(
     **more: Any,
 ) -> dict[str, Any]:
     return {
-        "responses": {200: success, **{status: _FAILURES[status] for status in failures}},
+        "responses": {200: success, **{status: _failure(status) for status in failures}},
         "openapi_extra": {"parameters": [*parameters, *_typed(asked)], **more},
     }
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +11,7 @@ import pytest
 
 from applications import Client
 from discreet.page import assets
+from discreet.release.formats import FORMATS
 
 PAGES = ["/", "/accessibility", "/api", "/datasets/town", "/datasets/town/method"]
 ADULTS = "/datasets/town/build?by=age_band,sex&columns=sex"
@@ -253,3 +255,14 @@ def test_programs_read_figures_as_numbers_and_codes_as_texts(client: Client) -> 
     assert 'types = {"age_band": str, "sex": str, "value": "Int64"}' in page
     assert 'comment="#"' not in page  # a label may have one in it
     assert "--output town-age_band-sex.csv.meta.json" in page
+
+
+def test_a_format_that_a_package_adds_is_offered(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = replace(FORMATS["html"], name="cells", label="Cells & more", suffix=".cells")
+    monkeypatch.setitem(FORMATS, "cells", added)
+    page = client.get("/datasets/town/table?by=sex").text
+    offered = re.search(r'data-format="cells">([^<]+)<', page)
+    assert offered is not None
+    assert offered[1] == "Cells &amp; more"

@@ -126,8 +126,8 @@ def pyramid(found: Data, width: float, t: Texts) -> Svg:
     step, thick, every = _row_height(found.categories, middle - 8)
     half = (width - middle) / 2 - 44
     top = 30
-    most = 2 if width < 500 else 3 if width < 800 else 5
-    axis = ticks(float(np.nansum(values, axis=1).max()), most)
+    # A number of six digits takes 60 pixels beside the next one.
+    axis = ticks(float(np.nansum(values, axis=1).max()), max(1, min(5, int(half // 60))))
     bases, scales = (44 + half, 44 + half + middle), (-half / axis[-1], half / axis[-1])
     bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 34, found.title, "chart pyramid")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -96,6 +97,15 @@ def document(release: Release, **more: Any) -> dict[str, Any]:
     return {**meta(release), **more, "proof": release.proof}
 
 
+def moment(release: Release) -> datetime:
+    """Return the date of the data: equal releases give equal files."""
+    try:
+        found = datetime.fromisoformat(release.provenance.data_date)
+    except ValueError:
+        return datetime(2000, 1, 1, tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Named:
     """A dimension by its id, with the labels a file gives, if it gives any."""
@@ -106,7 +116,7 @@ class Named:
 
 
 def figure(text: object) -> int | None:
-    """Return a figure of a file, None where it is missing; a changed kind of number is none."""
+    """Return a figure of a file, None where it is missing; any other text is a mistake."""
     if text is None or text == "":
         return None
     if isinstance(text, bool) or not _WHOLE.fullmatch(str(text).strip()):

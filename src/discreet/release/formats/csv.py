@@ -49,12 +49,6 @@ def companions(release: Release) -> Mapping[str, bytes]:
 
 
 FORMAT = Format(
-    "csv",
-    "CSV, one row per cell",
-    "text/csv; charset=utf-8",
-    ".csv",
-    write_to,
-    read_delimited,
-    companions=companions,
-    beside=(META,),
-)
+    "csv", "CSV, one row per cell", "text/csv; charset=utf-8", ".csv", write_to, read_delimited,
+    companions=companions, beside=(META,),
+)  # fmt: skip

@@ -221,11 +221,6 @@ def _figure(text: str) -> int:
 
 
 FORMAT = Format(
-    "html",
-    "Web page",
-    "text/html; charset=utf-8",
-    ".html",
-    write_to,
-    read,
+    "html", "Web page", "text/html; charset=utf-8", ".html", write_to, read,
     lambda start: start.startswith(b"<") and b"<html" in start[:200].lower(),
-)
+)  # fmt: skip

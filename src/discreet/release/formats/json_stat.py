@@ -118,11 +118,6 @@ def read(path: Path) -> Found:
 
 
 FORMAT = Format(
-    "json-stat",
-    "JSON-stat 2.0",
-    "application/json",
-    ".json",
-    write_to,
-    read,
+    "json-stat", "JSON-stat 2.0", "application/json", ".json", write_to, read,
     lambda start: start.startswith(b"{"),
-)
+)  # fmt: skip

@@ -79,13 +79,6 @@ def read(path: Path) -> Found:
 
 
 FORMAT = Format(
-    "parquet",
-    "Parquet",
-    "application/vnd.apache.parquet",
-    ".parquet",
-    write_to,
-    read,
-    lambda start: start.startswith(b"PAR1"),
-    companions,
-    (META,),
-)
+    "parquet", "Parquet", "application/vnd.apache.parquet", ".parquet", write_to, read,
+    lambda start: start.startswith(b"PAR1"), companions, (META,),
+)  # fmt: skip

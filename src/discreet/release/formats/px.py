@@ -232,11 +232,6 @@ def _values(text: str, at: int) -> tuple[list[str], int]:
 
 
 FORMAT = Format(
-    "px",
-    "PX (PxWeb, PC-Axis)",
-    "text/x-px; charset=utf-8",
-    ".px",
-    write_to,
-    read,
+    "px", "PX (PxWeb, PC-Axis)", "text/x-px; charset=utf-8", ".px", write_to, read,
     lambda start: start.startswith((b"CHARSET=", b"AXIS-VERSION=")),
-)
+)  # fmt: skip

@@ -9,11 +9,11 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
+from discreet.release.formats.base import moment
 from discreet.release.text import clean, facts, meta
 
 if TYPE_CHECKING:
@@ -169,15 +169,6 @@ def _components(names: Names, lists: dict[str, Any], concepts: str) -> list[Any]
             for name in ATTRIBUTES
         ),
     ]
-
-
-def moment(release: Release) -> datetime:
-    """Return the date of the data: equal releases give equal files."""
-    try:
-        found = datetime.fromisoformat(release.provenance.data_date)
-    except ValueError:
-        return datetime(2000, 1, 1, tzinfo=UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _name(text: str, instead: str) -> str:

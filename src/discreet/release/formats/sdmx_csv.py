@@ -62,13 +62,6 @@ def companions(release: Release) -> Mapping[str, bytes]:
 
 
 FORMAT = Format(
-    "sdmx-csv",
-    "SDMX-CSV 2.0",
-    "application/vnd.sdmx.data+csv; version=2.0.0",
-    ".csv",
-    write_to,
-    read_delimited,
-    lambda start: _BEGINS.match(start) is not None,
-    companions,
-    (META, STRUCTURE),
-)
+    "sdmx-csv", "SDMX-CSV 2.0", "application/vnd.sdmx.data+csv; version=2.0.0", ".csv", write_to,
+    read_delimited, lambda start: _BEGINS.match(start) is not None, companions, (META, STRUCTURE),
+)  # fmt: skip

@@ -19,6 +19,7 @@ from discreet.release.formats.base import (
     chunks,
     document,
     figure,
+    moment,
     parsed,
     proof_of,
     unlike,
@@ -32,7 +33,6 @@ from discreet.release.formats.sdmx import (
     WITHHELD,
     Names,
     attributes,
-    moment,
     original,
     safe,
     structure,
@@ -149,13 +149,8 @@ def read(path: Path) -> Found:
 
 
 FORMAT = Format(
-    "sdmx-ml",
-    "SDMX-ML 2.1",
-    "application/vnd.sdmx.structurespecificdata+xml; version=2.1",
-    ".xml",
-    write_to,
-    read,
+    "sdmx-ml", "SDMX-ML 2.1",
+    "application/vnd.sdmx.structurespecificdata+xml; version=2.1", ".xml", write_to, read,
     lambda start: start.startswith(b"<") and b"<html" not in start[:200].lower(),
-    companions,
-    (STRUCTURE,),
-)
+    companions, (STRUCTURE,),
+)  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC
 from io import BytesIO
 from math import prod
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.formats.base import Format, Found, parsed
+from discreet.release.formats.base import Format, Found, moment, parsed
 from discreet.release.formats.laid_out import PROOF, Sheet, layout, read_sheets, sheets
 from discreet.release.pivot import Pivot
 from discreet.release.text import Facts, clean, facts, meta
@@ -42,7 +42,8 @@ def write_to(release: Release, file: BinaryIO) -> None:
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
                "strings_to_numbers": False}  # fmt: skip
     book = xlsxwriter.Workbook(file, options)
-    book.set_properties({"title": clean(release.title)[:255], "created": _moment(release)})
+    created = moment(release).astimezone(UTC).replace(tzinfo=None)
+    book.set_properties({"title": clean(release.title)[:255], "created": created})
     style = {
         "bold": book.add_format({"bold": True}),
         "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
@@ -141,15 +142,6 @@ def _cut(text: str, units: int) -> str:
     return text
 
 
-def _moment(release: Release) -> datetime:
-    """Return the date of the data: equal releases give equal files."""
-    try:
-        found = datetime.fromisoformat(release.provenance.data_date)
-    except ValueError:
-        return datetime(2000, 1, 1)
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
-
-
 def read(path: Path) -> Found:
     """Return what the sheets of a workbook say; formulas are read as their text and fail."""
     import openpyxl
@@ -193,11 +185,7 @@ def _cell(value: object) -> object:
 
 
 FORMAT = Format(
-    "xlsx",
-    "Excel workbook",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ".xlsx",
-    write_to,
-    read,
+    "xlsx", "Excel workbook",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx", write_to, read,
     lambda start: start.startswith(b"PK"),
-)
+)  # fmt: skip
