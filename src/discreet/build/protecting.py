@@ -331,26 +331,11 @@ def _perturb(step: CubeStep, raw: _Raw, secret: Secret, purpose: str) -> Done:
     first, cells = populated_cells([*columns, (areas, int(areas.max()) + 1)], raw.rows)
     held = ingest.raw("count", np.uint32) if ingest.has("count") else np.ones(raw.rows, np.uint32)
     counts = cell_sums(cells, len(first), held).astype(np.int64)
-<<<<<<< HEAD
-    modulus = DEFAULT_MODULUS if ingest.dataset.source.key is None else ingest.dataset.source.key[1]
-    if ingest.has("key"):
-        own = ingest.raw("key", np.uint32)
-    else:
-        own = record_keys(ingest.raw("digest", np.uint64), DEFAULT_MODULUS)
-    keys = cell_sums(cells, len(first), own) % np.uint64(modulus)
+    modulus = np.uint64(ingest.dataset.source.modulus)
+    keys = cell_sums(cells, len(first), ingest.keys()) % modulus
     # The cells are in the order of their categories, whatever the order of the records.
     chance = Chance.keyed(secret.value, purpose.encode(), keys, purpose)
     released = step.perturbation.apply(counts, chance)
-=======
-    modulus = np.uint64(ingest.dataset.source.modulus)
-    keys = cell_sums(cells, len(first), ingest.keys()) % modulus
-    if isinstance(step.perturbation.method, CellwiseMethod):
-        source: Any = KeyMix(secret.value, purpose).uniforms(keys)
-    else:
-        # The cells are in the order of their categories, whatever the order of the records.
-        source = table_generator(secret.value, purpose.encode())
-    released = step.perturbation.apply(counts, source)
->>>>>>> p8
     kept = np.flatnonzero(released)
     if not len(kept):
         raise ParameterError("input-perturbation leaves no record: every cell became zero.")
