@@ -21,8 +21,9 @@ def command(
 ) -> None:
     """Serve the web page and the API of one or more stores.
 
-    Runs until it is stopped; what runs then is finished. A store that is
-    built again is picked up by itself. The log is on standard error.
+    Runs until it is stopped, and then finishes the requests it has. A store
+    that is built again is picked up without a restart. The log goes to
+    standard error.
     """
     from discreet.server.run import serve
     from discreet.server.settings import Settings, read_settings

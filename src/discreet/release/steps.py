@@ -24,7 +24,7 @@ Psi = float | tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """A question that the rules on questions allow; `Releaser.check` makes them."""
+    """A question that the rules on questions allow; made by `Releaser.check` alone."""
 
     question: Question
     totals: Margins
@@ -55,14 +55,14 @@ class Allowed:
 
     @property
     def seed(self) -> str:
-        """What a draw for the whole table is made from, beside the secret."""
+        """What seeds a draw for the whole table, together with the secret."""
         schema, tier = self.version.schema.id, self.applied.id
         return f"{schema}\0{tier}\0{self.policy.version}\0{self.question.canonical}"
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """True counts of the areas asked for, and of the areas beside them that are judged with them.
+    """True counts of the areas asked for, and of the areas beside them that are judged as well.
 
     Whether an area is withheld must not depend on which others are shown beside it.
     """
@@ -91,7 +91,7 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Protected:
-    """The figures of the table asked for, with totals if asked for; and those that are judged."""
+    """The figures to release, with totals if asked for, and the figures that are judged."""
 
     counted: Counted
     released: Integers
