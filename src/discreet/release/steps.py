@@ -1,6 +1,7 @@
 """What each step of a release hands to the next: allowed, counted, protected, judged.
 
-Inside, the variables are in the order of the schema, whatever the order asked.
+Inside, the variables are in the order of the schema, whatever the order asked. Values that hold
+true counts have no text form that could end in a log.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Allowed:
         return f"{schema}\0{tier}\0{self.policy.version}\0{self.question.canonical}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counted:
     """True counts of the areas asked for, and of the areas beside them that are judged as well.
 
@@ -89,7 +90,7 @@ class Counted:
         return CountTable(question.dimensions, counts, keys, self.table.modulus)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Protected:
     """The figures to release, with totals if asked for, and the figures that are judged."""
 
@@ -103,7 +104,7 @@ class Protected:
         return self.released[tuple(slice(0, size) for size in self.counted.asked.shape)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judged:
     """A protected table with its verdict; the true counts stay with it, for the record only."""
 
