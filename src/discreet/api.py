@@ -43,7 +43,7 @@ class Population:
         return self._opened.schema
 
     def question(self, by: str | Sequence[str] | Query, where: Where = None) -> Question:
-        """Return the question as this population understands it, or complain with the choices."""
+        """Return the question; the error for an unknown name lists the choices."""
         return Question.of(Query.of(by, where), self.schema)
 
     def release(
@@ -58,7 +58,7 @@ class Population:
         return replace(release, signer=self._opened.signer)
 
     def again(self, origin: Mapping[str, str]) -> Release | None:
-        """Return the release that a file says it is, made once more and not recorded.
+        """Return the release that a file claims to be, made once more and not recorded.
 
         None where this version of the data or of the policy is not the one of the file.
         """

@@ -28,13 +28,14 @@ class DiscreetError(Exception):
 
 
 class ParameterError(DiscreetError, ValueError):
-    """A value given by the caller breaks a rule; the message says which, and what would do."""
+    """A value given by the caller breaks a rule; the message names the rule and the choices."""
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do.
+    """A disclosure rule refuses the question; `code` names the rule.
 
-    `record` is for the custodian only, and there if the table was counted before it was refused.
+    `hints` are questions that would be answered instead. `record` is for the
+    custodian only, and there if the table was counted before it was refused.
     """
 
     def __init__(

@@ -22,10 +22,10 @@ def command(
 ) -> None:
     """Serve the web page and the API of one or more stores.
 
-    Runs until it is stopped; what runs then is finished. A store that is
-    built again is picked up by itself. The log is on standard error.
-    Settings are also read from environment variables: DISCREET_RATE, say,
-    overrides `rate` in the file.
+    Runs until it is stopped, and then finishes the requests it has. A store
+    that is built again is picked up without a restart. The log goes to
+    standard error. Settings are also read from environment variables:
+    DISCREET_RATE, say, overrides `rate` in the file.
     """
     from discreet.server.run import serve
     from discreet.server.settings import read_settings

@@ -1,4 +1,4 @@
-"""`discreet verify`: is a file a release of a store, unaltered."""
+"""`discreet verify`: whether a file is an unaltered release of a store."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from discreet.release.verify import Verification
 
 MOST_CELLS = 10
-"""Changed cells that are named; the others are counted."""
+"""The most changed cells that are named; the rest are counted."""
 
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file in any of the formats.")],
     store: Annotated[
-        Path | None, typer.Option(metavar="STORE", help="The store that should have made it.")
+        Path | None, typer.Option(metavar="STORE", help="The store that should have released it.")
     ] = None,
     key: Annotated[
         Path | None, typer.Option(metavar="FILE.pub", help="Or only its public key, signing.pub.")
     ] = None,
 ) -> None:
-    """Say whether a file is a release of a store, unaltered.
+    """Say whether a file is an unaltered release of a store.
 
-    The order of rows and the program that saved it last do not matter; every
-    figure, label and note does. Exit status 1 if it is not genuine. With
-    --store, figures that were changed are named.
+    The order of rows does not matter, nor which program last saved the file;
+    every figure, label and note does. Exit status 1 if it is not genuine.
+    With --store, the figures that were changed are named.
     """
     from discreet.release.signature import read_public_key
     from discreet.release.verify import verify
@@ -60,7 +60,7 @@ def command(
 
 
 def _changes(store: Path, verification: Verification) -> list[str]:
-    """Return which cells differ from the release, where the store can make it once more."""
+    """Return the cells that differ from the release, where the store can make it again."""
     import discreet as dc
     from discreet.release.verify import differences
 
@@ -71,7 +71,7 @@ def _changes(store: Path, verification: Verification) -> list[str]:
     except (DiscreetError, OSError):
         release = None
     if release is None:
-        return ["which cells cannot be told: the store holds another version now"]
+        return ["the changed cells cannot be named: the store now holds another version"]
     cells = differences(verification.found.table, release.table)
     names = [d.level for d in release.table.dimensions]
     lines = [
@@ -80,7 +80,7 @@ def _changes(store: Path, verification: Verification) -> list[str]:
         for place, now, then in islice(cells, MOST_CELLS)
     ]
     more = sum(1 for _ in cells)
-    return [*lines, f"and {more:,} cells more"] if more else lines
+    return [*lines, f"and {more:,} more cells"] if more else lines
 
 
 def _shown(value: int | None) -> str:

@@ -44,7 +44,7 @@ class Query:
 
     @classmethod
     def of(cls, asked: str | Sequence[str] | Query, where: Where = None) -> Query:
-        """Return a query as it is, or the one that the texts say."""
+        """Return a query unchanged, or the one that the texts describe."""
         if not isinstance(asked, Query):
             return cls.parse(asked, where)
         if where is not None:
@@ -53,7 +53,7 @@ class Query:
 
     @classmethod
     def parse(cls, by: str | Sequence[str], where: Where = None) -> Query:
-        """Return the query that the texts say.
+        """Return the query that the texts describe.
 
         `by` is "age@age_band,sex" or a list of such names; `where` is "sex=2,la=E01|E02" with
         `, = | @ %` inside a code percent-encoded, or a mapping of names to plain codes.
@@ -70,7 +70,7 @@ class Query:
 
     @classmethod
     def parse_canonical(cls, text: str) -> Query:
-        """Return the query that a canonical text says: by=age,sex&where=la=E01."""
+        """Return the query of a canonical text such as by=age,sex&where=la=E01."""
         by, _, where = text.removeprefix("by=").partition("&where=")
         return cls.parse(by, where or None)
 
@@ -81,14 +81,14 @@ class Query:
 
 
 def parse_where(where: Where) -> Named:
-    """Return the filters that a text or a mapping says."""
+    """Return the filters that a text or a mapping describes."""
     found = tuple(_filters(where))
     _check_filters(found)
     return found
 
 
 def parts(text: str, what: str) -> list[str]:
-    """Return what the commas of a text separate; the error for a long one says what it is."""
+    """Return the parts of a text between commas; `what` names it in the error for one too long."""
     if len(text) > MAX_TEXT:
         raise ParameterError(f"{what} must be at most {MAX_TEXT:,} characters. Got {len(text):,}.")
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -157,7 +157,7 @@ def _check_filters(where: Named) -> None:
 
 
 def _listed(values: object) -> list[Any]:
-    """Return what a list or the like holds; anything else as its only, unfitting entry."""
+    """Return the entries of a list or the like; of anything else, one entry that is no text."""
     if isinstance(values, Iterable) and not isinstance(values, Mapping | bytes):
         return list(values)
     return [None]

@@ -55,13 +55,8 @@ class Filter:
         """This filter at the coarsest level that can say it."""
         return replace(self, level=self.variable.coarsest(self.allowed))
 
-    @property
-    def lifted(self) -> Filter:
-        """A filter on the same variable that leaves everybody in."""
-        return replace(self, allowed=np.ones_like(self.allowed))
-
     def widened(self, level: Level) -> Filter:
-        """Return the filter that picks the categories of a level which this one picks in part."""
+        """Return the filter that picks every category of a level that this one picks from."""
         return Filter(self.variable, level.holding(self.allowed)[level.of], level)
 
     @property
@@ -76,7 +71,7 @@ class Filter:
 
     @property
     def single_area(self) -> Level | None:
-        """The largest level of which the filter is exactly one area; None where it is of none."""
+        """The largest level at which the filter is exactly one area, None where there is none."""
         if not self.variable.is_geography:
             return None
         one = self.restated
@@ -132,7 +127,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question that this schema can answer; equal if its canonical form is.
+    """A question that this schema can answer; two are equal if their canonical forms are.
 
     `levels` has a level for each variable of the table, in the order asked.
     """
@@ -154,7 +149,7 @@ class Question:
 
     @classmethod
     def of(cls, query: Query, schema: Schema) -> Question:
-        """Return the question, or complain about the first name that the schema does not have."""
+        """Return the question; the error for an unknown name lists the choices."""
         filters = filters_of(query.where, schema)
         return cls(schema, tuple(schema.find(*name)[1] for name in query.by), filters)
 
@@ -247,7 +242,7 @@ class Question:
         return replace(self, levels=self.levels[:i] + self.levels[i + 1 :])
 
     def at_level(self, i: int, level: Level) -> Question:
-        """Return the question with one axis at another level; a filter on it keeps whole ones."""
+        """Return the question with one axis at another level; a filter on it is widened."""
         other = replace(self, levels=(*self.levels[:i], level, *self.levels[i + 1 :]))
         f = self.filter_on(self.axes[i].variable)
         return other if f is None else other.filtered(f.widened(level))
@@ -257,17 +252,17 @@ class Question:
         return replace(self, filters=with_filter(self.filters, f, self.schema))
 
     def widened(self) -> Question:
-        """Return the question for the areas asked for and all areas beside them.
+        """Return the question for all areas within the next larger areas of those asked for.
 
-        Those beside it are the others of the next larger area. It is the question itself where
-        that shows no areas, or parts of them.
+        It is the question itself where that shows no areas, or only parts of them.
         """
         areas = self.areas
         f = None if areas is None else self.filter_on(areas.variable)
         if areas is None or f is None or not areas.level.can_say(f.allowed):
             return self
         above = areas.variable.above(areas.level)
-        return self.filtered(f.widened(above[0]) if above else f.lifted)
+        everybody = replace(f, allowed=np.ones_like(f.allowed))
+        return self.filtered(f.widened(above[0]) if above else everybody)
 
 
 def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
@@ -294,9 +289,9 @@ def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
 
 
 def with_filter(filters: Iterable[Filter], new: Filter, schema: Schema) -> tuple[Filter, ...]:
-    """Return filters in the order of the schema, this one instead of any other on its variable.
+    """Return filters in the order of the schema, with this one in place of any on its variable.
 
-    A filter that leaves everybody in is none.
+    A filter that leaves everybody in is dropped.
     """
     kept = [f for f in filters if f.variable is not new.variable]
     if not new.allowed.all():

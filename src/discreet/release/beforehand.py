@@ -1,4 +1,4 @@
-"""What was done to the records before any table: its share, and whether a policy asks for it."""
+"""Protection of the records before any table: how much of it, and whether a policy asks for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could be asked instead: a larger area, fewer categories, one variable less."""
+"""What could be asked instead: larger areas, fewer categories, one variable fewer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_HINTS = 3
 
 
 def hints(found: Judged, judge: Callable[[Question], Judged | None]) -> tuple[Hint, ...]:
-    """Return what is answered instead: the most of the areas asked for, then the finest.
+    """Return other questions that would be answered, those that show most of the areas first.
 
-    `judge` says how another question would be answered, None where it may not be asked.
+    `judge` returns the verdict on another question, None where it may not be asked.
     """
     question = found.allowed.question
     hints = []
@@ -40,7 +40,7 @@ def hints(found: Judged, judge: Callable[[Question], Judged | None]) -> tuple[Hi
 
 
 def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
-    """Yield coarser questions in words, the least change first."""
+    """Yield coarser questions, each with the change in words, the smallest change first."""
     axes = list(enumerate(question.axes))
     for i, axis in axes:
         for level in _coarser(axis):

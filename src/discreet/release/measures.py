@@ -14,7 +14,7 @@ from discreet.policy import RiskRules, Tier
 
 
 def risk_before(true: NDArray[Any], tier: Tier) -> float | None:
-    """Return the risk of the true table, None for a table of nobody."""
+    """Return the risk of the true table, None for an empty table."""
     counts = np.asarray(true, np.int64)
     return float(risk.before(counts, tier.risk.weights)) if counts.any() else None
 
@@ -74,7 +74,7 @@ def risk_after(
 def after_beforehand(
     true: NDArray[np.int64], released: NDArray[np.int64], rate: float, rules: RiskRules
 ) -> float | None:
-    """Return the risk that is left in a table that nothing but a swap of its records protects.
+    """Return the risk that is left in a table protected by a swap of its records and nothing else.
 
     None where records were altered in another way: the chances of that are not known.
     """

@@ -1,4 +1,4 @@
-"""The custodian's record from the records as they came, where the build kept them.
+"""The custodian's record measured from the original records, where the build kept them.
 
 Only the record: what is released, and whether, is decided without them, here as on a server.
 """
@@ -19,7 +19,7 @@ from discreet.tabulate import ScanEngine
 
 
 def open_originals(folder: Path, version: Version) -> Version:
-    """Return the originals of a version from the custodian's folder that a build kept them in."""
+    """Return the originals of a version from the folder in which its build kept them."""
     path = Store(folder).versions / version.id
     if not path.is_dir():
         raise ParameterError(

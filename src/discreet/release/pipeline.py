@@ -54,11 +54,11 @@ class Releaser:
 
     @property
     def unrecorded(self) -> Releaser:
-        """The same without a log."""
+        """The same releaser, without a log."""
         return replace(self, log=None)
 
     def check(self, question: Question, totals: str = "none", tier: str | None = None) -> Allowed:
-        """Return the question as it may be released, or raise the rule on questions it breaks."""
+        """Return the question with what will be applied to it, or raise `QueryRefused`."""
         margins, asking = Margins.of(totals), self.policy.tier(tier)
         check_question(question, asking, margins)
         levels = (level.id for level in question.levels)
@@ -98,7 +98,7 @@ class Releaser:
         return judged(protected(counted(allowed, self.engine, stop), self.secret))
 
     def _hints(self, found: Judged, stop: Event | None) -> tuple[Hint, ...]:
-        """Return what is answered instead, where something is missing."""
+        """Return questions to ask instead, where the table or some of its areas are refused."""
         if found.code is None and not len(found.missing):
             return ()
         allowed = found.allowed
@@ -132,7 +132,7 @@ def protected(counted: Counted, secret: Secret) -> Protected:
 
 
 def judged(protected: Protected) -> Judged:
-    """Step 4: return the verdict on the figures: first the rules on counts, then the risk."""
+    """Step 4: return the verdict on the figures, by the rules on counts and then by the risk."""
     code, withheld = _counts(protected)
     found = Judged(protected, code, withheld)
     return found if code is not None else _gate(found)
@@ -156,7 +156,7 @@ def _counts(protected: Protected) -> tuple[Code | None, Flags | None]:
 
 
 def _gate(found: Judged) -> Judged:
-    """Return the verdict with what the risk that is left says."""
+    """Return the verdict after the risk that is left was measured."""
     tier, rate, available = found.allowed.applied, found.allowed.swap_rate, found.available
     psi = measures.multiplier(available, tier, rate)
     bound = None if psi is None else float(public_gate(available, psi, tier.risk.weights))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.query import Question
 from discreet.risk import PublicQuality
 from discreet.table import ProtectedTable
+from discreet.types import Integers
 
 if TYPE_CHECKING:
     from discreet.policy import Protection
@@ -123,9 +124,12 @@ class Release:
     def as_dict(self) -> dict[str, Any]:
         """Return everything that is public, as plain values."""
         table = self.table
-        values: list[Any] = table.values.ravel().tolist()
-        for i in table.withheld.ravel().nonzero()[0].tolist():
-            values[i] = None
+
+        def shown(figures: Integers) -> list[int | None]:
+            told = figures.astype(object)
+            told[table.withheld] = None
+            return list(told.ravel().tolist())
+
         found: dict[str, Any] = {
             "title": self.title,
             "population": self.population,
@@ -139,7 +143,7 @@ class Release:
                 }
                 for d in table.dimensions
             ],
-            "values": values,
+            "values": shown(table.values),
             "filters": {name: list(labels) for name, labels in self.filters},
             "notes": list(self.notes),
             "quality": self.public_quality.as_dict(),
@@ -149,10 +153,7 @@ class Release:
             "provenance": vars(self.provenance),
         }
         if table.low is not None and table.high is not None:
-            for name, bounds in (("low", table.low), ("high", table.high)):
-                told = bounds.astype(object)
-                told[table.withheld] = None
-                found[name] = told.ravel().tolist()
+            found |= {"low": shown(table.low), "high": shown(table.high)}
         return found
 
 

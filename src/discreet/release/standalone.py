@@ -1,4 +1,4 @@
-"""Releases made of any CSV table and a small sidecar, so that the writers serve without a store."""
+"""Releases made from any CSV table and a small sidecar: the formats without a store."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _assembled(
     figures: Sequence[int | None],
     absent_is_zero: bool,
 ) -> ProtectedTable:
-    """Return the table of figures in their places, −1 being the last along an axis: the total."""
+    """Return the table with each figure in its place; place −1, the last, is the total."""
     dimensions = tuple(
         d.with_total() if (index[:, axis] < 0).any() else d for axis, d in enumerate(inner)
     )

@@ -1,6 +1,7 @@
 """What each step of a release hands to the next: allowed, counted, protected, judged.
 
-Inside, the variables are in the order of the schema, whatever the order asked.
+Inside, the variables are in the order of the schema, whatever the order asked. Values that hold
+true counts have no text form that could end in a log.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Psi = float | tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """A question that the rules on questions allow; `Releaser.check` makes them."""
+    """A question that the rules on questions allow; made by `Releaser.check` alone."""
 
     question: Question
     totals: Margins
@@ -55,14 +56,14 @@ class Allowed:
 
     @property
     def seed(self) -> str:
-        """What a draw for the whole table is made from, beside the secret."""
+        """What seeds a draw for the whole table, together with the secret."""
         schema, tier = self.version.schema.id, self.applied.id
         return f"{schema}\0{tier}\0{self.policy.version}\0{self.question.canonical}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counted:
-    """True counts of the areas asked for, and of the areas beside them that are judged with them.
+    """True counts of the areas asked for, and of the areas beside them that are judged as well.
 
     Whether an area is withheld must not depend on which others are shown beside it.
     """
@@ -89,9 +90,9 @@ class Counted:
         return CountTable(question.dimensions, counts, keys, self.table.modulus)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Protected:
-    """The figures of the table asked for, with totals if asked for; and those that are judged."""
+    """The figures to release, with totals if asked for, and the figures that are judged."""
 
     counted: Counted
     released: Integers
@@ -103,7 +104,7 @@ class Protected:
         return self.released[tuple(slice(0, size) for size in self.counted.asked.shape)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judged:
     """A protected table with its verdict; the true counts stay with it, for the record only."""
 

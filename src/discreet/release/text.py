@@ -18,7 +18,7 @@ _GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
 PERTURBED = "Figures are perturbed and need not add up; use the published total."
 
 LONGEST_STEM = 100
-"""Of the name of a file: beyond it only the beginning of the question, and a mark of all of it."""
+"""The longest name of a file; a longer one is cut and ends in a hash of the whole question."""
 
 Facts = list[tuple[str, str]]
 
@@ -45,7 +45,7 @@ def guarded(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return what of a text every format keeps: signatures are over this.
+    """Return the part of a text that every format keeps, which is what is signed.
 
     PX has no double quotes and no line breaks, CSV puts an apostrophe before a formula, and
     programs that save a file anew change white space.

@@ -1,4 +1,4 @@
-"""Is a file one that a store released, unaltered?"""
+"""Whether a file is an unaltered release of a store."""
 
 from __future__ import annotations
 

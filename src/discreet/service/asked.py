@@ -59,7 +59,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A release in a format; `tag` names it and `compressed` is it in gzip, where that pays."""
+    """A release in a format; `tag` is its name, `compressed` the body in gzip where that pays."""
 
     body: bytes
     compressed: bytes | None
@@ -68,7 +68,7 @@ class File:
     tag: str
     public: bool
     link: str = ""
-    """Where what belongs beside it is, from where it is; empty where it carries all itself."""
+    """The relative address of the notes that belong beside it; empty where it carries them."""
 
     @classmethod
     def of(
@@ -85,7 +85,7 @@ Kept = Release | QueryRefused | File
 
 
 def kept_bytes(found: Kept) -> int:
-    """Return about how much memory an answer takes."""
+    """Return roughly how many bytes of memory an answer takes."""
     if isinstance(found, File):
         return 500 + len(found.body) + len(found.compressed or b"")
     others = sum(map(_hint_bytes, found.hints))

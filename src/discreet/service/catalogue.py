@@ -1,4 +1,4 @@
-"""The stores that are served, each at its current version; a new version is noticed by itself."""
+"""The stores that are served, each at its current version; new versions are noticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.service.opened import Opened, open_store
 
 
 def open_served(path: Path) -> Opened:
-    """Return the current version of a store that may be served, warm."""
+    """Return the current version of a store, ready to be served; refuse one for no public."""
     opened = open_store(path)
     if not opened.public:
         raise ParameterError(
@@ -56,7 +56,7 @@ class Catalogue:
         return self._by_id
 
     def stale(self) -> bool:
-        """Whether a store has another version than the one that is open; costs a stat each."""
+        """Whether a store has another version than the one that is open; one stat per store."""
         return any(_mark(path) != self._seen.get(path) for path in self.stores)
 
     def fresh(self) -> list[tuple[Path, tuple[int, ...], Opened | DiscreetError]]:
@@ -133,7 +133,7 @@ def described(opened: Opened) -> dict[str, Any]:
 
 
 def summary(opened: Opened) -> dict[str, Any]:
-    """Return what a list of data sets says of one."""
+    """Return the entry of a data set in a list."""
     schema = opened.schema
     return {
         "id": schema.id,

@@ -1,4 +1,4 @@
-"""Work in threads, bounded: so many at a time, so many waiting, so many seconds."""
+"""Work in threads, with bounds on how many run, how many wait, and how long they may take."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ class Lane:
             self._free.release()
 
     def close(self) -> None:
-        """Let the threads finish and go."""
+        """Wait for the threads to finish."""
         self._pool.shutdown(wait=True)

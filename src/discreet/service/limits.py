@@ -1,4 +1,4 @@
-"""What a service spends on questions at most."""
+"""The most that a service spends on questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small checks an installed program can make of itself, against the standard library and DuckDB."""
+"""Small checks of an installed program, against the standard library and DuckDB."""
 
 from __future__ import annotations
 

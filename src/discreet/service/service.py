@@ -121,12 +121,8 @@ class Service:
         """Return the data sets, each in brief."""
         return [summary(opened) for opened in self.catalogue.datasets.values()]
 
-    def dataset(self, dataset: str) -> dict[str, Any]:
-        """Return what a data set holds: variables, levels, categories, what may be asked."""
-        return described(self.opened(dataset))
-
     async def description(self, dataset: str) -> File:
-        """Return what a data set holds as JSON; kept, for long lists of areas take a while."""
+        """Return a data set as JSON: variables, levels, categories and what may be asked; kept."""
         opened = self.opened(dataset)
         key = opened.tag("description", __version__)
 
@@ -154,7 +150,7 @@ class Service:
     def ask(
         self, dataset: str, by: str | Sequence[str], where: Where = None, totals: str = "none"
     ) -> Asked:
-        """Return the question that texts say, or complain with the choices."""
+        """Return the question of these texts; the error for an unknown name lists the choices."""
         opened = self.opened(dataset)
         query = Query.parse(by, where)
         codes = sum(len(codes) for _, codes in query.where)
@@ -249,7 +245,7 @@ class Service:
             self._names.put(typed, key)
 
     async def _once(self, key: bytes, work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
-        """Run what has this name once at a time; all who ask meanwhile get its result."""
+        """Run the work of this name once at a time; whoever asks meanwhile gets its result."""
         task = self._flights.get(key)
         if task is None:
             task = asyncio.create_task(work())
@@ -261,7 +257,7 @@ class Service:
     async def _file(
         self, opened: Opened, key: bytes, work: Callable[[], Coroutine[Any, Any, File]]
     ) -> File:
-        """Return the file of this name: the one that is kept, or what the work makes, once."""
+        """Return the file of this name if it is kept, or else the one that the work makes."""
         held = self.cache.get(key)
         if isinstance(held, File):
             return held

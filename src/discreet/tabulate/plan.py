@@ -152,7 +152,7 @@ class Plan:
 
 def plan(version: Version, question: Question, fold: bool = True) -> Plan:
     """Return how to answer a question; without `fold` every column is looked up."""
-    geography = next((i for i, a in enumerate(question.axes) if a.variable.is_geography), -1)
+    geography = -1 if question.geography is None else question.geography
     areas_shown = len(question.axes[geography]) if geography >= 0 else 1
     allowed = {f.variable.id: f.allowed for f in question.filters}
     reads = _reads(question, allowed)
@@ -248,10 +248,10 @@ def _run(variable: Variable, mask: NDArray[np.bool_]) -> int:
 
 def _stretches(version: Version, question: Question) -> NDArray[np.int64]:
     """Return the stretches of records in the areas asked for, neighbours joined."""
-    for f in question.filters:
-        if f.variable.is_geography:
-            assert version.areas is not None
-            edges = np.flatnonzero(np.diff(f.allowed.astype(np.int8), prepend=0, append=0))
-            ends = version.areas[edges].reshape(-1, 2)
-            return np.ascontiguousarray(ends[ends[:, 0] < ends[:, 1]])
-    return np.array([[0, version.rows]] if version.rows else [], np.int64).reshape(-1, 2)
+    f = question.filter_on(question.schema.geography)
+    if f is None:
+        return np.array([[0, version.rows]] if version.rows else [], np.int64).reshape(-1, 2)
+    assert version.areas is not None
+    edges = np.flatnonzero(np.diff(f.allowed.astype(np.int8), prepend=0, append=0))
+    ends = version.areas[edges].reshape(-1, 2)
+    return np.ascontiguousarray(ends[ends[:, 0] < ends[:, 1]])

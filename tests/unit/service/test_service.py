@@ -168,8 +168,9 @@ def test_a_version_that_cannot_be_opened_leaves_the_old_one(tmp_path: Path) -> N
 def test_a_secret_that_is_not_the_version_s_is_not_used(tmp_path: Path) -> None:
     store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000)
     (store / "secret").write_text("00" * 32 + "\n")
-    with pytest.raises(InternalError, match="new secret"):
-        open_store(store)
+    for opening in (open_store, dc.open):
+        with pytest.raises(InternalError, match="new secret"):
+            opening(store)
 
 
 def test_a_store_without_a_public_tier_is_not_served(tmp_path: Path) -> None:
