@@ -63,6 +63,9 @@ def slices(F: ArrayLike, axis: int, weights: Sequence[float] = WEIGHTS) -> Float
     -----
     [Antal2014, §3.2], [Shlomo2015, eq. 3] with each slice as a table of its own: its own zeros,
     total and number of cells. A slice of nobody is NaN; a slice of one cell has the entropy term 1.
+
+    >>> dc.risk.slices([[40, 2], [0, 58]], axis=0).round(3).tolist()
+    [0.623, 0.89]
     """
     return all_slices(F, weights).axes[checked_axis(checked_counts(F), axis)]
 
@@ -71,6 +74,9 @@ def all_slices(F: ArrayLike, weights: Sequence[float] = WEIGHTS) -> SliceValues:
     """Return R1 of every slice along every axis, and of the whole table; see `slices`.
 
     Four weights ask for the split form; see `all_split_slices`.
+
+    >>> dc.risk.all_slices([[40, 2], [0, 58]]).axes[0].round(3).tolist()
+    [0.623, 0.89]
     """
     counts = checked_counts(F)
     w = checked_weights(weights, 3, 4)
@@ -88,6 +94,9 @@ def all_slice_terms(F: ArrayLike) -> SliceTerms:
     -----
     [Shlomo2015, eq. 3 and §4.1], as in `before`. A slice of nobody has the zero share 1 and NaN
     for the rest.
+
+    >>> dc.risk.all_slice_terms([[40, 2], [0, 58]]).zeros.axes[0].tolist()
+    [0.0, 0.5]
     """
     counts = checked_counts(F)
     checked_total(counts)
@@ -106,6 +115,9 @@ def all_split_slices(
     -----
     [Shlomo2015, §4.1] as in `before_split`, zeros and parts without people included. A slice of
     nobody is NaN.
+
+    >>> dc.risk.all_split_slices([[40, 2], [0, 58]]).axes[0].round(3).tolist()
+    [0.844, 0.19]
     """
     counts = checked_counts(F)
     w = checked_weights(weights, 4)
@@ -122,6 +134,10 @@ def all_after_slices(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIG
     -----
     [Antal2014, §3.3] as in `after`, with three weights or four: for reproduction and study. A
     slice that holds nobody in the true or in the released table is NaN.
+
+    >>> found = dc.risk.all_after_slices([[40, 2], [0, 58]], [[39, 3], [0, 57]])
+    >>> found.axes[0].round(3).tolist(), round(found.whole, 3)
+    ([0.182, 0.09], 0.071)
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
@@ -150,6 +166,11 @@ def all_transition_slices(
     [Shlomo2015, §4.2] as in `after_transition`, with three weights or four, each slice with its
     own frequencies n_i, never above the slice's risk before. A slice that holds nobody in the
     true table is NaN.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> found = dc.risk.all_transition_slices(F, G, dc.protect.RandomRounding(3).transition())
+    >>> found.axes[0].round(3).tolist()
+    [0.237, 0.356]
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
