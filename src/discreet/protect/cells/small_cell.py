@@ -18,6 +18,10 @@ class SmallCellAdjustment:
     """Rounds the counts below the base at random to 0 or the base; larger counts stay.
 
     Without bias: x becomes the base with probability x / base.
+
+    >>> method = dc.protect.SmallCellAdjustment(base=3)
+    >>> method.apply(np.array([1, 2, 4]), np.array([0.5, 0.5, 0.5])).tolist()
+    [0, 3, 4]
     """
 
     cellwise: ClassVar[bool] = True
