@@ -48,7 +48,11 @@ class Population:
         return self.version.schema
 
     def question(self, query: str | Sequence[str] | Query) -> Question:
-        """Return the question as this population understands it, or complain with the choices."""
+        """Return the question as this population understands it, or complain with the choices.
+
+        >>> dc.open("people").question("sex,age_band").canonical
+        'by=sex,age_band'
+        """
         return Question.of(Query.of(query), self.schema)
 
     def release(
@@ -58,7 +62,14 @@ class Population:
         totals: str = "none",
         tier: str | None = None,
     ) -> Release:
-        """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
+        """Return a table through all five steps, or raise `QueryRefused` with its `code`.
+
+        >>> release = dc.open("people").release("town,health", totals="protected")
+        >>> release.title
+        'Records by town and general health'
+        >>> release.table.shape
+        (4, 4)
+        """
         return self.signed(self.releaser.release(Query.of(by, where), totals, tier))
 
     def signed(self, release: Release) -> Release:
@@ -84,6 +95,12 @@ class Population:
 
         A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
         running tabulation with `Stopped`.
+
+        >>> counts = dc.open("people").tabulate("town")
+        >>> counts.counts.tolist()
+        [2000, 1400, 600]
+        >>> counts.dimensions[0].labels
+        ('Aston', 'Bexby', 'Corley')
         """
         return self._engine.tabulate(self.question(query), stop)
 
@@ -93,6 +110,10 @@ def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None
 
     `originals` is the custodian's folder in which its build kept the records as they came: the
     records of releases then measure the whole way from them.
+
+    >>> population = dc.open("people")
+    >>> population.schema.title
+    'People of three towns'
     """
     if not isinstance(path, str | PathLike):
         raise ParameterError(f"path must be the folder of a store. Got {path!r}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import inspect
 import io
 import os
 import re
@@ -25,6 +26,7 @@ from discreet.cli import main
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BIN = Path(sys.executable).parent
+PYTHON = runpy.run_path(str(ROOT / "scripts" / "write_python.py"))
 COMMANDS = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md")])
 
@@ -109,13 +111,19 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
     assert _play(DOCS / name, borough) >= 3
 
 
-@pytest.mark.parametrize(
-    ("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2), ("tutorial.md", 4)]
-)
+@pytest.mark.parametrize(("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2)])
 def test_the_sessions_of_a_page_by_itself_print_what_it_shows(
     name: str, commands: int, tmp_path: Path
 ) -> None:
     assert _play(DOCS / name, tmp_path) >= commands
+
+
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the tutorial was followed to its end."""
+    folder = tmp_path_factory.mktemp("first-day")
+    assert _play(DOCS / "tutorial.md", folder) >= 4
+    return folder
 
 
 def _play_python(page: Path) -> int:
@@ -143,6 +151,30 @@ def test_the_python_of_the_pages_gives_what_they_show(
 ) -> None:
     monkeypatch.chdir(borough)
     assert _play_python(DOCS / "questions.md") > 8
+
+
+def test_the_examples_of_the_page_on_python_give_what_it_shows(
+    first_day: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(first_day)
+    assert _play_python(DOCS / "python.md") > 100
+
+
+def test_the_page_on_python_is_what_the_docstrings_say() -> None:
+    shown = (DOCS / "python.md").read_text(encoding="utf-8")
+    assert shown == PYTHON["page"](), "run scripts/write_python.py"
+
+
+def test_every_public_function_and_method_has_an_example() -> None:
+    called = {
+        title: thing
+        for _, title, thing in PYTHON["entries"]()
+        if title.startswith("dc.") and (inspect.isfunction(thing) or hasattr(thing, "apply"))
+    }
+    assert {"dc.open", "dc.risk.before", "dc.protect.RandomRounding"} <= set(called)
+    protocols = {"dc.protect.CellwiseMethod", "dc.protect.TablewiseMethod"}
+    without = {title for title, thing in called.items() if ">>>" not in thing.__doc__}
+    assert without == protocols
 
 
 def test_the_scripts_of_the_readme_run_as_pasted(tmp_path: Path) -> None:
