@@ -337,6 +337,19 @@ def test_the_map_of_folders_is_complete() -> None:
     assert listed == there, "keep the map of folders in CONTRIBUTING.md"
 
 
+def test_the_map_of_questions_leads_to_what_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (chart,) = re.findall(r"^## Where is it\?\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    answers = re.findall(r"^\| [^|]+\? \| (.*) \|$", chart, re.MULTILINE)
+    assert len(answers) >= 30
+    for answer in answers:
+        paths = re.findall(r"`([\w/.-]+)`", answer)
+        assert paths, answer
+        for path in paths:
+            there = ROOT / path if path.startswith("tests/") else ROOT / "src/discreet" / path
+            assert there.exists(), f"CONTRIBUTING.md says {path}"
+
+
 def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:
     from dataclasses import fields
 
