@@ -66,7 +66,7 @@ class Population:
 
         >>> release = dc.open("people").release("town,health", totals="protected")
         >>> release.title
-        'Records by town and general health'
+        'People by town and general health'
         >>> release.table.shape
         (4, 4)
         """

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ import yaml
 
 from discreet import __version__
 from discreet.cli import main
+from servers import running
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -32,6 +33,7 @@ PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md")])
 
 _FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _SESSION = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -66,15 +68,18 @@ def _run(command: str, folder: Path) -> str:
     return done.stdout
 
 
-def _run_here(command: str, folder: Path) -> str:
-    """Return what `discreet …` prints, as `_run` does, without the seconds a new process takes."""
-    printed = io.StringIO()
+def _called(command: str, folder: Path) -> tuple[str, int]:
+    """Return what `discreet …` prints and its exit status, without starting a process."""
+    printed, status = io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, chdir(folder):
         patch.setenv("COLUMNS", "80")
         patch.setattr(sys, "argv", shlex.split(command))
-        with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
-            main()
-    return printed.getvalue()
+        with redirect_stdout(printed), redirect_stderr(printed):
+            try:
+                main()
+            except SystemExit as ended:
+                status = int(ended.code or 0)
+    return printed.getvalue(), status
 
 
 def _steps(session: str) -> Iterator[tuple[str, str]]:
@@ -92,8 +97,9 @@ def _play(page: Path, folder: Path) -> int:
     ran = 0
     for session in _SESSION.findall(text):
         for command, shown in _steps(session):
-            run = _run_here if command.startswith("discreet ") else _run
-            assert _comparable(run(command, folder)) == _comparable(shown), f"$ {command}"
+            here = command.startswith("discreet ")
+            printed = _called(command, folder)[0] if here else _run(command, folder)
+            assert _comparable(printed) == _comparable(shown), f"$ {command}"
             ran += 1
     return ran
 
@@ -124,6 +130,23 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("first-day")
     assert _play(DOCS / "tutorial.md", folder) >= 4
     return folder
+
+
+def test_every_command_of_the_tutorial_succeeds(first_day: Path) -> None:
+    scripts = _SHELL.findall((DOCS / "tutorial.md").read_text(encoding="utf-8"))
+    commands = "".join(scripts).splitlines()
+    assert len(commands) >= 6
+    for command in commands:
+        printed, status = _called(command, first_day)
+        assert (status, bool(printed)) == (0, True), f"$ {command}\n{printed}"
+
+
+def test_the_tutorial_ends_with_a_page_that_serves_a_table(first_day: Path) -> None:
+    assert "\ndiscreet serve people\n" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    with running([first_day / "people"], first_day / "server") as server:
+        answer = server.get("/datasets/people/table?by=town,health")
+    assert answer.status_code == 200
+    assert "Corley" in answer.text
 
 
 def _play_python(page: Path) -> int:
