@@ -305,6 +305,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in slugs, f"{page.name} links to {target}"
 
 
+def test_the_glossary_has_every_word_once_and_in_order() -> None:
+    page = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| \*\*(.+?)\*\* \|", page, re.MULTILINE)
+    letters = [re.sub(r"[^a-z ]", "", word.lower()) for word in words]
+    assert len(words) > 50
+    assert letters == sorted(set(letters))
+
+
 def test_every_picture_says_in_words_what_it_shows() -> None:
     pictures = [
         words
