@@ -6,10 +6,10 @@ import typer
 
 
 def command() -> None:
-    """Let the installed program test itself, in seconds.
+    """Test the installed program, in seconds.
 
-    Builds a small made-up data set in a temporary folder and compares what
-    the program says about it with the same worked out another way.
+    Builds a small invented data set in a temporary folder, and compares the
+    program's figures with the same figures computed in another way.
     """
     from discreet.build.selfcheck import checks
 
