@@ -48,7 +48,7 @@ class Population:
         return self.version.schema
 
     def question(self, query: str | Sequence[str] | Query) -> Question:
-        """Return the question as this population understands it, or complain with the choices.
+        """Return a query looked up in the schema; an unknown name is an error with the choices.
 
         >>> dc.open("people").question("sex,age_band").canonical
         'by=sex,age_band'
@@ -62,7 +62,7 @@ class Population:
         totals: str = "none",
         tier: str | None = None,
     ) -> Release:
-        """Return a table through all five steps, or raise `QueryRefused` with its `code`.
+        """Return a table, protected, or raise `QueryRefused` with the `code` of the rule.
 
         >>> release = dc.open("people").release("town,health", totals="protected")
         >>> release.title
@@ -91,9 +91,9 @@ class Population:
         return quiet.release(Query.parse(by, where or None), origin["totals"], origin["tier"])
 
     def tabulate(self, query: str | Sequence[str] | Query, stop: Event | None = None) -> CountTable:
-        """Return the true counts of a cross-tabulation, for the custodian: they disclose.
+        """Return the true counts of a cross-tabulation, for the custodian only.
 
-        A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
+        The query may be a text or a list of names if there is no filter. Setting `stop` ends a
         running tabulation with `Stopped`.
 
         >>> counts = dc.open("people").tabulate("town")
@@ -108,8 +108,8 @@ class Population:
 def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:
     """Return the current version of the population in a store.
 
-    `originals` is the custodian's folder in which its build kept the records as they came: the
-    records of releases then measure the whole way from them.
+    `originals` is the custodian's folder in which the build kept the records as they were before
+    protection: the records of releases then compare with them.
 
     >>> population = dc.open("people")
     >>> population.schema.title

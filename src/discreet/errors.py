@@ -28,7 +28,7 @@ class DiscreetError(Exception):
 
 
 class ParameterError(DiscreetError, ValueError):
-    """A value given by the caller breaks a rule; the message says which, and what would do.
+    """A value given by the caller breaks a rule; the message says which, and what is allowed.
 
     >>> try:
     ...     dc.protect.RandomRounding(base=1)
@@ -39,7 +39,7 @@ class ParameterError(DiscreetError, ValueError):
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule, `hints` say what would do.
+    """A disclosure rule refuses the question: `code` names the rule, `hints` other questions.
 
     `record` is for the custodian only, and there if the table was counted before it was refused.
 
