@@ -47,8 +47,9 @@ test: $(VENV)/.ready tools lint ## lint, types and all tests
 quick: $(VENV)/.ready lint ## lint, types and the fast tests, under 90 seconds
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
-docs: $(VENV)/.ready ## the documents as a site in site/
+docs: $(VENV)/.ready ## the documentation as a site in site/
 	@$(BIN)/python scripts/write_commands.py
+	@$(BIN)/python scripts/write_python.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 

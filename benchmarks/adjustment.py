@@ -230,8 +230,8 @@ def main() -> None:
         changes(all_way),
         f"The listing for {largest.records:,} records in the layout of [Dandekar]:",
         f"```text\n{listing_text(largest.listing)}```",
-        "What is published decides how good it can be: 20,000 records, shares of the cells that "
-        "are not sensitive.",
+        "What is published decides how much can stay as it is: 20,000 records, shares of the cells "
+        "that are not sensitive.",
         structure([*orders, largest]),
     ]
     write_section("adjustment", "\n\n".join(text))

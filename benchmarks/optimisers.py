@@ -179,7 +179,7 @@ def main() -> None:
     )
     write_section(
         "optimisers",
-        "## Optimisers\n\nMedians of three runs; the last column says what came out. "
+        "## Optimisers\n\nMedians of three runs; the last column is the result. "
         "SmallCountRounding (R) ran on another day: compare orders of magnitude.\n\n" + text,
     )
     print(text)

@@ -200,8 +200,8 @@ Answered by planes and refused now, or with fewer areas:
 
 {_changed(asked, found)}
 
-Many of them have travel to work in them: who does not work has no way to work. That such cells are
-impossible is not known to the rule.
+Many of them have travel to work in them: people who do not work do not travel to work. The
+rule does not know that such cells are impossible.
 
 The output tables of [Shlomo2015, §5]: the largest share of lines with one populated cell and of
 people in them, in the true table, and the answer:

@@ -95,10 +95,10 @@ def main() -> None:
         "## Suppression",
         "",
         "Counts of 1 and 2 are primary, zeros and all margins are published, nothing may be known "
-        "exactly; cells withheld in all, first without and then with protection from contributors "
-        "who are alone in a cell (the peers have none). CPU seconds of both together, one run, "
-        "kernels compiled before. The gap is what is proved: no safe pattern costs more than that "
-        "share less.",
+        "exactly; cells withheld in all, first without and then with protection against "
+        "contributors who are alone in a cell (which the others do not give). CPU seconds of both "
+        "together, one run, kernels compiled before. The gap is proved: no safe pattern is cheaper "
+        "by more than this share.",
         "",
         table(
             ("table", "objective", "withheld, no singletons", "withheld", "of all values", "gap",

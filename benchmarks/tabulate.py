@@ -116,7 +116,7 @@ def probe(version: Version, question: Question, pool: ThreadPoolExecutor) -> Cal
 
 
 def duck(version: Version) -> duckdb.DuckDBPyConnection:
-    """Return the same rows as a native table in memory: one byte a code, rows in the same order."""
+    """Return the same rows as a native table in memory: one byte per code, in the same order."""
     connection = duckdb.connect(config={"threads": THREADS})
     connection.register("source", pa.table(_columns(version)))
     connection.execute("CREATE TABLE people AS SELECT * FROM source")
@@ -422,8 +422,8 @@ def main() -> None:
     text = [
         f"## Tabulation, {people / 1e6:g} million people\n",
         f"{datetime.now(UTC):%Y-%m-%d}, {machine()}. Counts and key sums, {len(VARIABLES)} "
-        "variables and the geography, one byte a code. Targets: at most 1/8 of DuckDB's CPU, 1/30 "
-        "for output areas; at most 3 times the probe.\n",
+        "variables and the geography, one byte per code. Targets: at most 1/8 of DuckDB's CPU, "
+        "1/30 for output areas; at most 3 times the probe.\n",
         table(heads, lines),
         "",
         f"- Targets missed: of DuckDB's CPU by {len(missed)} of {len(questions)} questions "
@@ -445,7 +445,7 @@ def main() -> None:
         cpu, peak = facts[f"{name}_cpu"], facts[f"{name}_anonymous"] / 2**20
         text.append(
             f"- `discreet {name}`: {facts[f'{name}_wall']:.0f} s, {cpu:.0f} CPU s "
-            f"({people / cpu / 1e6:.2f} million people a CPU second), at most {peak:,.0f} MiB of "
+            f"({people / cpu / 1e6:.2f} million people per CPU second), at most {peak:,.0f} MiB of "
             "anonymous memory. Target: 4 GiB."
         )
     text.append(_views(version))

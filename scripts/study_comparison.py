@@ -55,14 +55,14 @@ WHY = """\
 
 - **Swapping** costs less here than in the paper: the two regions of the synthetic census are more
   alike than those of the paper's country, so a person who changes region changes little. In table
-  2 (citizenship, where the paper's regions differ most: utility 0.972) this turns the order of
+  2 (citizenship, where the paper's regions differ most: utility 0.972) this reverses the order of
   swapping and the stochastic matrix.
 - **The stochastic matrix** as printed changes half of the ones and twos, where the paper reports
   that a third were changed; the matrix that was used must have been milder than the one in print.
   So its utility is lower here, and below that of rounding in most tables.
-- **Table 4** is riskier here before anything is done: only two of its 234 cells hold 1 to 5
-  people, against 24 in the paper, and the split form reads few people in few of the small cells
-  as concentration."""
+- **Table 4** has a higher risk here before protection: only two of its 234 cells hold 1 to 5
+  people, against 24 in the paper, and the split form takes few people in few of the small cells
+  for concentration."""
 
 NAMES = {
     "original": "original",
@@ -150,12 +150,12 @@ def page(here: dict[str, dict[str, tuple[float, float | None]]]) -> str:
     """Return the page with the published figures beside."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))["risk_utility"]
     lines = [
-        "# Five ways to release four tables",
+        "# A comparison of methods",
         "",
-        "The comparison of [Shlomo2015, §5] made again on the [synthetic census]"
+        "The comparison of [Shlomo2015, §5], repeated on the [synthetic census]"
         "(synthetic-census.md) of 1.5 million people by `scripts/study_comparison.py`: the same "
         "hypercube of 245,700 cells, the same four output tables, the same methods. The people "
-        "are others, so figures differ; what should agree is the order of the methods.",
+        "are not the same, so figures differ; the order of the methods should agree.",
         "",
         "Risk is the split form of the paper's measure with its printed multipliers; utility is "
         f"1 − HD/√N. Means of {DRAWS} draws. The first figure is the paper's, the second ours.",

@@ -21,14 +21,14 @@ HEAD = """\
 This page is written by `scripts/write_commands.py` from the program itself. Change the help texts
 in `src/discreet/cli/`, not here.
 
-Tables and facts go to the standard output, progress and remarks to the standard error stream.
+Results go to standard output, progress and remarks to standard error.
 
-| exit status | means |
+| exit status | meaning |
 |---|---|
 | 0 | done |
 | 1 | `discreet check` found a fault, or `discreet verify` a file that is not genuine |
-| 2 | a value is wrong; one sentence says which, and what would do |
-| 3 | a disclosure rule refuses the question; the code of the rule is named |
+| 2 | a value is wrong; the message says which, and what is allowed |
+| 3 | a disclosure rule refuses the table; the message names the rule |
 | 130 | stopped from the keyboard |
 
 

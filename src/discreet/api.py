@@ -43,7 +43,11 @@ class Population:
         return self._opened.schema
 
     def question(self, by: str | Sequence[str] | Query, where: Where = None) -> Question:
-        """Return the question; the error for an unknown name lists the choices."""
+        """Return a query looked up in the schema; an unknown name is an error with the choices.
+
+        >>> dc.open("people").question("sex,age_band").canonical
+        'by=sex,age_band'
+        """
         return Question.of(Query.of(by, where), self.schema)
 
     def release(
@@ -53,7 +57,14 @@ class Population:
         totals: str = "none",
         tier: str | None = None,
     ) -> Release:
-        """Return a table through all five steps, or raise `QueryRefused` with its `code`."""
+        """Return a table, protected, or raise `QueryRefused` with the `code` of the rule.
+
+        >>> release = dc.open("people").release("town,health", totals="protected")
+        >>> release.title
+        'People by town and general health'
+        >>> release.table.shape
+        (4, 4)
+        """
         release = self._opened.releaser.release(self.question(by, where), totals, tier)
         return replace(release, signer=self._opened.signer)
 
@@ -70,10 +81,16 @@ class Population:
         return quiet.release(question, origin["totals"], origin["tier"])
 
     def tabulate(self, query: str | Sequence[str] | Query, stop: Event | None = None) -> CountTable:
-        """Return the true counts of a cross-tabulation, for the custodian: they disclose.
+        """Return the true counts of a cross-tabulation, for the custodian only.
 
-        A text or a list of names will do where nobody is filtered out. Setting `stop` ends a
+        The query may be a text or a list of names if there is no filter. Setting `stop` ends a
         running tabulation with `Stopped`.
+
+        >>> counts = dc.open("people").tabulate("town")
+        >>> counts.counts.tolist()
+        [2000, 1400, 600]
+        >>> counts.dimensions[0].labels
+        ('Aston', 'Bexby', 'Corley')
         """
         return self._opened.engine.tabulate(self.question(query), stop)
 
@@ -81,8 +98,12 @@ class Population:
 def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:
     """Return the current version of the population in a store.
 
-    `originals` is the custodian's folder in which its build kept the records as they came: the
-    records of releases then measure the whole way from them.
+    `originals` is the custodian's folder in which the build kept the records as they were before
+    protection: the records of releases then compare with them.
+
+    >>> population = dc.open("people")
+    >>> population.schema.title
+    'People of three towns'
     """
     if not isinstance(path, str | PathLike):
         raise ParameterError(f"path must be the folder of a store. Got {path!r}.")

@@ -28,14 +28,26 @@ class DiscreetError(Exception):
 
 
 class ParameterError(DiscreetError, ValueError):
-    """A value given by the caller breaks a rule; the message names the rule and the choices."""
+    """A value given by the caller breaks a rule; the message says which, and what is allowed.
+
+    >>> try:
+    ...     dc.protect.RandomRounding(base=1)
+    ... except dc.ParameterError as error:
+    ...     print(error)
+    base must be an integer from 2 to 100. Got 1.
+    """
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question; `code` names the rule.
+    """A disclosure rule refuses the question: `code` names the rule, `hints` other questions.
 
-    `hints` are questions that would be answered instead. `record` is for the
-    custodian only, and there if the table was counted before it was refused.
+    `record` is for the custodian only, and there if the table was counted before it was refused.
+
+    >>> try:
+    ...     dc.open("people").release("town", totals="summed")
+    ... except dc.QueryRefused as refusal:
+    ...     print(refusal.code)
+    TOTALS
     """
 
     def __init__(

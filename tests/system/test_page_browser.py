@@ -409,7 +409,7 @@ def test_a_server_that_is_gone_is_said_and_asked_again(visit: Opener) -> None:
     page.route("**/build?**", lambda route: route.abort())
     page.locator("#add-health").click()
     box = page.locator("[data-no-answer]")
-    expect(box).to_contain_text("The server does not answer.")
+    expect(box).to_contain_text("The server is not answering.")
     expect(box).to_be_in_viewport()
     assert _violations(page) == []
     _shoot(page, "server-gone")
@@ -431,14 +431,14 @@ def test_a_server_that_hangs_or_is_busy_is_said(visit: Opener) -> None:
         "{ const f = AbortSignal.timeout; AbortSignal.timeout = () => f.call(AbortSignal, 300); }"
     )
     page.locator("[data-retry]").click()
-    expect(page.locator("[data-no-answer]")).to_contain_text("The server does not answer.")
+    expect(page.locator("[data-no-answer]")).to_contain_text("The server is not answering.")
 
 
 def test_the_sentence_says_when_the_server_is_gone(visit: Opener) -> None:
     page = visit("/datasets/census")
     page.route("**/check?**", lambda route: route.abort())
     page.get_by_label("Second variable").select_option("tenure")
-    expect(page.locator("[data-no-answer]")).to_contain_text("The server does not answer.")
+    expect(page.locator("[data-no-answer]")).to_contain_text("The server is not answering.")
     page.unroute("**/check?**")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#sentence-verdict")).to_contain_text("Allowed")

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "api.md").read_text(encoding="utf-8")
-DEPLOY = (DOCS / "deploy.md").read_text(encoding="utf-8")
+SETTINGS = (DOCS / "settings.md").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8000"
 
 
@@ -106,7 +106,7 @@ def test_every_route_status_and_format_is_in_the_page(server: Running) -> None:
 
 
 def test_the_settings_of_the_page_can_be_read(tmp_path: Path) -> None:
-    (tmp_path / "server.toml").write_text(blocks(DEPLOY, "toml")[0])
+    (tmp_path / "server.toml").write_text(blocks(SETTINGS, "toml")[0])
     assert read_settings(tmp_path / "server.toml").limits.seconds == 20
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import inspect
 import io
 import os
 import re
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,18 @@ import yaml
 
 from discreet import __version__
 from discreet.cli import main
+from servers import running
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BIN = Path(sys.executable).parent
+PYTHON = runpy.run_path(str(ROOT / "scripts" / "write_python.py"))
 COMMANDS = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md")])
 
 _FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _SESSION = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT = re.compile(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -64,15 +68,18 @@ def _run(command: str, folder: Path) -> str:
     return done.stdout
 
 
-def _run_here(command: str, folder: Path) -> str:
-    """Return what `discreet …` prints, as `_run` does, without the seconds a new process takes."""
-    printed = io.StringIO()
+def _called(command: str, folder: Path) -> tuple[str, int]:
+    """Return what `discreet …` prints and its exit status, without starting a process."""
+    printed, status = io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, chdir(folder):
         patch.setenv("COLUMNS", "80")
         patch.setattr(sys, "argv", shlex.split(command))
-        with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
-            main()
-    return printed.getvalue()
+        with redirect_stdout(printed), redirect_stderr(printed):
+            try:
+                main()
+            except SystemExit as ended:
+                status = int(ended.code or 0)
+    return printed.getvalue(), status
 
 
 def _steps(session: str) -> Iterator[tuple[str, str]]:
@@ -90,8 +97,9 @@ def _play(page: Path, folder: Path) -> int:
     ran = 0
     for session in _SESSION.findall(text):
         for command, shown in _steps(session):
-            run = _run_here if command.startswith("discreet ") else _run
-            assert _comparable(run(command, folder)) == _comparable(shown), f"$ {command}"
+            here = command.startswith("discreet ")
+            printed = _called(command, folder)[0] if here else _run(command, folder)
+            assert _comparable(printed) == _comparable(shown), f"$ {command}"
             ran += 1
     return ran
 
@@ -110,12 +118,37 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2), ("tutorial.md", 4)]
+    ("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2), ("policy.md", 1)]
 )
 def test_the_sessions_of_a_page_by_itself_print_what_it_shows(
     name: str, commands: int, tmp_path: Path
 ) -> None:
     assert _play(DOCS / name, tmp_path) >= commands
+
+
+@pytest.fixture(scope="module")
+def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the tutorial was followed to its end."""
+    folder = tmp_path_factory.mktemp("first-day")
+    assert _play(DOCS / "tutorial.md", folder) >= 4
+    return folder
+
+
+def test_every_command_of_the_tutorial_succeeds(first_day: Path) -> None:
+    scripts = _SHELL.findall((DOCS / "tutorial.md").read_text(encoding="utf-8"))
+    commands = "".join(scripts).splitlines()
+    assert len(commands) >= 6
+    for command in commands:
+        printed, status = _called(command, first_day)
+        assert (status, bool(printed)) == (0, True), f"$ {command}\n{printed}"
+
+
+def test_the_tutorial_ends_with_a_page_that_serves_a_table(first_day: Path) -> None:
+    assert "\ndiscreet serve people\n" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    with running([first_day / "people"], first_day / "server") as server:
+        answer = server.get("/datasets/people/table?by=town,health")
+    assert answer.status_code == 200
+    assert "Corley" in answer.text
 
 
 def _play_python(page: Path) -> int:
@@ -143,6 +176,30 @@ def test_the_python_of_the_pages_gives_what_they_show(
 ) -> None:
     monkeypatch.chdir(borough)
     assert _play_python(DOCS / "questions.md") > 8
+
+
+def test_the_examples_of_the_page_on_python_give_what_it_shows(
+    first_day: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(first_day)
+    assert _play_python(DOCS / "python.md") > 100
+
+
+def test_the_page_on_python_is_what_the_docstrings_say() -> None:
+    shown = (DOCS / "python.md").read_text(encoding="utf-8")
+    assert shown == PYTHON["page"](), "run scripts/write_python.py"
+
+
+def test_every_public_function_and_method_has_an_example() -> None:
+    called = {
+        title: thing
+        for _, title, thing in PYTHON["entries"]()
+        if callable(getattr(thing, "__func__", thing))
+        and (not inspect.isclass(thing) or hasattr(thing, "apply"))
+    }
+    assert {"dc.open", "population.release", "dc.protect.RandomRounding"} <= set(called)
+    without = {title for title, thing in called.items() if ">>>" not in thing.__doc__}
+    assert without == {"dc.protect.Method"}, "the base of all, shown in docs/extending.md"
 
 
 def test_the_scripts_of_the_readme_run_as_pasted(tmp_path: Path) -> None:
@@ -250,6 +307,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in slugs, f"{page.name} links to {target}"
 
 
+def test_the_glossary_has_every_word_once_and_in_order() -> None:
+    page = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| \*\*(.+?)\*\* \|", page, re.MULTILINE)
+    letters = [re.sub(r"[^a-z ]", "", word.lower()) for word in words]
+    assert len(words) > 50
+    assert letters == sorted(set(letters))
+
+
 def test_every_picture_says_in_words_what_it_shows() -> None:
     pictures = [
         words
@@ -303,6 +368,19 @@ def test_the_map_of_folders_is_complete() -> None:
     source = ROOT / "src" / "discreet"
     there = {path.parent.name for path in source.glob("*/__init__.py")}
     assert listed == there, "keep the map of folders in CONTRIBUTING.md"
+
+
+def test_the_map_of_questions_leads_to_what_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (chart,) = re.findall(r"^## Where is it\?\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    answers = re.findall(r"^\| [^|]+\? \| (.*) \|$", chart, re.MULTILINE)
+    assert len(answers) >= 30
+    for answer in answers:
+        paths = re.findall(r"`([\w/.-]+)`", answer)
+        assert paths, answer
+        for path in paths:
+            there = ROOT / path if path.startswith("tests/") else ROOT / "src/discreet" / path
+            assert there.exists(), f"CONTRIBUTING.md says {path}"
 
 
 def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:

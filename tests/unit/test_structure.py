@@ -64,6 +64,7 @@ TOGETHER = {
     "release/test_noninterference": "what releases must not depend on",
     "release/test_release": "a release from question to files",
     "release/test_truth": "what every sentence of a release says",
+    "release/formats/test_installed": "formats that an installed package adds",
     "release/*/test_labels": "labels in every format",
     "release/*/test_read_back": "every format read back",
     "release/*/test_writing": "every format as it is written",

@@ -16,32 +16,35 @@ def command(
         typer.Option(
             "--new-secret",
             help="Give every record a new key. New noise on the same data can be averaged "
-            "with the old: only for data not published yet.",
+            "with the old, so this is only for data that have not been published.",
         ),
     ] = False,
     keep: Annotated[
-        int, typer.Option(metavar="N", help="How many versions stay on disk.", min=1)
+        int, typer.Option(metavar="N", help="How many versions to keep on disk.", min=1)
     ] = 2,
     views: Annotated[
         int,
         typer.Option(
-            metavar="MIB", help="Space for marginal tables that save scans.", min=0, max=2**20
+            metavar="MIB",
+            help="Disk space for marginal tables, which make answers faster.",
+            min=0,
+            max=2**20,
         ),
     ] = 16,
     originals: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Keep the records as they were before [[protect]] in a folder apart from STORE.",
+            help="Keep the records as they were before [[protect]], in a folder outside STORE.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Build a data set into a store.
+    """Build a store from a data set.
 
     Reads the microdata (Parquet or CSV) or hypercubes that DATASET.toml
     describes, checks every value, and makes a new version of STORE current.
-    All or nothing: on any error the store is as it was before.
+    If anything goes wrong, the store stays as it was.
     """
     from discreet.build import build
     from discreet.cli.progress import shown

@@ -19,10 +19,10 @@ def command(
         typer.Option("--methods", help="Hold protection methods to what they say of themselves."),
     ] = False,
 ) -> None:
-    """Let the installed program test itself, in seconds.
+    """Test the installed program, in seconds.
 
-    Builds a small made-up data set in a temporary folder and compares what
-    the program says about it with the same worked out another way.
+    Builds a small invented data set in a temporary folder, and compares the
+    program's figures with the same figures computed in another way.
 
     With --methods it tests the protection methods instead, those of installed
     packages among them; all of them take about a minute.

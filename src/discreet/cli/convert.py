@@ -32,10 +32,10 @@ def command(
         bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
     ] = False,
 ) -> None:
-    """Write any table of figures in another format, with title and notes.
+    """Write a table of figures in another format, with title and notes.
 
-    Figures are taken as they are: nothing is protected, checked against a
-    policy or signed. An empty figure stays missing.
+    Figures are written as they are given: nothing is protected, checked against
+    a policy or signed. An empty figure stays missing.
     """
     from discreet.errors import ParameterError
     from discreet.release.formats import named

@@ -18,9 +18,9 @@ def _default_folder() -> Path:
 
 def command(
     persons: Annotated[
-        int, typer.Option(metavar="N", help="How many people to make up, at least 1,000.")
+        int, typer.Option(metavar="N", help="How many people to invent, at least 1,000.")
     ] = 1_500_000,
-    port: Annotated[int, typer.Option(metavar="P", help="The port of the page.")] = 8000,
+    port: Annotated[int, typer.Option(metavar="P", help="The port of the web page.")] = 8000,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
@@ -28,15 +28,15 @@ def command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Where the census is kept.  [default: discreet/demo among your data]",
+            help="Where the census is kept.  [default: ~/.local/share/discreet/demo]",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Make up a census, build it, and serve its page.
+    """Invent a census, build a store from it, and serve its web page.
 
-    The first time takes about a minute; after that the census is there.
-    Runs until it is stopped with Ctrl-C.
+    This takes about a minute the first time, and seconds after that. Stop it
+    with Ctrl-C.
     """
     from discreet.server.run import serve
     from discreet.server.settings import Settings

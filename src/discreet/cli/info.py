@@ -19,9 +19,9 @@ def command(
         bool, typer.Option("--verify", help="Compare every file with its checksum.")
     ] = False,
 ) -> None:
-    """Say what is in a store: variables, levels, categories, versions.
+    """Show what is in a store: variables, levels, categories, versions.
 
-    For the custodian: the number of records is among what it prints.
+    For the custodian: it prints the number of records.
     """
     from rich.console import Console
     from rich.table import Table

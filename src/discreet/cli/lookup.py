@@ -26,15 +26,16 @@ def command(
     variance: Annotated[float, typer.Option(help="Variance of the noise.")] = 3.0,
     forbid: Annotated[str, typer.Option(help="Values never released, such as 1,2.")] = "",
     stay: Annotated[
-        float | None, typer.Option(help="Least probability that a count is released unchanged.")
+        float | None, typer.Option(help="Smallest probability that a count is released unchanged.")
     ] = None,
     design: Annotated[
         Design, typer.Option(help="Largest entropy, or a truncated normal.")
     ] = Design.MAX_ENTROPY,
 ) -> None:
-    """Design a look-up table for cell keys, and say what it does.
+    """Design a look-up table for cell keys, and describe what it does.
 
-    The noise has mean zero and the asked variance; small counts may have less. Zero stays zero.
+    The noise has mean zero and the variance asked for; that of small counts may be less. Zero
+    stays zero.
     """
     from discreet.protect import lookup
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 command = typer.Typer(
-    help="Say in sentences what a policy allows, or whether it is one.",
+    help="Explain a policy in sentences, or check it for mistakes.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -20,7 +20,7 @@ File = Annotated[
 
 @command.command("explain")
 def _explain(policy: File) -> None:
-    """Say in sentences what a policy allows.
+    """Explain in sentences what a policy allows.
 
     Presets: preset:rounding-3, preset:cell-keys,
     preset:swapping-and-light-keys, preset:synthetic-only.
@@ -38,7 +38,7 @@ def _explain(policy: File) -> None:
 
 @command.command("check")
 def _check(policy: File) -> None:
-    """Check a policy whole, and tell every mistake in it at once."""
+    """Check a whole policy, and report all mistakes at once."""
     from pathlib import Path
 
     from discreet.policy import parse_policy, policy_values

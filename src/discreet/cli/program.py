@@ -58,7 +58,7 @@ def _program(
         False, "--version", help="Print the version and stop.", callback=_print_version
     ),
 ) -> None:
-    """Publish any table that users ask for, protected."""
+    """Publish any table that users ask for, protected against disclosure."""
 
 
 for _name in COMMANDS:

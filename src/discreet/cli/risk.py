@@ -35,12 +35,12 @@ def command(
     ],
     after: Annotated[
         Path | None,
-        typer.Option(metavar="RELEASED.csv", help="Table released of it, to compare."),
+        typer.Option(metavar="RELEASED.csv", help="The released table, to compare."),
     ] = None,
     base: Annotated[
         int | None,
         typer.Option(
-            help="The release is a random rounding to this base: adds the risk by the method."
+            help="The base to which the release was randomly rounded: adds the risk by the method."
         ),
     ] = None,
     weights: Annotated[
@@ -51,18 +51,18 @@ def command(
         ),
     ] = "0.1,0.8,0.1",
     limit: Annotated[
-        float, typer.Option(help="Risk of the table as a whole up to here is low.")
+        float, typer.Option(help="The largest risk of the table as a whole that is low.")
     ] = 0.15,
     absent_zero: AbsentZero = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say how much a table of counts discloses, and how much truth a release leaves.
+    """Measure how much a table of counts discloses, and the utility of a release.
 
-    The verdict is the worst of three, each with its limit: identity disclosure (small cells among
-    the populated ones), attribute disclosure (lines with one populated cell, and the people in
-    them) and the measure of the table as a whole.
+    The verdict is the worst of three, each with its own limit: identity disclosure (small cells
+    among the populated ones), attribute disclosure (lines with one populated cell, and the people
+    in them) and the risk of the table as a whole.
 
-    The report is for the custodian: it tells about the true counts.
+    The report is for the custodian: it discloses something about the true counts.
     """
     import json
 

@@ -13,19 +13,19 @@ def command(
     stores: Annotated[list[Path], typer.Argument(metavar="STORE...", show_default=False)],
     host: Annotated[str, typer.Option(metavar="H", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="P", help="The port to listen on; 0 for any that is free.")
+        int, typer.Option(metavar="P", help="The port to listen on; 0 for any free one.")
     ] = 8000,
     settings: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
     ] = None,
 ) -> None:
-    """Serve the web page and the API of one or more stores.
+    """Serve the web pages and the API of one or more stores.
 
-    Runs until it is stopped, and then finishes the requests it has. A store
-    that is built again is picked up without a restart. The log goes to
-    standard error. Settings are also read from environment variables:
-    DISCREET_RATE, say, overrides `rate` in the file.
+    Runs until it is stopped, and then finishes the requests it is answering. A
+    new version of a store is noticed and served. The log goes to standard error.
+    Settings are also read from environment variables: DISCREET_RATE, say,
+    overrides `rate` in the file.
     """
     from discreet.server.run import serve
     from discreet.server.settings import read_settings

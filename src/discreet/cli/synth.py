@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 def command(
     out: Annotated[
-        Path, typer.Option("--out", help="The folder to write; new, or made by synth before.")
+        Path, typer.Option("--out", help="The folder to write: a new one, or one that synth wrote.")
     ],
     persons: Annotated[
         int | None, typer.Option("--persons", help="How many people: 1,000 to 1,000,000,000.")
@@ -29,7 +29,7 @@ def command(
         int | None, typer.Option("--records", help="How many businesses: 10 to 10,000,000.")
     ] = None,
     kind: Annotated[
-        Kind, typer.Option("--kind", help="census: people; business: magnitudes.")
+        Kind, typer.Option("--kind", help="census: people and counts; business: magnitudes.")
     ] = Kind.CENSUS,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same people.")] = 1,
     threads: Annotated[
@@ -39,12 +39,12 @@ def command(
 ) -> None:
     """Write a synthetic census: invented people in invented places.
 
-    The folder gets persons.parquet (one row a person, integer codes),
+    The folder gets persons.parquet (one row per person, integer codes),
     dataset.toml (what the codes mean) and a list of areas for each level.
 
-    With --kind business: invented establishments with skewed turnovers in
-    nine dimensions, in records.csv, and a hierarchy file (.hrc) for each
-    dimension with levels.
+    With --kind business it gets records.csv, with invented businesses in nine
+    dimensions and their skewed turnovers, and a hierarchy file (.hrc) for each
+    dimension that has one.
     """
     if kind is Kind.BUSINESS:
         if persons is not None:

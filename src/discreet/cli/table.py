@@ -24,34 +24,39 @@ def command(
     ] = "none",
     tier: Annotated[
         str | None,
-        typer.Option(metavar="TIER", help="For whom.  [default: the public]", show_default=False),
+        typer.Option(
+            metavar="TIER", help="The kind of user.  [default: public]", show_default=False
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to a file instead.")
+        Path | None, typer.Option(metavar="FILE", help="Write the table to a file instead.")
     ] = None,
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="FORMAT", help="Of the file.  [default: by its ending]", show_default=False
+            metavar="FORMAT",
+            help="The format of the file.  [default: by its ending]",
+            show_default=False,
         ),
     ] = None,
     record: Annotated[
         bool,
-        typer.Option("--record", help="Also print the record: exact figures, not for release."),
+        typer.Option("--record", help="Also print the record: exact measures, not for release."),
     ] = False,
     originals: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Measure the record from the originals that the build kept there.",
+            help="Compare the record with the originals that the build kept here.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Release one table through all five steps.
+    """Release one table, protected, or say why it is refused.
 
-    The question is checked, the table counted and protected, and the risk
-    that is left decides. A refusal names the rule and what may be asked instead.
+    The question is checked against the rules, the table is counted and
+    protected, and the risk that is left decides. A refusal names the rule, and
+    questions that would be answered.
     """
     import discreet as dc
     from discreet.cli.show import release_text

@@ -21,8 +21,8 @@ def command(
 ) -> None:
     """Print the true counts of a cross-tabulation, for the custodian.
 
-    The counts are not protected and not for publication. Whoever can read
-    STORE can read the data themselves; this shows nothing more.
+    The counts are not protected and not for publication. They show nothing
+    that a person who can read STORE could not read anyway.
     """
     import discreet as dc
     from discreet.cli.show import text, write_csv

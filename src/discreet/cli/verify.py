@@ -23,14 +23,14 @@ def command(
         Path | None, typer.Option(metavar="STORE", help="The store that should have released it.")
     ] = None,
     key: Annotated[
-        Path | None, typer.Option(metavar="FILE.pub", help="Or only its public key, signing.pub.")
+        Path | None, typer.Option(metavar="FILE.pub", help="Or just its public key, signing.pub.")
     ] = None,
 ) -> None:
-    """Say whether a file is an unaltered release of a store.
+    """Check that a file was released by a store and has not been altered.
 
-    The order of rows does not matter, nor which program last saved the file;
-    every figure, label and note does. Exit status 1 if it is not genuine.
-    With --store, the figures that were changed are named.
+    The order of rows does not matter, nor which program saved the file last;
+    every figure, label and note does. The exit status is 1 if the file is not
+    genuine. With --store, altered figures are named.
     """
     from discreet.release.signature import read_public_key
     from discreet.release.verify import verify

@@ -33,7 +33,7 @@ def explain(policy: Policy) -> str:
     for levels in policy.benchmark_totals:
         said.append(
             f"Tables by {levels} alone, without filters, are official figures: they are released "
-            "as counted. The rules on counts hold for them, the limit of the risk does not."
+            "as counted. The rules on counts apply to them, the limit on the risk does not."
         )
     for tier in policy.tiers.values():
         said += ["", *_tier(tier)]
@@ -45,16 +45,16 @@ def _tier(tier: Tier) -> list[str]:
     said = [f"{tier.label}{' (public)' if tier.public else ''}:"]
     rules = [
         f"A table has at most {question.max_dimensions} variables, {question.max_cells:,} cells "
-        f"and {question.max_categories:,} categories of a variable, and one geography."
+        f"and {question.max_categories:,} categories per variable, and one level of geography."
     ]
     if question.levels_refused:
         rules.append(f"Not available: {', '.join(question.levels_refused)}.")
     if question.filters_refused:
-        rules.append(f"Not to filter by: {', '.join(question.filters_refused)}.")
+        rules.append(f"Not available as filters: {', '.join(question.filters_refused)}.")
     if question.max_filter_categories < MOST_CATEGORIES:
         most = question.max_filter_categories
         picked = "one category" if most == 1 else f"at most {most:,} categories"
-        rules.append(f"A filter picks {picked} of a variable that is not in the table.")
+        rules.append(f"A filter picks {picked} from a variable that is not in the table.")
     rules += _protection(tier)
     plain = protection.build is None and protection.margins is not Margins.NONE
     rules.append("Totals are sums." if plain else _MARGINS[protection.margins])
@@ -88,21 +88,21 @@ def _protection(tier: Tier) -> list[str]:
             "records were not swapped is refused.",
             "Figures are counts of the altered records, and are left as they are: they add up, "
             "within a table and between tables.",
-            "Tables of areas that no swap crossed, and tables without areas, are the true counts "
+            "Tables of areas that no swap affects, and tables without areas, show true counts "
             "unless another step altered them; their risk is judged as that of true counts.",
-            "Every table says that records were altered; by how much must not be told.",
+            "Every table says that records were altered, but must not say by how much.",
         ]
     if protection.method == "none":
         return ["Figures are not protected: the data must be invented."]
     options = ", ".join(f"{key} {value}" for key, value in protection.options.items())
     what = f"Every figure is protected by {protection.method}{f' ({options})' if options else ''}"
-    said = [f"{what}, whatever the risk before."]
+    said = [f"{what}, whatever its risk before."]
     if protection.place is not Place.OUTPUT:
-        said.append("The data must have been protected before, when the store was built.")
+        said.append("The records must have been protected when the store was built.")
     if protection.plain_keys:
         said.append("Key sums are used as they are, for keys already in use elsewhere.")
     told = "may" if protection.published else "must not"
-    said.append(f"The method and its parameters {told} be told.")
+    said.append(f"Readers {told} be told the method and its parameters.")
     said.append(_change(tier))
     return said
 
@@ -113,7 +113,7 @@ def _change(tier: Tier) -> str:
     bounds = [effect.largest_change for effect in effects if effect.largest_change is not None]
     if len(bounds) < len(effects):
         return "The method may change a figure by any amount: no range is given for it."
-    return f"The method changes no figure by more than {max(bounds)}, sums aside."
+    return f"The method changes no figure by more than {max(bounds)}; sums may change by more."
 
 
 def _multiplier(tier: Tier) -> str:
@@ -121,7 +121,7 @@ def _multiplier(tier: Tier) -> str:
     if tier.protection.beforehand and tier.risk.multiplier is None:
         return (
             "The multiplier of its entropy term is 1 less the share of records that were swapped "
-            "out of the areas of the table, in whole percents."
+            "out of the areas of the table, as a whole percentage."
         )
     used = dict.fromkeys(tier.multiplier(dimensions) for dimensions in tier.dimensions)
     own = dict.fromkeys(tier.protection.effect(d).multiplier for d in tier.dimensions)
@@ -149,11 +149,11 @@ def _left_out(tier: Tier) -> list[str]:
     not_taken = [d for d in every if d not in tier.dimensions]
     unknown = [d for d in tier.dimensions if not tier.measured(d)]
     if not_taken:
-        said.append(f"{_tables(not_taken)} are refused (NO_METHOD): the method takes none.")
+        said.append(f"{_tables(not_taken)} are refused (NO_METHOD): the method cannot take them.")
     if unknown:
         said.append(
-            f"{_tables(unknown)} are refused (NOT_MEASURED): the chances of the method are not "
-            "known for them, so that their risk cannot be measured."
+            f"{_tables(unknown)} are refused (NOT_MEASURED): the method's probabilities are not "
+            "known for them, so their risk cannot be measured."
         )
     return said
 
@@ -165,10 +165,10 @@ def _tables(dimensions: list[int]) -> str:
 
 def _counts(rules: CountRules) -> list[str]:
     return [
-        f"A table, or each area of it, counts at least {rules.minimum_population} people and "
-        f"{rules.minimum_mean:g} people a cell, after protection.",
-        f"Of its cells at most {rules.max_small:.0%} are 1 to {rules.small}; of those not zero at "
-        f"most {rules.max_ones_of_populated:.0%} are 1 to {rules.one} and at most "
+        f"After protection a table, or each area in it, has at least {rules.minimum_population} "
+        f"people, and at least {rules.minimum_mean:g} per cell on average.",
+        f"At most {rules.max_small:.0%} of its cells are 1 to {rules.small}. Of the cells that are "
+        f"not zero, at most {rules.max_ones_of_populated:.0%} are 1 to {rules.one} and at most "
         f"{rules.max_small_of_populated:.0%} are 1 to {rules.small}.",
         f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "
         "but one or two fixed) have only one cell that is not zero, and at most "

@@ -33,6 +33,11 @@ class KeyMix:
     SipHash-2-4 [Aumasson2012] of the key sum as one 8-byte word, under a 128-bit key that is
     BLAKE2b [Saarinen2015] of the purpose under the secret; the upper 53 bits of the result over
     2^53 are the uniform.
+
+    >>> mix = dc.protect.KeyMix(b"a secret of at least 16 bytes")
+    >>> uniforms = mix.uniforms(np.array([7, 7, 9], np.uint64))
+    >>> bool(uniforms[0] == uniforms[1]), bool(uniforms[0] == uniforms[2])
+    (True, False)
     """
 
     secret: bytes = field(repr=False)
@@ -89,6 +94,9 @@ def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:
     The R package cellKey takes the first interval whose upper bound is at least key / modulus;
     here it is the first whose bound exceeds the uniform. The largest number below key / modulus
     makes the two the same, whatever the bounds.
+
+    >>> dc.protect.plain_uniforms([1, 2, 3], modulus=4).round(2).tolist()
+    [0.25, 0.5, 0.75]
     """
     words = _checked(keys)
     if words.size and int(words.max()) >= modulus:
@@ -101,6 +109,10 @@ def table_generator(secret: bytes, question: bytes) -> np.random.Generator:
 
     `question` is all that makes the table, in a canonical form. The generator is Philox, keyed by
     BLAKE2b of the question under the secret: another question has an independent stream.
+
+    >>> draws = [dc.protect.table_generator(b"0123456789abcdef", b"by=sex") for _ in "12"]
+    >>> bool(draws[0].random() == draws[1].random())
+    True
     """
     key = np.frombuffer(_derive(secret, b"table\0" + question, 16), "<u8")
     return np.random.Generator(np.random.Philox(key=key))

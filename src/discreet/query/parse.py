@@ -58,7 +58,7 @@ class Query:
         `by` is "age@age_band,sex" or a list of such names; `where` is "sex=2,la=E01|E02" with
         `, = | @ %` inside a code percent-encoded, or a mapping of names to plain codes.
 
-        >>> Query.parse("sex,age@age_band", "la=E01|E02").where
+        >>> dc.Query.parse("sex,age@age_band", "la=E01|E02").where
         (('la', ('E01', 'E02')),)
         """
         names = parts(by, "by") if isinstance(by, str) else _listed(by)

@@ -116,13 +116,22 @@ class Release:
 
         Formats: json-stat, csv, csv-layout, xlsx, px, sdmx-csv, sdmx-ml, parquet, html. Tidy
         files have their notes beside them in FILE.meta.json. The record is in none of them.
+
+        >>> release = dc.open("people").release("town,health")
+        >>> [path.name for path in release.write("health.csv")]
+        ['health.csv', 'health.csv.meta.json']
         """
         from discreet.release.formats import write
 
         return write(self, path, format)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything that is public, as plain values."""
+        """Return everything that is public, as plain values.
+
+        >>> found = dc.open("people").release("town").as_dict()
+        >>> found["title"], found["withheld"]
+        ('People by town', [])
+        """
         table = self.table
 
         def shown(figures: Integers) -> list[int | None]:

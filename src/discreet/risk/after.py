@@ -39,6 +39,10 @@ def after(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -> Ris
     print, takes the cells with true counts of at most 6 and those of 7 and more as tables of
     their own in the second term, as [Shlomo2015, §4.1] does before protection; a part of nobody
     has the term 0.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> round(float(dc.risk.after(F, G)), 3)
+    0.071
     """
     return _r2(F, G, weights, conditional_entropy)
 
@@ -54,6 +58,10 @@ def after_as_printed(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIG
     means are met by it within simulation error, and not by eq. 3.6 where one cell dominates: most
     likely a slip in the program behind the paper. Zeros: as in `after`, but a released table of
     nobody (M = 0) has a second term of 0 and counts.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> round(float(dc.risk.after_as_printed(F, G)), 3)
+    0.085
     """
     return _r2(F, G, weights, conditional_entropy_as_printed)
 
@@ -99,6 +107,11 @@ def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:
     −Σ m·log(m/b) − Σ (a−m)·log((a−m)/s) − Σ (b−m)·log((b−m)/b). A cell with a > b adds only to
     the second sum, one with a < b to the first and the last. Zeros: 0·log 0 = 0 throughout; 0
     where a = b; NaN where G holds nobody.
+
+    >>> dc.risk.conditional_entropy([3, 1], [3, 1])
+    0.0
+    >>> round(dc.risk.conditional_entropy([3, 1], [2, 2]), 3)
+    0.347
     """
     true, released = checked_pair(F, G)
     total, shown = checked_total(true), int(released.sum())
@@ -118,6 +131,9 @@ def conditional_entropy_as_printed(F: ArrayLike, G: ArrayLike) -> float:
     [Antal2014, eq. 3.6] with the largest cell of b in place of b_j in the last sum,
     −Σ (b−m)·log((b−m)/max b): what `conditional_entropy` says and Σ (b−m)·log(max b/b) more.
     Zeros: as there, but 0 where G holds nobody.
+
+    >>> round(dc.risk.conditional_entropy_as_printed([3, 1], [2, 2]), 3)
+    0.347
     """
     true, released = checked_pair(F, G)
     if not released.any():

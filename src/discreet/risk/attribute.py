@@ -62,6 +62,9 @@ def attribute_disclosure(
     many in few, so both shares are given. Zeros: a line of zeros holds nobody and is left out of
     the numerator and of the denominator; NaN if every line is empty. A line must have more cells
     than `populated`, or it could not be told from a full one: then the shares are 0.
+
+    >>> dc.risk.attribute_disclosure([[5, 0, 0], [20, 30, 45]], axes=1)
+    LineShares(lines=0.5, people=0.05)
     """
     counts = checked_counts(F)
     free = _axes(counts, axes)
@@ -110,6 +113,10 @@ def identity_disclosure(F: ArrayLike, one: int = 1, small: int = 2) -> SmallCell
     -----
     [Shlomo2015, §1]: a person in a small cell may be recognised. Zeros: cells of the first two
     shares, not of those among populated cells, and never small; a table of nobody has shares 0.
+
+    >>> found = dc.risk.identity_disclosure([[1, 2], [0, 97]])
+    >>> found.ones, found.small, found.people
+    (0.25, 0.5, 3)
     """
     counts = checked_counts(F)
     ones, few = (int(((counts > 0) & (counts <= most)).sum()) for most in (one, small))
@@ -131,6 +138,9 @@ def small_share(F: ArrayLike, small: tuple[int, ...] = SMALL) -> float:
     Notes
     -----
     [Shlomo2015, §4]. Zeros: they are cells of the denominator and not small themselves.
+
+    >>> dc.risk.small_share([[1, 2], [0, 97]])
+    0.5
     """
     return float(np.isin(checked_counts(F), small).mean())
 
@@ -144,6 +154,9 @@ def unchanged_small_records(F: ArrayLike, G: ArrayLike, small: tuple[int, ...] =
     released as they were, over all records in cells of 1 and 2 (the printed denominator counts
     cells; records are meant). Zeros: a cell of 1 or 2 released as 0 is changed; a zero released
     as 1 is not a small cell of the true table. NaN without small cells.
+
+    >>> dc.risk.unchanged_small_records([1, 1, 2, 50], [1, 0, 3, 51])
+    0.25
     """
     true, released = checked_pair(F, G)
     return _share_of_small(true, np.where(true == released, true, 0), small)
@@ -158,6 +171,9 @@ def unchanged_small_records_swapped(
     -----
     [Longhurst2007, §5.2]: imputed records count as changed, so they are not among those kept.
     Zeros: as in `unchanged_small_records`.
+
+    >>> dc.risk.unchanged_small_records_swapped([1, 1, 2, 50], kept=[1, 0, 1, 45])
+    0.5
     """
     true, same = checked_pair(F, kept)
     if (same > true).any():
@@ -186,6 +202,9 @@ def subgroup_entropy(F: ArrayLike, axes: int | tuple[int, ...]) -> NDArray[np.fl
     -----
     −Σ p·log p within each subgroup [Shlomo2010, §4.1]. Zeros: zero cells add nothing; a subgroup
     of nobody is NaN.
+
+    >>> dc.risk.subgroup_entropy([[5, 5], [10, 0]], axes=0).round(3).tolist()
+    [0.693, 0.0]
     """
     counts = checked_counts(F)
     chosen = _axes(counts, axes)
@@ -203,6 +222,9 @@ def median_entropy(F: ArrayLike, axes: int | tuple[int, ...]) -> float:
     Notes
     -----
     Zeros: subgroups of nobody are left out; NaN if there is none else.
+
+    >>> round(dc.risk.median_entropy([[5, 5], [9, 1], [10, 0]], axes=0), 3)
+    0.325
     """
     entropy = subgroup_entropy(F, axes)
     return float(np.nanmedian(entropy)) if np.isfinite(entropy).any() else float("nan")

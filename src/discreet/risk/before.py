@@ -74,6 +74,12 @@ def before(
     number of cells and N the total [Antal2014, §3.2], [Shlomo2015, eq. 3]. Zeros: they raise the
     first term, count in K, and add nothing to the entropy (0·log 0 = 0). One cell: the second
     term is 1. All cells zero: refused with a ParameterError, never scored.
+
+    >>> risk = dc.risk.before([[40, 2], [0, 58]])
+    >>> round(float(risk), 3)
+    0.419
+    >>> risk.zeros
+    0.25
     """
     counts, w = checked_counts(F), checked_weights(weights, 3, 4)
     size = float(smallness(checked_total(counts)))
@@ -96,6 +102,10 @@ def before_split(
     cells of the small part. A part without people (no such cells, or only zeros) has the term 0:
     nothing in it can be disclosed that the first term does not hold already. A part of one
     populated cell has the term 1. All cells zero: refused.
+
+    >>> risk = dc.risk.before_split([[40, 2], [0, 58]])
+    >>> round(float(risk), 3), risk.entropy_small
+    (0.76, 1.0)
     """
     found = before(F, checked_weights(weights, 4), largest_small)
     assert isinstance(found, SplitRisk)

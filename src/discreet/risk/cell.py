@@ -38,6 +38,9 @@ def cell_risk(low: ArrayLike, high: ArrayLike, step: Number = 1) -> CellRisk:
     -----
     DR = 1/H(X | Y = y), with all m possible values equally likely 1/log2 m [Domingo2002, eq. 3].
     Zeros: 0 is a possible value like any other.
+
+    >>> dc.risk.cell_risk([0, 7], [3, 7]).values.tolist()
+    [0.5, inf]
     """
     least, most = np.asarray(low, np.float64), np.asarray(high, np.float64)
     if not step > 0:
@@ -61,6 +64,9 @@ def entropy_risk(chances: ArrayLike) -> CellRisk:
     DR = 1/H(X | Y = y) with H = −Σ p·log2 p [Domingo2002, eq. 3]; m equal chances give 1/log2 m.
     Where one value has the chance 1 it is certain. Zeros: 0·log 0 is 0, and the value 0 is a value
     like any other.
+
+    >>> dc.risk.entropy_risk([[0.5, 0.5], [1, 0]]).values.tolist()
+    [1.0, inf]
     """
     given = np.asarray(chances, np.float64)
     if given.ndim == 0 or given.shape[-1] == 0:
@@ -90,6 +96,10 @@ def rounded_range(
     -----
     Conventional rounding as in [Domingo2002, sec. 4.2]. Zeros: a released 0 leaves b values under
     random rounding, and of an odd b the (b + 1)/2 from 0 on under conventional rounding.
+
+    >>> low, high = dc.risk.rounded_range([0, 6], base=3, random=True)
+    >>> low.tolist(), high.tolist()
+    ([0.0, 4.0], [2.0, 8.0])
     """
     figures = np.asarray(released, np.float64)
     if not step > 0:
@@ -117,6 +127,10 @@ def perturbed_range(released: ArrayLike, bound: Number) -> tuple[Floats, Floats]
     -----
     The set of possible values of [Domingo2002, sec. 3] for noise of a known bound. Zeros: a
     released 0 can have been anything up to the bound.
+
+    >>> low, high = dc.risk.perturbed_range([0, 10], bound=4)
+    >>> low.tolist(), high.tolist()
+    ([0.0, 6.0], [4.0, 14.0])
     """
     if not bound >= 0:
         raise ParameterError(f"the bound must not be negative. Got {bound}.")
@@ -134,6 +148,10 @@ def insider_range(
     Of a cell between 995 and 1,004 a contributor of 400 knows that the others have 595 to 604
     together [Domingo2002, sec. 4.4]; one who knows who they are knows the largest as closely.
     Zeros: nothing is left of a cell that is all one's own.
+
+    >>> low, high = dc.risk.insider_range([995], [1004], [400])
+    >>> low.tolist(), high.tolist()
+    ([595.0], [604.0])
     """
     known = np.asarray(contribution, np.float64)
     if (known < 0).any():
@@ -173,6 +191,13 @@ def audit(
     -----
     Intervals as in [Domingo2002, sec. 4], proved as `discreet.solve.intervals` says. Zeros: a
     published 0 is exact, and makes every part of it 0.
+
+    >>> from discreet.solve.system import TableSystem
+    >>> low = np.array([[0, 0, 5], [0, 0, 4], [6, 3, 9]])
+    >>> high = np.where(low > 0, low, np.inf)
+    >>> found = dc.risk.audit(TableSystem.of((2, 2)), low, high)
+    >>> found.low[0].tolist(), found.high[0].tolist()
+    ([2.0, 0.0, 5.0], [5.0, 3.0, 5.0])
     """
     units = [in_steps(bound, step, up).reshape(-1) for bound, up in ((low, True), (high, False))]
     if any(unit.size != system.variable.size for unit in units):

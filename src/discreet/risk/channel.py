@@ -45,6 +45,11 @@ def after_channel(
     [Antal2014, Theorem 6]: R2 of §3.3 with the conditional entropy of the averaged channel and
     the mean first term. Zeros: as in `after`; released tables of nobody have no channel, are left
     out, and their probability is reported.
+
+    >>> F = [[40, 2], [0, 58]]
+    >>> draws = [[[39, 3], [0, 57]], [[42, 0], [0, 60]]]
+    >>> round(float(dc.risk.after_channel(F, draws)), 3)
+    0.081
     """
     true = checked_counts(F, "the true table")
     w = checked_weights(weights, 3)
@@ -72,6 +77,9 @@ def averaged_channel(
     [Antal2014, Theorem 6]; of one table, Theorem 4: with a = F/N, b = G/M, m = min(a, b) and
     s = 1 − Σm, m_i/a_i on the diagonal and (a_i − m_i)(b_j − m_j)/(a_i·s) off it. Zeros: the rows
     of empty true cells are 0; a = b gives the identity on the others.
+
+    >>> dc.risk.averaged_channel([3, 1], [[2, 2]]).round(3).tolist()
+    [[0.667, 0.333], [0.0, 1.0]]
     """
     true = checked_counts(F, "the true table")
     stack, chances = _stacked(true, tables, probabilities)
@@ -95,6 +103,9 @@ def channel_entropy(F: ArrayLike, channel: ArrayLike) -> float:
     Notes
     -----
     −Σ Pr(i, j)·log(Pr(i, j)/Pr(j)); 0·log 0 = 0.
+
+    >>> dc.risk.channel_entropy([3, 1], np.eye(2))
+    0.0
     """
     counts = checked_counts(F, "the true table").ravel()
     joint = counts[:, None] / checked_total(counts) * np.asarray(channel, np.float64)

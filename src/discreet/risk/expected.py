@@ -48,6 +48,10 @@ def expected_after_transition(
     a part is random too: a factor z for every cell that lands in it gives its distribution. First
     term: `expected_zeros_after`. Zeros: true zeros are cells of the product; a table of nobody is
     refused.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(float(dc.risk.expected_after_transition([[40, 2], [0, 58]], chances)), 3)
+    0.17
     """
     counts = checked_counts(F)
     w = checked_weights(weights, 3, 4)
@@ -70,6 +74,10 @@ def expected_zeros_after(F: ArrayLike, transition: Transition) -> float:
     [Shlomo2015, §4.2], [Antal2014, §3.3]. With d zeros, x = d/K and q_i = Pr(i → 0), given that z
     of the zeros are released as more: x^(d/(d−z))·Π(1 − q_i + q_i·x^(1/(d−z)))^n_i over the true
     counts i > 0; z is binomial, and z = d gives 0. Where zeros stay zero only z = 0 remains.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.risk.expected_zeros_after([1, 0, 30, 40], chances), 3)
+    0.125
     """
     counts = checked_counts(F)
     checked_total(counts)
@@ -96,6 +104,10 @@ def expected_unchanged_small(
     -----
     Σ i·n_i·P[i, i] / Σ i·n_i over the small counts i, the expectation of
     `unchanged_small_records` [Longhurst2007, §5.2]. NaN without small cells; zeros play no part.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> dc.risk.expected_unchanged_small([1, 2, 30], chances)
+    0.0
     """
     counts = checked_counts(F)
     people = {i: i * int((counts == i).sum()) for i in small if i > 0}

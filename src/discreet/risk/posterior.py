@@ -95,6 +95,10 @@ def posterior(transition: Transition, F: ArrayLike) -> Posterior:
     Pr(true = i | released = j) = n_i·P[i, j] / Σ_k n_k·P[k, j], n_i the number of cells of true
     value i [Shlomo2015, §4.2 has the same expectation of contents]. Zeros: zero cells are part of
     the prior, so that a released zero has its posterior too.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.risk.posterior(chances, [0, 0, 1, 2, 30]).zeros_true, 3)
+    0.667
     """
     counts = checked_counts(F)
     values, number = np.unique(counts, return_counts=True)

@@ -117,6 +117,13 @@ def public_quality(
     released zero is estimated like any value, from all true counts that may become zero.
     Withheld: the score where its interval is wider than 0.04 or the mean released cell is below
     5; shares where theirs is wider than 0.10.
+
+    >>> G = np.random.default_rng(1).integers(1, 12, (20, 10)) * 3
+    >>> found = dc.risk.public_quality(G, dc.protect.RandomRounding(3).transition(), True)
+    >>> found.largest_change
+    2
+    >>> found.sentences[0]
+    'Figures are deliberately altered.'
     """
     counts = checked_counts(G, "the released table")
     values, number = np.unique(counts, return_counts=True)
@@ -158,6 +165,9 @@ def possible_range(transition: Transition, released: int) -> tuple[int, int]:
 
     For the public where the policy publishes the method. A released zero has its full range too,
     however likely it is to be true.
+
+    >>> dc.risk.possible_range(dc.protect.RandomRounding(3).transition(), 6)
+    (4, 8)
     """
     low, high = possible_ranges(transition, np.array([released]))
     return int(low[0]), int(high[0])
@@ -198,6 +208,9 @@ def public_gate(
     first term is proven not to be below the true one; the rest is empirical
     (docs/public-quality.md). Zeros: released zeros raise the first term. A released table of
     nobody has the bound 1: it never passes.
+
+    >>> round(float(dc.risk.public_gate([[39, 3], [0, 57]], multiplier=1 / 3)), 3)
+    0.173
     """
     counts = checked_counts(G, "the released table")
     w = checked_weights(weights, 3, 4)

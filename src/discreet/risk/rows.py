@@ -54,6 +54,9 @@ def slices(F: ArrayLike, axis: int, weights: Sequence[float] = WEIGHTS) -> Float
     -----
     [Antal2014, §3.2], [Shlomo2015, eq. 3] with each row as a table of its own: its own zeros,
     total and number of cells. A row of nobody is NaN; a row of one cell has the entropy term 1.
+
+    >>> dc.risk.slices([[40, 2], [0, 58]], axis=0).round(3).tolist()
+    [0.623, 0.89]
     """
     return before_rows(F, weights).axes[checked_axis(checked_counts(F), axis)]
 
@@ -67,6 +70,9 @@ def before_rows(
     -----
     [Antal2014, §3.2] as in `before`; four weights ask for the split form of [Shlomo2015, §4.1] as
     in `before_split`, zeros and parts without people included. A row of nobody is NaN.
+
+    >>> dc.risk.before_rows([[40, 2], [0, 58]]).axes[0].round(3).tolist()
+    [0.623, 0.89]
     """
     counts = checked_counts(F)
     w = checked_weights(weights, 3, 4)
@@ -82,6 +88,9 @@ def term_rows(F: ArrayLike) -> RowTerms:
     -----
     [Shlomo2015, eq. 3 and §4.1], as in `before`. A row of nobody has the zero share 1 and NaN for
     the rest.
+
+    >>> dc.risk.term_rows([[40, 2], [0, 58]]).zeros.axes[0].tolist()
+    [0.0, 0.5]
     """
     counts = checked_counts(F)
     checked_total(counts)
@@ -100,6 +109,10 @@ def after_rows(F: ArrayLike, G: ArrayLike, weights: Sequence[float] = WEIGHTS) -
     -----
     [Antal2014, §3.3] as in `after`, with three weights or four: for reproduction and study. A row
     that holds nobody in the true or in the released table is NaN.
+
+    >>> found = dc.risk.after_rows([[40, 2], [0, 58]], [[39, 3], [0, 57]])
+    >>> found.axes[0].round(3).tolist(), round(found.whole, 3)
+    ([0.182, 0.09], 0.071)
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
@@ -124,6 +137,11 @@ def after_transition_rows(
     [Shlomo2015, §4.2] as in `after_transition`, with three weights or four, each row with its own
     frequencies n_i, never above the row's risk before. A row that holds nobody in the true table
     is NaN.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> found = dc.risk.after_transition_rows(F, G, dc.protect.RandomRounding(3).transition())
+    >>> found.axes[0].round(3).tolist()
+    [0.237, 0.356]
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)

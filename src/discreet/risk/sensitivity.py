@@ -36,6 +36,9 @@ def threshold(F: ArrayLike, smallest_safe: int = 3) -> Flags:
     The threshold rule [Domingo2002, §2]; the default makes ones and twos sensitive. Boundary: a
     count equal to `smallest_safe` is safe. Zeros: never sensitive by this rule, since no person
     is in them; what rows of zeros disclose is counted by `attribute_disclosure`.
+
+    >>> dc.risk.threshold([0, 1, 2, 3]).tolist()
+    [False, True, True, False]
     """
     counts = checked_counts(F)
     return np.asarray((counts > 0) & (counts < whole("smallest_safe", smallest_safe, 1)))
@@ -48,6 +51,9 @@ def dominance(contributions: ArrayLike, n: int, k: Number) -> Flags:
     -----
     The (n, k) rule [Domingo2002, §2]. Boundary: exactly k percent is not sensitive. Zeros: a
     cell without contributions, or with a value of 0, is not sensitive.
+
+    >>> dc.risk.dominance([[80, 15, 5], [40, 30, 30]], n=1, k=75).tolist()
+    [True, False]
     """
     ranked = _ranked(contributions)
     return dominance_amount(_sum(ranked), ranked[..., : max(n, 0)], n, k) > 0
@@ -84,6 +90,9 @@ def prior_posterior(contributions: ArrayLike, p: Number, q: Number) -> Flags:
     (q/100)·R, R the sum of the contributions from the third on; sensitive if that is below
     (p/100)·x1, i.e. q·R < p·x1. Boundary: equality is not sensitive. Zeros: a cell of value 0 is
     not sensitive; one of a single contributor, or of two, is (R = 0).
+
+    >>> dc.risk.prior_posterior([[80, 15, 5], [40, 30, 30]], p=10, q=50).tolist()
+    [True, False]
     """
     ranked = _ranked(contributions)
     second = ranked[..., 1] if ranked.shape[-1] > 1 else np.zeros(ranked.shape[:-1])
@@ -119,6 +128,9 @@ def p_percent(contributions: ArrayLike, p: Number) -> Flags:
     -----
     The p% rule: the pq rule with q = 100, no knowledge before publication [Domingo2002, §2].
     Boundary and zeros as in `prior_posterior`.
+
+    >>> dc.risk.p_percent([[80, 15, 5], [40, 30, 30]], p=10).tolist()
+    [True, False]
     """
     if not 0 < p < 100:
         raise ParameterError(f"p must be a percentage between 0 and 100. Got {p}.")
@@ -132,6 +144,9 @@ def closest_estimate(contributions: ArrayLike) -> Floats:
     -----
     The cell's value less the second largest contribution bounds the largest from above; it is off
     by the sum of the others, R/x1 [Domingo2002, Example 1]. Zeros: NaN where the value is 0.
+
+    >>> dc.risk.closest_estimate([[80, 15, 5], [40, 30, 30]]).tolist()
+    [0.0625, 0.75]
     """
     ranked = _ranked(contributions)
     largest = ranked[..., 0]

@@ -42,6 +42,11 @@ def simulated(
     The caller seeds the generator. Zeros are whatever the measure makes of them. Draws for which
     the measure is NaN (a released table of nobody has no conditional entropy) are left out of the
     mean and counted.
+
+    >>> chances, rng = dc.protect.RandomRounding(3).transition(), np.random.default_rng(1)
+    >>> found = dc.risk.simulated([3, 4, 5], chances, dc.utility.hellinger, rng, draws=100)
+    >>> found.draws, found.undefined
+    (100, 0)
     """
     counts = checked_counts(F)
     whole("draws", draws, 2)

@@ -76,6 +76,11 @@ def after_transition(
     released cells of value j, the printed form, which can exceed the risk before on tiny tables.
     Reported is the smaller of that and the risk before; `.capped` tells which.
     Zeros: released zeros are cells with a content like any other. All true cells zero: refused.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> risk = dc.risk.after_transition(F, G, dc.protect.RandomRounding(3).transition())
+    >>> round(float(risk), 3), round(risk.before, 3)
+    (0.173, 0.419)
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
@@ -113,6 +118,11 @@ def after_transition_split(
     stochastic matrix); by default the mean diagonal twice. A released cell is in the small part
     if its released count is at most 6. Zeros: released zeros belong to the small part with their
     expected content; a part whose contents are all 0 has the term 0.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [0, 57]]
+    >>> risk = dc.risk.after_transition_split(F, G, dc.protect.RandomRounding(3).transition())
+    >>> round(float(risk), 3), round(risk.before, 3)
+    (0.124, 0.76)
     """
     w = checked_weights(weights, 4)
     found = after_transition(F, G, transition, w, multipliers, contents, largest_small)
@@ -145,6 +155,10 @@ def after_swapping(
     unless given. G decides on the first term alone, (|D|/K)^(|D∪E|/|D∩E|). In the split form the
     contents of the values up to 6 stand for the true cells of at most 6, and the others for those
     of 7 and more. Zeros: value 0 is a value like the others; a part of nobody has the term 0.
+
+    >>> F, G = [[40, 2], [0, 58]], [[39, 3], [1, 57]]
+    >>> round(float(dc.risk.after_swapping(F, G, rate=0.1)), 3)
+    0.319
     """
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
@@ -196,6 +210,9 @@ def mean_diagonal(transition: Transition) -> float:
     -----
     [Shlomo2015, §4.2]. For rounding to base b this is 1/b (0.33 in print for base 3). For other
     methods it depends on how far the description goes, so a policy fixes the multiplier.
+
+    >>> round(dc.risk.mean_diagonal(dc.protect.RandomRounding(3).transition()), 3)
+    0.333
     """
     stays = np.where(transition.changes == 0, transition.probabilities, 0).sum(axis=1)
     return float(stays.mean())

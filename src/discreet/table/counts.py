@@ -58,7 +58,11 @@ class CountTable:
         return self.coordinates is not None
 
     def dense(self) -> CountTable:
-        """Return the same table with every cell held; the caller knows that it fits in memory."""
+        """Return the same table with every cell held; the caller knows that it fits in memory.
+
+        >>> dc.open("people").tabulate("town,sex").dense().counts.shape
+        (3, 2)
+        """
         if self.coordinates is None:
             return self
         counts = np.zeros(self.shape, self.counts.dtype)
@@ -69,7 +73,11 @@ class CountTable:
         return CountTable(self.dimensions, counts, keys, self.modulus)
 
     def sparse(self) -> CountTable:
-        """Return the same table with only its populated cells held."""
+        """Return the same table with only its populated cells held.
+
+        >>> dc.open("people").tabulate("town,sex").sparse().coordinates.tolist()
+        [[0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]]
+        """
         if self.coordinates is not None:
             return self
         where = np.nonzero(self.counts)

@@ -59,6 +59,10 @@ class ProtectedTable:
         """Return a column of codes (or labels) for each dimension, then `value` and its bounds.
 
         One row a cell, the last dimension fastest; a withheld cell has the value None.
+
+        >>> table = dc.open("people").release("town").table
+        >>> table.columns(labels=True)["town"]
+        array(['Aston', 'Bexby', 'Corley'], dtype=object)
         """
         found: dict[str, list[Any] | NDArray[Any]] = {}
         for d, dimension in enumerate(self.dimensions):
@@ -75,7 +79,11 @@ class ProtectedTable:
         return found
 
     def to_arrow(self) -> Any:
-        """Return the cells as an Arrow table: codes, then the value."""
+        """Return the cells as an Arrow table: codes, then the value.
+
+        >>> dc.open("people").release("town,health").table.to_arrow().num_rows
+        9
+        """
         import pyarrow as pa
 
         columns = self.columns()
@@ -86,7 +94,11 @@ class ProtectedTable:
         )  # fmt: skip
 
     def to_pandas(self) -> Any:
-        """Return the cells as a pandas data frame: codes, then the value (<NA> if withheld)."""
+        """Return the cells as a pandas data frame: codes, then the value (<NA> if withheld).
+
+        >>> list(dc.open("people").release("town,health").table.to_pandas().columns)
+        ['town', 'health', 'value']
+        """
         import pandas as pd
 
         frame = pd.DataFrame(self.columns())

@@ -1,4 +1,4 @@
-"""How much truth is left in a released table: one measure per file. All for the custodian."""
+"""How much truth is left in a released table. All measures are for the custodian."""
 
 from discreet.risk.attribute import median_entropy, subgroup_entropy
 from discreet.utility.association import Association, chi_square, cramers_v

@@ -32,6 +32,9 @@ def chi_square(F: ArrayLike, axis: int = 0) -> float:
     -----
     Σ(F − E)²/E with E = row total · column total / N. Zeros: rows and columns of zeros are left
     out (their expected counts are 0); a table of nobody is refused.
+
+    >>> dc.utility.chi_square([[30, 0], [0, 30]])
+    60.0
     """
     rows = _two_way(checked_counts(F), axis)
     total = checked_total(rows)
@@ -54,6 +57,11 @@ def cramers_v(F: ArrayLike, G: ArrayLike | None = None, axis: int = 0) -> float 
     √(χ²/(N·min(r − 1, c − 1))), one axis against all the others [Shlomo2010, §4.2]. Zeros: rows
     and columns of zeros are left out and do not count in r and c; NaN where fewer than two of
     either remain; a table of nobody is refused.
+
+    >>> dc.utility.cramers_v([[30, 0], [0, 30]])
+    1.0
+    >>> dc.utility.cramers_v([[30, 0], [0, 30]], [[15, 15], [15, 15]])
+    Association(true=1.0, released=0.0)
     """
     if G is not None:
         true, released = checked_pair(F, G)

@@ -76,6 +76,11 @@ def change_listing(
     true|/|true|. A class holds its upper end: a change of exactly 10% is in 5–10. Zeros: a true 0
     released as 0 is no cell of the listing; one released as anything else is in the last class,
     since no percentage describes it, and in no class of values.
+
+    >>> F, G = [100, 50, 20], [103, 50, 22]
+    >>> found = dc.utility.change_listing(F, G, sensitive=[True, False, False])
+    >>> found.sensitive, found.nonsensitive, found.within(5)
+    (1, 2, 0.5)
     """
     before, after = np.asarray(true, np.float64).ravel(), np.asarray(released, np.float64).ravel()
     flags = np.asarray(sensitive, np.bool_).ravel()
@@ -128,7 +133,13 @@ def _classed(
 
 
 def listing_text(listing: ChangeListing, values: bool = True) -> str:
-    """Return what `change_listing` found as text, with or without the distribution of values."""
+    """Return what `change_listing` found as text, with or without the distribution of values.
+
+    >>> F, G = [100, 50, 20], [103, 50, 22]
+    >>> found = dc.utility.change_listing(F, G, sensitive=[True, False, False])
+    >>> dc.utility.listing_text(found, values=False).splitlines()[0]
+    'Frequency Count of Percent Cell Value Change:'
+    """
     lines = ["Frequency Count of Percent Cell Value Change:", ""]
     lines.append(f"{'From %':>8}   {'To':>7} {'Non-Sensitive':>14} {'Sensitive':>11}")
     for row in listing.changes:

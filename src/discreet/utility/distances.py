@@ -29,6 +29,10 @@ def distance_rows(F: ArrayLike, G: ArrayLike) -> DistanceRows:
     -----
     [Shlomo2015, eq. 4], [Longhurst2007, §5.2], with the zeros of `hellinger`,
     `relative_absolute` and `average_absolute`.
+
+    >>> found = dc.utility.distance_rows([[4, 2], [5, 0]], [[3, 3], [5, 3]])
+    >>> found.average_absolute.axes[0].tolist(), found.average_absolute.whole
+    ([1.0, 1.5], 1.25)
     """
     from discreet.utility import kernels  # numba takes longer to import than most work takes
 

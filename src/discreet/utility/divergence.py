@@ -19,6 +19,9 @@ def kullback_leibler(F: ArrayLike, G: ArrayLike) -> float:
     log K − H(P). Zeros: a true 0 adds nothing, whatever is released (0·log 0 = 0), so that 0 → 1
     counts through M alone. A cell of people released as 0 makes it infinite. A released table of
     nobody has no distribution: NaN. A true table of nobody is refused.
+
+    >>> round(dc.utility.kullback_leibler([50, 50], [75, 25]), 3)
+    0.144
     """
     true, released = checked_pair(F, G)
     total, shown = checked_total(true), int(released.sum())

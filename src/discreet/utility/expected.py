@@ -29,6 +29,10 @@ def expected_hellinger(F: ArrayLike, transition: Transition) -> float:
     φ_i(u²)^n_i)/u² du over u > 0, φ_i the Laplace transform of ½(√i − √j)² under row i of P and
     n_i the number of cells of count i. (√E[HD²] is larger, by little for large tables.) HD is
     [Shlomo2015, eq. 4]. Zeros: cells of 0 that may be released as more take part.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_hellinger([3, 4, 5], chances), 3)
+    0.329
     """
     number, squares, chances = _squares(F, transition)
     mean = _mean_square(number, squares, chances)
@@ -52,6 +56,10 @@ def expected_hellinger_square(F: ArrayLike, transition: Transition) -> float:
     -----
     E[HD²] = Σ n_i·r_i, r_i the expected ½(√i − √j)² of a cell of count i; HD is
     [Shlomo2015, eq. 4]. Zeros: as in `expected_hellinger`.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_hellinger_square([1, 3], chances), 3)
+    0.423
     """
     return _mean_square(*_squares(F, transition))
 
@@ -63,6 +71,10 @@ def expected_score(F: ArrayLike, transition: Transition) -> float:
     -----
     [Shlomo2015, §4.3], the expectation of `score` wherever no release falls below 0, where it is
     cut. Zeros: as in `expected_hellinger`; a table of nobody is refused.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_score([3, 4, 5], chances), 3)
+    0.905
     """
     total = checked_total(checked_counts(F))
     return max(0.0, 1 - expected_hellinger(F, transition) / sqrt(total))
@@ -75,6 +87,10 @@ def expected_relative_absolute(F: ArrayLike, transition: Transition) -> float:
     -----
     Σ n_i·E|j − i|/i over true counts i > 0 [Longhurst2007, §5.2]. Zeros: true zeros are left out,
     as in `relative_absolute`.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_relative_absolute([3, 4, 5], chances), 3)
+    0.6
     """
     values, number, rows = _frequencies(F, transition)
     change, held = _expected_change(transition)[rows], values > 0
@@ -88,6 +104,10 @@ def expected_average_absolute(F: ArrayLike, transition: Transition) -> float:
     -----
     Σ n_i·E|j − i|/K [Longhurst2007, §5.2]. Zeros: zero cells count as cells, as in
     `average_absolute`.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_average_absolute([3, 4, 5], chances), 3)
+    0.889
     """
     _, number, rows = _frequencies(F, transition)
     return float((number * _expected_change(transition)[rows]).sum() / number.sum())
@@ -100,6 +120,10 @@ def expected_unchanged(F: ArrayLike, transition: Transition) -> float:
     -----
     Σ n_i·P[i, i]/K; its share among small cells is a risk [Shlomo2015, §5.2, Table 4]. Zeros:
     zero cells that stay zero count as unchanged.
+
+    >>> chances = dc.protect.RandomRounding(3).transition()
+    >>> round(dc.utility.expected_unchanged([3, 4, 5], chances), 3)
+    0.333
     """
     _, number, rows = _frequencies(F, transition)
     stays = np.where(transition.changes == 0, transition.probabilities, 0).sum(axis=1)[rows]

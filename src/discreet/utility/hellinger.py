@@ -20,6 +20,9 @@ def hellinger(F: ArrayLike, G: ArrayLike) -> float:
     -----
     HD = √(½·Σ(√F − √G)²), at most √((N + M)/2) [Shlomo2015, eq. 4]. Zeros: a one released as
     zero and a zero released as one both add ½ under the root, as much as 100 released as 121.
+
+    >>> round(dc.utility.hellinger([1, 100], [0, 121]), 3)
+    1.0
     """
     true, released = checked_pair(F, G)
     return sqrt(0.5 * float(np.square(np.sqrt(true) - np.sqrt(released)).sum()))
@@ -36,6 +39,9 @@ def hellinger_of_proportions(F: ArrayLike, G: ArrayLike) -> float:
     [Antal2014, §3.1]; 1 where no cell has people in both. Zeros: cells of 0 in both add nothing;
     1 → 0 and 0 → 1 count through N and M as well. A released table of nobody has no distribution:
     NaN. A true table of nobody is refused.
+
+    >>> dc.utility.hellinger_of_proportions([3, 6], [10, 20])
+    0.0
     """
     true, released = checked_pair(F, G)
     total, shown = checked_total(true), int(released.sum())
@@ -53,6 +59,9 @@ def score(F: ArrayLike, G: ArrayLike) -> float:
     -----
     1 − HD/√N, N the true total [Shlomo2015, §4.3], cut at 0: it could fall below where the
     released total is larger. Zeros: as in `hellinger`; a true table of nobody is refused.
+
+    >>> round(dc.utility.score([40, 2, 58], [39, 3, 57]), 3)
+    0.976
     """
     true, released = checked_pair(F, G)
     return max(0.0, 1 - hellinger(true, released) / sqrt(checked_total(true)))
@@ -64,6 +73,10 @@ def hellinger_rows(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:
     Notes
     -----
     [Longhurst2007, §5.2]. Zeros: a row of zeros in both tables has the distance 0 and counts.
+
+    >>> F, G = [[4, 9], [1, 0]], [[4, 9], [0, 0]]
+    >>> dc.utility.hellinger_rows(F, G).values.round(3).tolist()
+    [0.0, 0.707]
     """
     true, released = as_rows(F, G, axis)
     return Rows(np.sqrt(0.5 * np.square(np.sqrt(true) - np.sqrt(released)).sum(axis=1)))

@@ -27,6 +27,10 @@ def margin_differences(
     -----
     [Longhurst2007, §5.2: the distances "for sub-totals and totals"]. Zeros: 0 where a margin is 0
     in both; infinite where a true 0 is released as more, since no ratio describes it; 1 → 0 is −1.
+
+    >>> found = dc.utility.margin_differences([[4, 6], [5, 5]], [[3, 6], [6, 6]])
+    >>> found[(0,)].tolist(), float(found[()])
+    ([-0.1, 0.2], 0.05)
     """
     true, released = checked_pair(F, G)
     axes = range(true.ndim)
@@ -48,6 +52,9 @@ def additivity_gap(cells: ArrayLike, margins: Mapping[tuple[int, ...], ArrayLike
     Notes
     -----
     0 for a table that adds up. Zeros: a margin of 0 over cells of 0 has no gap.
+
+    >>> dc.utility.additivity_gap([[3, 3], [0, 6]], {(0,): [6, 6], (): 15})
+    3
     """
     counts = checked_counts(cells, "the released table")
     gap = 0

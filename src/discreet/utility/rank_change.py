@@ -22,6 +22,9 @@ def rank_change(F: ArrayLike, G: ArrayLike, axis: int = 0, groups: int = 10) -> 
     into ten equal groups; then by released count, ties in the order of the first sort. Of n cells
     the one of rank r (from 0) is in group ⌊10·r/n⌋. Zeros: zero cells are cells and tie with each
     other; 1 → 0 and 0 → 1 can change ranks like any other change.
+
+    >>> dc.utility.rank_change([1, 2, 3, 4], [2, 1, 3, 4], groups=4).mean
+    0.5
     """
     true, released = as_rows(F, G, axis)
     whole("groups", groups, 2)

@@ -18,6 +18,9 @@ def relative_absolute(F: ArrayLike, G: ArrayLike) -> float:
     -----
     Σ|G − F|/F over the cells with F > 0 [Longhurst2007, §5.2; Shlomo2010, §4.2]. Zeros: a true
     zero is left out whatever it becomes (0 → 1 adds nothing); 1 → 0 adds 1.
+
+    >>> dc.utility.relative_absolute([4, 2, 0], [3, 3, 1])
+    0.75
     """
     return float(relative_changes(*checked_pair(F, G)).sum())
 
@@ -28,6 +31,10 @@ def relative_absolute_rows(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:
     Notes
     -----
     `relative_absolute` of each row [Longhurst2007, §5.2]. Zeros: a row of true zeros counts as 0.
+
+    >>> F, G = [[4, 2], [5, 0]], [[3, 3], [5, 3]]
+    >>> dc.utility.relative_absolute_rows(F, G).values.tolist()
+    [0.75, 0.0]
     """
     return Rows(relative_changes(*as_rows(F, G, axis)).sum(axis=1))
 

@@ -18,6 +18,9 @@ def variance_ratio(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:
     -----
     V(G_k)/V(F_k) with n − 1 [Longhurst2007, §5.2]. Zeros: zero cells are cells; a row whose true
     cells are all equal (all zero among them) has no ratio, NaN, and is left out of the mean.
+
+    >>> dc.utility.variance_ratio([[2, 4], [1, 3]], [[3, 3], [0, 3]]).values.tolist()
+    [0.0, 2.25]
     """
     true, released = as_rows(F, G, axis)
     if true.shape[1] < 2:

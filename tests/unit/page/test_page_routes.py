@@ -114,7 +114,7 @@ def test_withheld_areas_are_named_with_what_would_free_them(client: Client) -> N
     found = client.get("/datasets/town/table?by=ward,age&columns=age&where=age_band=old")
     text = _text(found.text)
     assert re.search(r"Not available for \d+ of 40 areas", text)
-    assert "What would free them" in text
+    assert "How to include them" in text
     assert "Which areas are left out" in text
 
 

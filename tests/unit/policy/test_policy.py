@@ -177,7 +177,7 @@ def test_a_policy_without_anything_protects_all_the_same() -> None:
 
 def test_a_limit_on_filters_is_explained() -> None:
     limited = parse_policy(public(question={"max_filter_categories": 1}), "policy", "policy")
-    said = "A filter picks one category of a variable that is not in the table."
+    said = "A filter picks one category from a variable that is not in the table."
     assert said in explain(limited)
     assert "A filter picks" not in explain(parse_policy({}, "policy", "policy"))
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_measured_is_said_beforehand() -> None:
     exact = parse_policy(safe("controlled-rounding", {"gate": "transition"}), "policy", "policy")
     said = explain(exact)
     assert "Tables of 3 or 4 or 5 variables are refused (NOT_MEASURED)" in said
-    assert "The method changes no figure by more than 5, sums aside." in said
+    assert "The method changes no figure by more than 5; sums may change by more." in said
     by_figures = parse_policy(safe("controlled-rounding"), "policy", "policy")
     assert "NOT_MEASURED" not in explain(by_figures)
     margins = parse_policy(safe("same-margins", {"multiplier": 1}), "policy", "policy")

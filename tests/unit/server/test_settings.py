@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.server.settings import Settings, read_settings, variables
 from discreet.service import Limits
 
-DOCS = Path(__file__).parents[3] / "docs" / "deploy.md"
+DOCS = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:

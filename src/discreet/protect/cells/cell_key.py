@@ -47,6 +47,12 @@ class CellKeyPerturbation(ByLookup):
     [Fraser2005] [Longhurst2007, sec. 3.3]. Where the uniforms come from cell keys (see
     `discreet.protect.keys`), a cell has the same figure in every table that shows it. Totals are
     kept in expectation where the look-up has no bias.
+
+    >>> method = dc.protect.CellKeyPerturbation(dc.protect.lookup.max_entropy(2, 1.0))
+    >>> mix = dc.protect.KeyMix(b"a secret of at least 16 bytes")
+    >>> found = method.apply(np.array([10, 10]), mix.uniforms(np.array([7, 7], np.uint64)))
+    >>> bool(found[0] == found[1]), bool(abs(found - 10).max() <= 2)
+    (True, True)
     """
 
     lookup: LookupTable

@@ -46,6 +46,12 @@ class RandomRounding(Rounding, ByLookup):
     them, stay [Shlomo2015, sec. 3.2]. No total is kept exactly; every one is kept in expectation.
     The same uniform number gives the same result, so uniforms from cell keys make it consistent
     across tables. Its transition has one row for each remainder, repeated with period b.
+
+    >>> rounding = dc.protect.RandomRounding(base=3)
+    >>> rounding.apply(np.array([0, 1, 3, 5]), np.array([0.9, 0.2, 0.5, 0.8])).tolist()
+    [0, 0, 3, 6]
+    >>> rounding.transition().matrix(3)[1].round(2).tolist()
+    [0.67, 0.0, 0.0, 0.33]
     """
 
     @cached_property
@@ -64,6 +70,10 @@ class ConventionalRounding(Rounding, ByLookup):
     -----
     x = q·b + r becomes q·b where 2r < b and q·b + b elsewhere [Domingo2002, §4.2]. Each count has
     a bias of its own, −r or b − r; totals are kept neither exactly nor in expectation. Zeros stay.
+
+    >>> rounding = dc.protect.ConventionalRounding(base=5)
+    >>> rounding.apply(np.array([2, 3, 7]), np.zeros(3)).tolist()
+    [0, 5, 5]
     """
 
     @cached_property
@@ -79,6 +89,10 @@ class SmallCellAdjustment(Rounding, ByLookup):
     """Rounds the counts below the base at random to 0 or the base; larger counts stay.
 
     Without bias: x becomes the base with probability x / base.
+
+    >>> method = dc.protect.SmallCellAdjustment(base=3)
+    >>> method.apply(np.array([1, 2, 4]), np.array([0.5, 0.5, 0.5])).tolist()
+    [0, 3, 4]
     """
 
     @cached_property

@@ -62,6 +62,10 @@ class Sampling(Method):
     The released figures are counts in the sample: multiply by 1 / fraction for the population.
     From uniforms made of cell keys a cell has the same sample in every table that shows it, but
     its sub-cells are sampled anew: they need not add up.
+
+    >>> method = dc.protect.Sampling(fraction=0.5)
+    >>> method.apply(np.array([0, 1, 10]), np.array([0.5, 0.9, 0.5])).tolist()
+    [0, 1, 5]
     """
 
     cellwise = True

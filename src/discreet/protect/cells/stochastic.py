@@ -34,6 +34,10 @@ class StochasticPerturbation(ByLookup):
     Notes
     -----
     [Shlomo2015, sec. 3.3]. In exact draws too the chances of a single cell are the matrix's.
+
+    >>> method = dc.protect.StochasticPerturbation([[1, 0, 0], [0.1, 0.8, 0.1], [0, 0.1, 0.9]])
+    >>> method.apply(np.array([0, 1, 2]), np.array([0.5, 0.05, 0.5])).tolist()
+    [0, 0, 2]
     """
 
     matrix: ArrayLike
@@ -168,6 +172,12 @@ class InvariantPerturbation(Method):
     `StochasticPerturbation.invariant` of the numbers of cells with 0, 1, … L, L the largest count
     up to 1,000 [Shlomo2015, sec. 3.3], [Gouweleeuw1998]. The matrix is another for every table,
     so that the method has no transition of its own and figures agree in no two tables.
+
+    >>> plain = dc.protect.StochasticPerturbation([[1, 0, 0], [0, 0.8, 0.2], [0, 0.2, 0.8]])
+    >>> method = dc.protect.InvariantPerturbation(plain)
+    >>> found = method.apply(np.array([0, 1, 1, 2]), np.random.default_rng(1))
+    >>> int(found[0]), bool(abs(found - [0, 1, 1, 2]).max() <= 1)
+    (0, True)
     """
 
     cellwise = False

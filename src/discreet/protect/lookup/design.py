@@ -43,6 +43,12 @@ def max_entropy(
     Zero stays zero. Counts from max(forbid) + D + 1 on (from D on where nothing is forbidden)
     share the last row. Each row maximises −Σ p log p under Σ p = 1, Σ p·v = 0 and Σ p·v² ≤ V
     [Fraser2005] [Giessing2016], with the conditions of the R package ptable.
+
+    >>> table = dc.protect.lookup.max_entropy(bound=2, variance=1.0, forbid=(1,))
+    >>> table.matrix[:, 1].tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0]
+    >>> bool(abs(table.transition().bias).max() < 1e-9)
+    True
     """
     size = whole("bound", bound, 1, 100)
     if not np.isfinite(variance) or variance <= 0:
@@ -159,6 +165,9 @@ def normal(variance: float = 2.0, bound: int = 5) -> LookupTable:
     -----
     p(v) ∝ exp(−v²/2·variance) [Longhurst2007, sec. 3.3]. The cut makes it biased for counts below
     the bound: with the defaults by +0.37 at 1 and +0.12 at 2; `transition().bias` has them all.
+
+    >>> dc.protect.lookup.normal(variance=2, bound=5).transition().bias[1:3].round(2).tolist()
+    [0.37, 0.12]
     """
     size = whole("bound", bound, 1, 100)
     if not np.isfinite(variance) or variance <= 0:
@@ -178,6 +187,9 @@ def rounding(base: int = 3) -> LookupTable:
     Notes
     -----
     It repeats every `base` rows, so that a file in ptable's layout cannot hold it.
+
+    >>> dc.protect.lookup.rounding(base=3).matrix[2, :4].round(3).tolist()
+    [0.333, 0.0, 0.0, 0.667]
     """
     size = whole("base", base, 2, 100)
     matrix = np.zeros((size, size + 1))

@@ -30,6 +30,10 @@ class LookupTable:
     the last row serves all of them). In a row the bounds do not fall and reach exactly 1; padding
     repeats the last interval. The order of the intervals is free: offices rearrange them so that
     the noise of a cell does not grow with its key.
+
+    >>> table = dc.protect.lookup.rounding(base=3)
+    >>> table.matrix[1, :4].round(3).tolist()
+    [0.667, 0.0, 0.0, 0.333]
     """
 
     changes: Integers
@@ -141,6 +145,10 @@ class LookupTable:
         Columns i (count), j (released) or v (change), and p_int_ub (upper bound of the interval
         of the cell key); the rows of a count in the order of their intervals. Its transition
         matrix (columns i, 0, 1, 2, …) is read as well.
+
+        >>> dc.protect.lookup.max_entropy(2, 1.0).write_csv("lookup.csv")
+        >>> dc.protect.lookup.read_csv("lookup.csv").matrix.shape
+        (3, 5)
         """
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             lines = [line for line in csv.reader(file) if line]

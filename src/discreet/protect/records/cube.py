@@ -31,6 +31,10 @@ class InputPerturbation:
     [Shlomo2015, sec. 5.1], the methods applied to the hypercube as "input". What the method keeps
     of the cells it keeps of every table. The transition of a finest cell is the method's; a cell
     of a table, a sum of any number of them, has none of its own.
+
+    >>> method = dc.protect.InputPerturbation(dc.protect.SmallCellAdjustment(3))
+    >>> method.apply(np.array([1, 2, 7]), np.array([0.1, 0.1, 0.1])).tolist()
+    [0, 0, 7]
     """
 
     method: Method

@@ -71,6 +71,11 @@ class OverImputation:
     kind of class in which there is one: values are drawn from their distribution given the
     class, not from its mode, so that spreads and associations with the class stay in
     expectation. A donor whose values an edit rule forbids beside the record's own is passed over.
+
+    >>> keys = np.random.default_rng(1).integers(0, 2**63, 8).astype(np.uint64)
+    >>> found = dc.protect.OverImputation(rate=0.25).apply([np.zeros(8, int)], keys)
+    >>> int((found.donor != np.arange(8)).sum())
+    2
     """
 
     rate: float

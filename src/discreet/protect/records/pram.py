@@ -34,6 +34,10 @@ class Pram:
     (40, 30, 20, 10) and 0.962 of (970, 20, 10). With `stay` given R is the identity mixed with a
     draw anew from the stratum's frequencies, R[i, j] = (1 − α)·[i = j] + α·t_j/N, also with
     tR = t; α = (1 − stay)/(1 − Σ(t/N)²) makes the share that stays what was asked for.
+
+    >>> method = dc.protect.Pram([[0.9, 0.1], [0.1, 0.9]], invariant=False)
+    >>> method.apply(np.array([0, 0, 1]), np.array([0.5, 0.95, 0.5])).tolist()
+    [0, 1, 1]
     """
 
     matrix: ArrayLike

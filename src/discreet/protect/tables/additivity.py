@@ -38,6 +38,11 @@ def fit_to_margins(
     without bias for one margin, or two that leave no axis out [Cox1987]; closely so for others,
     by an integer programme [Salazar2005]. Zeros stay zero. The step is table-wise: it ends the
     consistency of cells between tables.
+
+    >>> released = np.array([[3, 3], [6, 9]])
+    >>> found = dc.protect.fit_to_margins(released, {(0,): [9, 15]}, np.random.default_rng(1))
+    >>> found.sum(axis=1).tolist()
+    [9, 15]
     """
     values = checked_counts(released)
     if not margins:
@@ -104,6 +109,12 @@ def protected_margins(
     -----
     Fitted as [Shlomo2015, sec. 3.3] fits tables. Zeros: a margin whose cells are all released as
     zero is zero, since no fit could fill it.
+
+    >>> F, G = np.array([[4, 3], [6, 8]]), np.array([[3, 3], [6, 9]])
+    >>> rng = np.random.default_rng(1)
+    >>> found = dc.protect.protected_margins(F, G, [(0,)], lambda F: (F + 1) // 3 * 3, rng)
+    >>> found[(0,)].tolist()
+    [6, 15]
     """
     counts, shown = checked_counts(true), checked_counts(released)
     largest = [a for a in dict.fromkeys(margins) if not any(set(a) < set(b) for b in margins)]
@@ -152,6 +163,11 @@ def restore_additivity(
     `released` has a total at the end of every axis, each protected by itself; zeros among the
     inner cells stay. `fixed` marks figures to keep. The second stage of cell-key perturbation
     [Fraser2005].
+
+    >>> released = [[3, 0, 3], [3, 6, 6], [6, 6, 12]]
+    >>> found = dc.protect.restore_additivity(released, np.random.default_rng(1))
+    >>> found.changed, found.change
+    (1, 3)
     """
     figures = checked_counts(released).astype(np.int64)
     if figures.ndim == 0 or min(figures.shape) < 2:

@@ -29,6 +29,11 @@ class ControlledRounding(Rounding):
     Notes
     -----
     Two dimensions: [Cox1987]. More: [Salazar2005], by a search and an integer programme.
+
+    >>> rounding = dc.protect.ControlledRounding(base=3)
+    >>> found = rounding.apply(np.array([[1, 2], [2, 1]]), np.random.default_rng(1))
+    >>> found.sum(axis=0).tolist(), found.sum(axis=1).tolist()
+    ([3, 3], [3, 3])
     """
 
     cellwise = False
@@ -63,6 +68,11 @@ class SmallCountRounding(Rounding):
 
     Larger counts stay. The choice of which go up is made for the whole table: the changes of all
     cells and totals have a small mean square and a small maximum.
+
+    >>> method = dc.protect.SmallCountRounding(base=3)
+    >>> found = method.apply(np.array([[1, 2], [2, 10]]), np.random.default_rng(1))
+    >>> sorted(found.ravel().tolist())
+    [0, 3, 3, 10]
     """
 
     cellwise = False

@@ -26,6 +26,11 @@ class CountAdjustment(Method):
     Notes
     -----
     Controlled tabular adjustment of counts [Dandekar].
+
+    >>> method = dc.protect.CountAdjustment(smallest_safe=3)
+    >>> found = method.apply(np.array([[1, 20], [30, 40]]), np.random.default_rng(1))
+    >>> int(found[0, 0]) in (0, 3)
+    True
     """
 
     cellwise = False

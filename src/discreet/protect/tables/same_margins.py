@@ -41,6 +41,11 @@ class SameMargins(Method):
     of three and more dimensions; here a cell may be −1 on the way, and only tables without
     negative cells count. That this connects them is verified by enumeration on small tables, not
     proven in general.
+
+    >>> F = np.array([[5, 1], [2, 8]])
+    >>> found = dc.protect.SameMargins().apply(F, np.random.default_rng(1))
+    >>> found.sum(axis=0).tolist(), found.sum(axis=1).tolist()
+    ([7, 9], [6, 10])
     """
 
     cellwise = False

@@ -33,6 +33,11 @@ class SemiControlledRounding(Rounding):
     grows. Each residue r has floor or ceil of n_r·r/b round-ups, all together floor or ceil of
     Σ n_r·r/b, and each cell goes up with probability r/b. In integers throughout, so exact.
     The paper's form: [Shlomo2015, sec. 3.2].
+
+    >>> rounding = dc.protect.SemiControlledRounding(base=3)
+    >>> found = rounding.apply(np.array([1, 1, 1, 3]), np.random.default_rng(1))
+    >>> int(found.sum()), sorted(found.tolist())
+    (6, [0, 0, 3, 3])
     """
 
     cellwise = False

@@ -26,6 +26,11 @@ class IndividualSwapping(Method):
     persons that leave a region are a simple random sample of it (multivariate hypergeometric
     over its cells), which is the same as drawing them one by one. Where a region has fewer
     persons than the others send for, all of them move and the rate is not met.
+
+    >>> F = np.array([[30, 20], [10, 40]])
+    >>> found = dc.protect.IndividualSwapping(rate=0.1).apply(F, np.random.default_rng(1))
+    >>> found.sum(axis=0).tolist(), found.sum(axis=1).tolist()
+    ([40, 60], [50, 50])
     """
 
     cellwise = False

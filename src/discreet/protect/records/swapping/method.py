@@ -72,6 +72,11 @@ class RecordSwapping:
     household are as they were; so is, under the strictest profile, each table of the control
     variables by the smaller areas. Counts of the smaller areas lean towards those of their
     neighbourhood: swapping is biased, and has no transition of counts.
+
+    >>> area, larger, size = [0, 0, 1, 1], [0, 0, 0, 0], [2, 3, 2, 3]
+    >>> keys = np.arange(4, dtype=np.uint64)
+    >>> dc.protect.RecordSwapping(rate=1.0).apply(area, larger, [size], keys).partner.tolist()
+    [2, 3, 0, 1]
     """
 
     rate: float
