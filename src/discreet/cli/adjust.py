@@ -263,7 +263,8 @@ def _exposed(result: AdjustedTable, rules: Any, method: Any, fixed: Any, tell: A
 
     from discreet.desk.adjust.audit import count_exposure, exposure
     from discreet.desk.adjust.method import whole_steps
-    from discreet.solve.system import Hierarchy, TableSystem
+    from discreet.solve.system import TableSystem
+    from discreet.table.hierarchy import Hierarchy
 
     system = TableSystem.table([Hierarchy(parents) for parents in result.cells.parents])
     shown, true = result.published & ~result.short, result.cells.values
@@ -427,7 +428,7 @@ def _write(out: Path, result: AdjustedTable, withhold: bool) -> None:
     columns = {name: ["" if s else f for f, s in zip(figures, short.tolist(), strict=True)]}
     if withhold and short.any():
         columns["status"] = ["primary" if s else "published" for s in short.tolist()]
-    result.cells.write(out, columns, cells)
+    result.cells.sheet(columns, cells).write(out)
 
 
 def _write_report(path: Path, result: AdjustedTable) -> None:
@@ -438,15 +439,12 @@ def _write_report(path: Path, result: AdjustedTable) -> None:
     def column(array: Any) -> list[str]:
         return [f"{figure:.15g}" for figure in array.reshape(-1)[cells].tolist()]
 
-    result.cells.write(
-        path,
-        {
-            "true": column(result.cells.values),
-            "released": _figures(result, result.values.reshape(-1)[cells]),
-            "sensitive": column(result.sensitive.astype(int)),
-            "lower": column(result.required.lower),
-            "upper": column(result.required.upper),
-            "short": column(result.short.astype(int)),
-        },
-        cells,
-    )
+    columns = {
+        "true": column(result.cells.values),
+        "released": _figures(result, result.values.reshape(-1)[cells]),
+        "sensitive": column(result.sensitive.astype(int)),
+        "lower": column(result.required.lower),
+        "upper": column(result.required.upper),
+        "short": column(result.short.astype(int)),
+    }
+    result.cells.sheet(columns, cells).write(path)

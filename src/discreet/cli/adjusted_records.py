@@ -45,7 +45,7 @@ def run(
     from discreet.cli.progress import shown
     from discreet.desk.adjust.records import adjust_records, cell_rows
     from discreet.desk.sensitivity import PriorPosterior
-    from discreet.solve.system import Hierarchy
+    from discreet.table.hierarchy import Hierarchy
 
     with shown() as tell:
         rows = cell_rows(
@@ -202,9 +202,10 @@ def _text(
 
 def _write(path: Path, out: Path, value: str, figures: NDArray[np.float64]) -> None:
     """Write the records with the adjusted value: their tables are what may be published."""
-    from discreet.table.files import read_lines
+    from discreet.table.source import read_source
 
-    _, delimiter, header, lines = read_lines(path)
+    source = read_source(path)
+    delimiter, header, lines = source.delimiter, source.header, source.rows
     column = header.index(value)
     unfinished = Path(f"{out}.unfinished")
     try:

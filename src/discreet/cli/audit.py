@@ -242,7 +242,8 @@ def _insider(table: PublishedTable, text: str) -> tuple[int, float]:
 
 
 def _system(table: PublishedTable) -> TableSystem:
-    from discreet.solve.system import Hierarchy, TableSystem
+    from discreet.solve.system import TableSystem
+    from discreet.table.hierarchy import Hierarchy
 
     return TableSystem.table([Hierarchy(parents) for parents in table.parents])
 
@@ -535,4 +536,4 @@ def _write(out: Path, table: PublishedTable, result: Audit, cells: NDArray[np.in
         ],
         "final": ["yes" if flag else "no" for flag in final],
     }
-    table.write(out, columns, cells)
+    table.sheet(columns, cells).write(out)

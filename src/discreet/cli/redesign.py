@@ -191,9 +191,9 @@ def _values(table: Path, hierarchy: list[str]) -> CellTable | None:
     """Return a table of values with its contributors; None where the file has counts."""
     from discreet.cli.cells import groups_of
     from discreet.desk.cells import read_cells
-    from discreet.table.files import COUNT_NAMES, read_lines
+    from discreet.table.source import COUNT_NAMES, read_source
 
-    header = {column.lower() for column in read_lines(table)[2]}
+    header = {column.lower() for column in read_source(table).header}
     # The tidy file of a release has a column value too, and labels: it holds counts.
     labels = {f"{column}_label" for column in header} & header
     if "value" not in header or header & set(COUNT_NAMES) or labels:
@@ -221,12 +221,12 @@ def _write_values(out: Path, design: Design, cells: CellTable) -> None:
         values,
         counts=False,
     )
-    table.write(out, {"value": [f"{v:.15g}" for v in values.flat]}, np.arange(values.size))
+    table.sheet({"value": values.ravel().tolist()}).write(out)
 
 
 def _counts(design: Design, file: TableFile) -> Any:
     """Return the figures in the shape in which they are written: without what was dropped."""
-    from discreet.table.files import Layout
+    from discreet.table.source import Layout
 
     if file.layout is Layout.WIDE:
         return design.counts
@@ -503,7 +503,7 @@ def _codes(codes: list[str]) -> str:
 
 def _short(merged: Mapping[str, Mapping[str, list[str]]], dropped: Any) -> str:
     """Return a design in a few words."""
-    from discreet.table.files import is_total_code
+    from discreet.table.hierarchy import is_total_code
 
     parts = []
     for name, groups in merged.items():

@@ -196,9 +196,9 @@ def _read(
 
 def _of(groups: dict[str, dict[str, list[str]]], path: Path) -> dict[str, dict[str, list[str]]]:
     """Return the groups of the dimensions that a table has."""
-    from discreet.table.files import read_lines
+    from discreet.table.source import read_source
 
-    _, _, header, _ = read_lines(path)
+    header = read_source(path).header
     return {name: parts for name, parts in groups.items() if name in header}
 
 
@@ -234,12 +234,7 @@ def _write(path: Path, result: Suppressed) -> None:
         "count" if cells.counts else "value": figures,
         "status": [str(state) for state in result.status.flat],
     }
-    part = path.with_name(path.name + ".part")
-    try:
-        table.write(part, columns, range(cells.values.size))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    table.sheet(columns).write(path)
 
 
 def _write_letters(path: Path, result: Suppressed) -> None:
@@ -255,7 +250,7 @@ def _write_letters(path: Path, result: Suppressed) -> None:
     table = PublishedTable(
         cells.variables, cells.codes, cells.parents, result.published, result.withheld
     )
-    table.write(path, {"sdcStatus": letters}, range(cells.values.size))
+    table.sheet({"sdcStatus": letters}).write(path)
 
 
 def _found(name: str, result: Suppressed) -> dict[str, Any]:

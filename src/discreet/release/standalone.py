@@ -18,7 +18,8 @@ from discreet.release.readers.base import figure
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable
-from discreet.table.files import COUNT_NAMES, MAX_CELLS, TableFile, read_table
+from discreet.table.files import MAX_CELLS, TableFile, read_table
+from discreet.table.source import COUNT_NAMES
 
 VALUE_NAMES = (*COUNT_NAMES, "value")
 STATUS = "status"  # a column that `discreet suppress` adds; it is not a dimension

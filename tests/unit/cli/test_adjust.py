@@ -125,7 +125,7 @@ def test_what_the_audit_proves_is_true(options: tuple[str, ...]) -> None:
         at = np.stack([rng.integers(0, 4, 40), rng.integers(0, 3, 40)], axis=1).astype(np.int64)
         codes = (("n", "e", "s", "w", "_T"), ("a", "b", "c", "_T"))
         table = Records(
-            "firms", ("region", "industry"), codes, ((4, 4, 4, 4, -1), (3, 3, 3, -1)), at,
+            ("region", "industry"), codes, ((4, 4, 4, 4, -1), (3, 3, 3, -1)), at,
             np.round(rng.lognormal(5, 1.5, 40)), np.arange(40), False,
         ).table()  # fmt: skip
         method = ControlledAdjustment(

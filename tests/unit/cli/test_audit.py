@@ -217,14 +217,14 @@ def test_intervals_are_written(tmp_path: Path) -> None:
     [
         (WIDE.replace("r,3,4,0,7", "r,3,4,0,8"), [], "row r, column x to row r, column z"),
         (WIDE.replace("r,3,4,0,7", "r,-3,4,0,7"), [], "negative number -3"),
-        (WIDE.replace("r,3", "r,some"), [], "Got 'some'"),
+        (WIDE.replace("r,3", "r,some"), [], "Got the text 'some'"),
         # In column x, r alone has 9 of 7.
         (
             WIDE.replace("r,3,4,0,7", "r,9,4,0,13").replace("7,10,3,20", "7,16,3,26"),
             [],
             "no table fits these figures. row p, column x to row r, column x cannot add up",
         ),
-        ("area,count\na,1\na,\n_T,1\n", [], "line 2 and the line 3 are the same cell"),
+        ("area,count\na,1\na,\n_T,1\n", [], "Line 2 and line 3 are the same cell"),
         ("area,count\na,1\nb,2\n_T,3\n", [], "nothing to prove"),
         ("area,count,status\na,1,primary\n_T,3,published\n", [], "if and only if"),
         ("area,count,status\na,1,hidden\n_T,3,published\n", [], "status must be one of"),

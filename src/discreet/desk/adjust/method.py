@@ -22,8 +22,9 @@ from discreet.progress import Tell
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
 from discreet.table.decimals import added
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Flags, Floats
 
 # Figures have at most so many decimals; beyond, they are taken as real numbers, and released with

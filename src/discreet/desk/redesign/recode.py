@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.dimension import Dimension
-from discreet.table.files import Layout, TableFile
-from discreet.table.published import tree
+from discreet.table.files import TableFile
+from discreet.table.hierarchy import tree
+from discreet.table.source import Layout
 
 # What separates codes in a .grc file, so that a code cannot contain it.
 _SEPARATORS = re.compile(r"[,:\-\s]")

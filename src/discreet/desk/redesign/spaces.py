@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
-from discreet.table.files import TOTAL, is_total_code
-from discreet.table.published import tree
+from discreet.table.hierarchy import is_total_code, tree
+from discreet.table.protected import TOTAL
 
 Key = tuple[int, ...]
 Groups = Mapping[str, Sequence[str]]

@@ -29,7 +29,8 @@ from discreet.desk.suppress.solver import (
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats
 
 # A cell marked "prefer" costs this share of what it would.

@@ -14,8 +14,8 @@ from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy
 from discreet.synth.business import DIMENSIONS, draw
+from discreet.table.hierarchy import Hierarchy
 
 # A tree of uneven depth (code 3 is right below the total), a flat dimension, one without a total.
 TREE = Hierarchy((4, 4, 4, 5, 5, -1))

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.desk.adjust.records import kernels
 from discreet.errors import ParameterError
 from discreet.progress import Tell
-from discreet.solve.system import Hierarchy
 from discreet.table.decimals import in_units
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats
 
 # Random marks whose sums tell sets apart: 2^-64 for each pair of sets. Fixed, so that rows are the

@@ -26,7 +26,8 @@ from discreet.desk.suppress.solver.programmes import Change, Programmes
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Flags
 
 SEED = 20_020_131
