@@ -17,7 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from report import table, write_section
 
 from discreet.desk.cells import read_cells
-from discreet.desk.suppress import Objective, Suppression
+from discreet.desk.suppress import Objective
+from discreet.desk.suppress.method import Suppression
 from discreet.desk.suppress.solver import Mark, Problem, optimum, suppress
 from discreet.solve.system import TableSystem
 from discreet.table.hierarchy import Hierarchy

@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle
 
 from discreet.desk.cells import read_records
 from discreet.desk.sensitivity import PriorPosterior
-from discreet.desk.suppress import Suppressed, Suppression
+from discreet.desk.suppress.method import Suppressed, Suppression
 from discreet.desk.suppress.singletons import lone_holdings
 
 ROOT = Path(__file__).parents[1]

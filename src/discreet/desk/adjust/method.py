@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.desk.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.checks import chosen
+from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.magnitudes import Problem, adjust, problem
 from discreet.desk.adjust.magnitudes.problem import NEAR
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.desk.adjust.separate import Part, separate
@@ -24,21 +25,11 @@ from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.table.decimals import added
-from discreet.table.hierarchy import Hierarchy
 from discreet.types import Flags, Floats
 
 # Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
 # so many.
 MOST_DECIMALS = 6
-
-
-class Weight(StrEnum):
-    """What a change of a cell counts."""
-
-    VALUE = "value"
-    """in proportion to the cell: 1/value"""
-    ONE = "one"
-    """by itself"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +84,24 @@ class ControlledAdjustment:
     above: float | None = None
     spread: float = 0.0
 
+    @classmethod
+    def of(
+        cls,
+        norm: Norm | str,
+        weight: Weight | str,
+        margins: float,
+        percent: float,
+        above: float | None,
+        spread: float,
+    ) -> ControlledAdjustment:
+        """Return the method of these options; the capacity is in percent."""
+        if not 0 < percent <= 100:
+            raise ParameterError(
+                f"capacity must be a percentage above 0, at most 100. Got {percent:g}."
+            )
+        kinds = chosen("norm", Norm, norm), chosen("weight", Weight, weight)
+        return cls(*kinds, margins, percent / 100, above, spread)
+
     def __post_init__(self) -> None:
         if not self.margins > 0:
             raise ParameterError(f"margins must be above 0. Got {self.margins}.")
@@ -145,7 +154,7 @@ class ControlledAdjustment:
         shown: Flags,
         tell: Tell | None,
     ) -> AdjustedTable:
-        system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
+        system = TableSystem.table(cells.hierarchies)
         if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
             raise ParameterError("counts are adjusted by the threshold rule alone.")
         needed = required(cells, rules)
@@ -322,6 +331,29 @@ def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
             mask = np.logical_and.outer(mask, kept)
         chosen |= mask
     return chosen
+
+
+def kept_totals(
+    cells: CellTable, fix: Sequence[Sequence[str]], tables: Sequence[Sequence[str]]
+) -> Flags | None:
+    """Return the cells that stay: totals by these dimensions, of none or "total" the grand total.
+
+    They must be published in one of the `tables`, where these are not all.
+    """
+    kept = [[name for name in names if name != "total"] for names in map(_names, fix)]
+    known = {name for table in tables for name in table}
+    for names in kept:
+        together = any(set(names) <= set(table) for table in tables)
+        if tables and known.issuperset(names) and not together:
+            raise ParameterError(
+                f"fix must name totals that are published. Got {','.join(names)}, which are in no "
+                "table together."
+            )
+    return of_tables(cells, kept) if kept else None
+
+
+def _names(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:

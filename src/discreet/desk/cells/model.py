@@ -64,6 +64,13 @@ class CellTable(Grid):
         """The codes of each dimension in alphabetical order: the same however a file has them."""
         return alphabetical(self.codes)
 
+    @property
+    def identity(self) -> object:
+        """All that makes the table: the same for it with its lines in another order."""
+        same = self.taken(self.sorted_codes)
+        figures = same.values.round(6).tolist()  # sums of decimals differ by rounding errors
+        return (same.variables, same.codes, same.parents, figures)
+
     def taken(self, order: tuple[Integers, ...]) -> CellTable:
         """Return the table with the codes of each dimension in this order."""
         there = np.ix_(*order)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from discreet.desk.adjust.magnitudes import Norm, Problem, adjust, adjust_exactly, problem
+from discreet.desk.adjust import Norm
+from discreet.desk.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
 from discreet.desk.adjust.magnitudes.senses import alternated, improved
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.errors import ParameterError

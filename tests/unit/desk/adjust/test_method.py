@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.desk.adjust import ControlledAdjustment, of_tables
-from discreet.desk.adjust.magnitudes import Norm
-from discreet.desk.adjust.method import Weight
+from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.method import ControlledAdjustment, of_tables
 from discreet.desk.cells import CellTable, Records, read_cells
 from discreet.desk.sensitivity import Given, PriorPosterior, Threshold
 from discreet.errors import ParameterError
