@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.errors import ParameterError
-from discreet.protect.chance import generator as generator
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from discreet.desk.report import Report
 
 Groups = dict[str, dict[str, list[str]]]
@@ -79,6 +80,15 @@ def check_chance(secret: Path | None, seed: int | None) -> None:
     """Raise if there are two sources of chance."""
     if secret is not None and seed is not None:
         raise ParameterError("--secret and --seed cannot both be given.")
+
+
+def generator(
+    table: object, method: str, options: dict[str, str], secret: Path | None, seed: int | None
+) -> np.random.Generator:
+    """Return the source of chance of a method on a table."""
+    from discreet.protect.chance import generator as drawn
+
+    return drawn(table, method, options, secret, seed)
 
 
 def rules_of(

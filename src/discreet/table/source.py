@@ -144,7 +144,7 @@ def _read_frame(frame: Any) -> Source:
         ) from None
     columns = [[_text(value) for value in column.to_pylist()] for column in table.columns]
     rows = list(enumerate(map(list, zip(*columns, strict=True)), 2))
-    return Source("the data frame", [str(name).strip() for name in table.column_names], rows)
+    return Source("data frame", [str(name).strip() for name in table.column_names], rows)
 
 
 def _text(value: Any) -> str:

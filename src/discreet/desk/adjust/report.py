@@ -20,6 +20,7 @@ from discreet.utility.change import ChangeListing, change_listing, listing_text,
 
 # The distribution of values says something of tables of at least so many cells.
 LISTED = 200
+LOG = {"type": "log", "nice": False}
 STOPPED = "STOPPED before the end: the changes may be larger than need be."
 
 
@@ -225,7 +226,13 @@ def change_chart(title: str, true: Floats, released: Floats, sensitive: Any) -> 
         rows,
         mark={"type": "point", "filled": True, "opacity": 0.8},
         encoding={
-            "x": axis("value", "quantitative", "True value", scale={"type": "log"}),
+            "x": axis(
+                "value",
+                "quantitative",
+                "True value",
+                scale={"type": "log", "nice": False},
+                axis={"tickCount": 5},
+            ),
             "y": axis("change", "quantitative", "Change, percent"),
             "color": colours("cell", "Cell", {"sensitive": ORANGE, "other": GREY}),
         },

@@ -137,7 +137,13 @@ class SuppressReport(Report):
         ]
         place = {
             "y": axis("row", "nominal", ", ".join(result.cells.variables[:-1]), sort=None),
-            "x": axis("column", "nominal", result.cells.variables[-1], sort=None),
+            "x": axis(
+                "column",
+                "nominal",
+                result.cells.variables[-1],
+                sort=None,
+                axis={"orient": "top", "labelAngle": 0},
+            ),
         }
         colour = {"published": PALE, "primary": ORANGE, "secondary": BLUE}
         return chart(
@@ -147,7 +153,8 @@ class SuppressReport(Report):
             layer=[
                 {"mark": {"type": "rect", "stroke": "white"},
                  "encoding": {"color": colours("status", "Status", colour)}},
-                {"mark": "text", "encoding": {"text": axis("figure", "quantitative", "")}},
+                {"mark": "text", "transform": [{"filter": "datum.figure != null"}],
+                 "encoding": {"text": axis("figure", "quantitative", "", format=",")}},
             ],
             width={"step": 64},
             height={"step": 26},
