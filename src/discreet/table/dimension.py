@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
@@ -28,3 +29,14 @@ class Dimension:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @classmethod
+    def plain(cls, variable: str, codes: Sequence[str]) -> Dimension:
+        """Return a dimension of which nothing but the codes is known."""
+        return cls(variable, variable, variable, tuple(codes), tuple(codes))
+
+    def recoded(self, codes: Sequence[str]) -> Dimension:
+        """Return the dimension with other codes; those it had keep their labels."""
+        label = dict(zip(self.codes, self.labels, strict=True))
+        labels = tuple(label.get(code, code) for code in codes)
+        return Dimension(self.variable, self.level, self.label, tuple(codes), labels)

@@ -7,7 +7,6 @@ are set aside, never counted as cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -249,17 +248,13 @@ def _axes(
                 f"{variable} of '{listing.name}' must have one code for its total. "
                 f"Got {', '.join(total)}."
             )
-        dimensions.append(_dimension(variable, inner))
+        if not inner:
+            raise ParameterError(f"{variable} must have a category beside its total.")
+        dimensions.append(Dimension.plain(variable, inner))
         totals.append(total[0] if total else TOTAL)
         place = {code: i for i, code in enumerate(inner)}
         rows.append([place.get(code, -1) for code in codes])
     return tuple(dimensions), tuple(totals), np.array(rows, np.int64).T
-
-
-def _dimension(variable: str, codes: Sequence[str]) -> Dimension:
-    if not codes:
-        raise ParameterError(f"{variable} must have a category beside its total.")
-    return Dimension(variable, variable, variable, tuple(codes), tuple(codes))
 
 
 def _sums(counts: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -182,22 +182,3 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
     if not seen:
         raise ParameterError(f"'{name}' must have at least one code.")
     return groups
-
-
-def write_hrc(
-    path: str | Path,
-    groups: Mapping[str, Sequence[str]],
-    tops: Sequence[str],
-    leading: str = LEADING,
-) -> None:
-    """Write the codes at the top, each followed by its parts."""
-    lines: list[str] = []
-
-    def put(code: str, depth: int) -> None:
-        lines.append(leading * depth + code)
-        for part in groups.get(code, ()):
-            put(part, depth + 1)
-
-    for code in tops:
-        put(code, 0)
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
 from discreet.desk.report import Report, named
 from discreet.errors import ParameterError
 from discreet.table.sheet import Sheet
-from discreet.types import Floats
+from discreet.types import Flags, Floats, Integers
 from discreet.utility.change import ChangeListing, change_listing, listing_text, plain_rows
 
 # The distribution of values says something of tables of at least so many cells.
@@ -24,8 +25,67 @@ LOG = {"type": "log", "nice": False}
 STOPPED = "STOPPED before the end: the changes may be larger than need be."
 
 
+class ChangeReport(Report):
+    """A report on figures that were moved: they are written where all that must be is protected."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def released(self) -> bool:
+        """Whether the figures may be written: all is protected, or the rest withheld."""
+
+    @property
+    @abstractmethod
+    def custodian(self) -> Sheet:
+        """What the custodian must know beside what is released. Not for publication."""
+
+    @abstractmethod
+    def _outcome(self) -> list[str]:
+        """Return the first lines of the report."""
+
+    @property
+    @abstractmethod
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
+        """True and released figures, which are sensitive, and how many cells each stands for."""
+
+    @cached_property
+    def _listing(self) -> ChangeListing:
+        return change_listing(*self._moved)
+
+    def write(self, path: str | Path) -> None:
+        """Write what is released as CSV; raise where cells are not protected."""
+        if not self.released:
+            raise ParameterError("\n".join(self._outcome()))
+        super().write(path)
+
+    def plot(self) -> Chart:
+        """Return the percent change of each figure by its true value."""
+        true, released, sensitive, many = self._moved
+        there = (true > 0) & (many > 0)
+        percent = 100 * (released[there] - true[there]) / true[there]
+        rows = [
+            {"value": value, "change": change, "cell": "sensitive" if flag else "other"}
+            for value, change, flag in zip(
+                true[there].tolist(), percent.tolist(), sensitive[there], strict=True
+            )
+        ]
+        return chart(
+            f"{self.name}: change of the cells",
+            rows,
+            mark={"type": "point", "filled": True, "opacity": 0.8},
+            encoding={
+                "x": axis("value", "quantitative", "True value", scale=LOG),
+                "y": axis("change", "quantitative", "Change, percent"),
+                "color": colours("cell", "Cell", {"sensitive": ORANGE, "other": GREY}),
+            },
+            width=420,
+            height=260,
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class AdjustReport(Report):
+class AdjustReport(ChangeReport):
     """An adjusted table: `result` holds true and released figures, `exposure` what can be proved.
 
     With `withhold` cells that cannot be protected are left empty; else nothing is released.
@@ -43,11 +103,11 @@ class AdjustReport(Report):
         converged = self.result.status != "not converged"
         return converged and (self.withhold or not self.result.short.any())
 
-    @cached_property
-    def _listing(self) -> ChangeListing:
+    @property
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
         result, shown = self.result, self.result.published
-        true, values = result.cells.values[shown], result.values[shown]
-        return change_listing(true, values, result.sensitive[shown])
+        true = result.cells.values[shown]
+        return true, result.values[shown], result.sensitive[shown], np.ones(len(true), np.int64)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -146,12 +206,6 @@ class AdjustReport(Report):
         )
         return [f"{self.name}: {cells} at or beyond the protection needed, and everything adds up."]
 
-    def write(self, path: str | Path) -> None:
-        """Write the released table as CSV; raise where cells are not protected."""
-        if not self.released:
-            raise ParameterError("\n".join(self._outcome()))
-        super().write(path)
-
     @property
     def sheets(self) -> dict[str, Sheet]:
         """The released figures; those that are not protected are empty."""
@@ -196,49 +250,10 @@ class AdjustReport(Report):
         text = f"{figure:.{decimals}f}"
         return text.rstrip("0").rstrip(".") if decimals else text
 
-    def plot(self) -> Chart:
-        """Return the percent change of each cell by its true value."""
-        result = self.result
-        shown = result.published & (result.cells.values > 0)
-        return change_chart(
-            f"{self.name}: change of the cells",
-            result.cells.values[shown],
-            result.values[shown],
-            result.sensitive[shown],
-        )
-
 
 def digit_facts(odd: Digits | None) -> dict[str, Any] | None:
     """Return what the digits of moved figures tell, as plain values."""
     return None if odd is None else {**asdict(odd), "share": odd.share, "said": str(odd)}
-
-
-def change_chart(title: str, true: Floats, released: Floats, sensitive: Any) -> Chart:
-    """Return the percent change of cells by their true value, sensitive ones apart."""
-    rows = [
-        {"value": value, "change": change, "cell": "sensitive" if flag else "other"}
-        for value, change, flag in zip(
-            true.tolist(), (100 * (released - true) / true).tolist(), sensitive, strict=True
-        )
-    ]
-    return chart(
-        title,
-        rows,
-        mark={"type": "point", "filled": True, "opacity": 0.8},
-        encoding={
-            "x": axis(
-                "value",
-                "quantitative",
-                "True value",
-                scale={"type": "log", "nice": False},
-                axis={"tickCount": 5},
-            ),
-            "y": axis("change", "quantitative", "Change, percent"),
-            "color": colours("cell", "Cell", {"sensitive": ORANGE, "other": GREY}),
-        },
-        width=420,
-        height=260,
-    )
 
 
 def _proved(known: dict[str, Any]) -> str:

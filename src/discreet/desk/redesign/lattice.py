@@ -185,16 +185,7 @@ class Lattice:
         for d, (axis, key) in enumerate(zip(self.axes, cut, strict=True)):
             known = self._dimensions[d]
             if key not in known:
-                old = axis.dimension
-                label = dict(zip(old.codes, old.labels, strict=True))
-                names = axis.space.names(key)
-                known[key] = Dimension(
-                    old.variable,
-                    old.level,
-                    old.label,
-                    names,
-                    tuple(label.get(name, name) for name in names),
-                )
+                known[key] = axis.dimension.recoded(axis.space.names(key))
             found.append(known[key])
         return tuple(found)
 

@@ -31,6 +31,7 @@ from discreet.table.dimension import Dimension
 Sensitivity = PriorPosterior | Dominance | Threshold
 
 _NAMED = 3
+PASSED = Finding(True, 0.0)
 # Every threshold of a policy so low that it cannot be broken; a rule raises its own.
 _OPEN = {
     "minimum_population": 1,
@@ -63,16 +64,10 @@ class SmallestCount:
         small = threshold(counts, self.smallest)
         failing = int(np.count_nonzero(small))
         if not failing:
-            return Finding(True, 0.0)
+            return PASSED
         what = "1" if self.smallest == 2 else f"1 to {self.smallest - 1}"
-        return Finding(
-            False,
-            failing / int(np.count_nonzero(counts)),
-            f"{_cells(failing)} of {what}",
-            _names(small, dimensions),
-            failing,
-            stays=True,
-        )
+        score = failing / int(np.count_nonzero(counts))
+        return _failed(score, f"{_cells(failing)} of {what}", small, dimensions, stays=True)
 
 
 @dataclass(frozen=True)
@@ -93,14 +88,9 @@ class SmallShare:
         small = threshold(counts, self.small + 1)
         share = float(small.mean())
         if not _breaks(counts, small=self.small, max_small=self.most):
-            return Finding(True, 0.0)
-        return Finding(
-            False,
-            max(share - self.most, 1e-9),
-            f"{share:.1%} of the cells are 1 to {self.small}",
-            _names(small, dimensions),
-            int(small.sum()),
-        )
+            return PASSED
+        reason = f"{share:.1%} of the cells are 1 to {self.small}"
+        return _failed(max(share - self.most, 1e-9), reason, small, dimensions)
 
 
 @dataclass(frozen=True)
@@ -120,15 +110,10 @@ class ZeroShare:
         zero = counts == 0
         failing = int(np.count_nonzero(zero))
         if failing <= exact(self.most) * counts.size:
-            return Finding(True, 0.0)
+            return PASSED
         share = failing / counts.size
-        return Finding(
-            False,
-            share - self.most,
-            f"{share:.1%} of the cells are zero",
-            _names(zero, dimensions),
-            failing,
-        )
+        reason = f"{share:.1%} of the cells are zero"
+        return _failed(share - self.most, reason, zero, dimensions)
 
 
 @dataclass(frozen=True)
@@ -148,7 +133,7 @@ class MeanCell:
         """Return the verdict; its score is what is missing of the mean, relative to it."""
         del dimensions
         if not _breaks(counts, minimum_mean=self.least):
-            return Finding(True, 0.0)
+            return PASSED
         mean = float(counts.mean())
         return Finding(
             False, 1 - mean / self.least, f"{mean:.2f} people per cell on average", stays=True
@@ -174,7 +159,7 @@ class RiskBefore:
         del dimensions
         found = before(counts, self.weights)
         if found.value <= self.most:
-            return Finding(True, 0.0)
+            return PASSED
         return Finding(
             False,
             found.value - self.most,
@@ -207,18 +192,13 @@ class TableBuilder:
             max_ones_of_populated=self.most_ones,
             max_small_of_populated=self.most_small,
         ):
-            return Finding(True, 0.0)
+            return PASSED
         populated = int(np.count_nonzero(counts))
         small = (counts > 0) & (counts <= 2)
         ones, both = int((counts == 1).sum()) / populated, int(small.sum()) / populated
         over = max(ones - self.most_ones, 0.0) + max(both - self.most_small, 0.0)
-        return Finding(
-            False,
-            max(over, 1e-9),
-            f"of the populated cells {ones:.1%} are 1 and {both:.1%} are 1 or 2",
-            _names(small, dimensions),
-            int(small.sum()),
-        )
+        reason = f"of the populated cells {ones:.1%} are 1 and {both:.1%} are 1 or 2"
+        return _failed(max(over, 1e-9), reason, small, dimensions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,15 +229,11 @@ class NoneSensitive:
         sensitive = self.rule.required(self.cells.merged(labels)).sensitive
         failing = int(np.count_nonzero(sensitive))
         if not failing:
-            return Finding(True, 0.0)
-        return Finding(
-            False,
-            failing / int(np.count_nonzero(counts)),
-            f"{_cells(failing)} sensitive by {_named(self.rule)}",
-            _names(sensitive, dimensions),
-            failing,
-            stays=not isinstance(self.rule, Dominance) or self.rule.n == 1,
-        )
+            return PASSED
+        score = failing / int(np.count_nonzero(counts))
+        reason = f"{_cells(failing)} sensitive by {_named(self.rule)}"
+        stays = not isinstance(self.rule, Dominance) or self.rule.n == 1
+        return _failed(score, reason, sensitive, dimensions, stays)
 
 
 def _said(rule: Any) -> str:
@@ -309,7 +285,7 @@ class AllOf:
         verdicts = [v if isinstance(v, Finding) else Finding(bool(v)) for v in said]
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if not failed:
-            return Finding(True, 0.0)
+            return PASSED
         scores = [verdict.score for verdict in failed]
         return Finding(
             False,
@@ -385,13 +361,19 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'' if number == 1 else 's'}"
 
 
-def _names(flags: NDArray[np.bool_], dimensions: tuple[Dimension, ...]) -> tuple[str, ...]:
-    """Return the first cells as a reader knows them; axes of one category are left out."""
+def _failed(
+    score: float,
+    reason: str,
+    flags: NDArray[np.bool_],
+    dimensions: tuple[Dimension, ...],
+    stays: bool = False,
+) -> Finding:
+    """Return a failure that names the first cells; axes of one category are left out."""
     shown = [d for d in range(len(dimensions)) if len(dimensions[d]) > 1] or [0]
+    cells = np.flatnonzero(flags)
     names = []
-    for cell in np.flatnonzero(flags)[:_NAMED].tolist():
+    for cell in cells[:_NAMED].tolist():
         index = np.unravel_index(cell, flags.shape)
-        names.append(
-            ", ".join(f"{dimensions[d].variable} {dimensions[d].codes[index[d]]}" for d in shown)
-        )
-    return tuple(names)
+        codes = (f"{dimensions[d].variable} {dimensions[d].codes[index[d]]}" for d in shown)
+        names.append(", ".join(codes))
+    return Finding(False, score, reason, tuple(names), len(cells), stays)

@@ -78,11 +78,11 @@ def read_design(source: Source, groups: Groups, absent_zero: bool = False) -> In
 
 
 def _of_values(cells: CellTable, groups: Groups) -> InnerTable:
-    dimensions = []
-    for variable, codes, inner in zip(cells.variables, cells.codes, cells.inner, strict=True):
-        named = tuple(codes[i] for i in inner.tolist())
-        dimensions.append(Dimension(variable, variable, variable, named, named))
-    return InnerTable(cells.values[np.ix_(*cells.inner)], tuple(dimensions), groups, cells=cells)
+    dimensions = tuple(
+        Dimension.plain(variable, [codes[i] for i in inner.tolist()])
+        for variable, codes, inner in zip(cells.variables, cells.codes, cells.inner, strict=True)
+    )
+    return InnerTable(cells.values[np.ix_(*cells.inner)], dimensions, groups, cells=cells)
 
 
 def _notes(

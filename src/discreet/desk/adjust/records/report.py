@@ -6,26 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.desk.adjust.audit import digits
 from discreet.desk.adjust.records import RecordAdjustment
-from discreet.desk.adjust.report import STOPPED, change_chart, digit_facts
+from discreet.desk.adjust.report import STOPPED, ChangeReport, digit_facts
 from discreet.desk.cells import Records
-from discreet.desk.charts import Chart
-from discreet.desk.report import NAMED, Report
-from discreet.errors import ParameterError
+from discreet.desk.report import NAMED
 from discreet.table.sheet import Sheet
 from discreet.table.source import Source
-from discreet.types import Integers
-from discreet.utility.change import ChangeListing, change_listing, listing_text, plain_rows
+from discreet.types import Flags, Floats, Integers
+from discreet.utility.change import listing_text, plain_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordsReport(Report):
+class RecordsReport(ChangeReport):
     """Adjusted records: `found` has them in the order of `records`; `place` is that of each line.
 
     With `withhold` they are released though cells are short of their protection, which must then
@@ -47,11 +44,10 @@ class RecordsReport(Report):
         """Whether the records may be written: all cells are protected, or the rest withheld."""
         return self.withhold or not self.found.short.any()
 
-    @cached_property
-    def _listing(self) -> ChangeListing:
+    @property
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
         found = self.found
-        many = found.cells.sum(axis=1)
-        return change_listing(found.true, found.released, found.sensitive, many)
+        return found.true, found.released, found.sensitive, found.cells.sum(axis=1)
 
     @cached_property
     def _brief(self) -> dict[str, Any]:
@@ -118,12 +114,6 @@ class RecordsReport(Report):
             f"They must be withheld from every table; {listed}.{unwritten}",
         ]
 
-    def write(self, path: str | Path) -> None:
-        """Write the adjusted records; raise where cells are not protected."""
-        if not self.released:
-            raise ParameterError("\n".join(self._outcome()))
-        super().write(path)
-
     @property
     def sheets(self) -> dict[str, Sheet]:
         """The records with the adjusted value: their tables are what may be published."""
@@ -139,17 +129,6 @@ class RecordsReport(Report):
         cells = list(self._short_cells())
         columns = [list(codes) for codes in zip(*cells, strict=True)]
         return Sheet(self.records.variables, columns or [[] for _ in self.records.variables])
-
-    def plot(self) -> Chart:
-        """Return the percent change of each set of contributors by its true value."""
-        found = self.found
-        there = (found.true > 0) & (found.cells.sum(axis=1) > 0)
-        return change_chart(
-            f"{self.name}: change of the cells",
-            found.true[there],
-            found.released[there],
-            found.sensitive[there],
-        )
 
     def _short_cells(self) -> Iterator[tuple[str, ...]]:
         """Yield every cell that is short of its protection."""

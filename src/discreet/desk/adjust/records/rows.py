@@ -120,30 +120,20 @@ def _paths(
     codes: NDArray[Any], dimensions: Sequence[Hierarchy]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
     """Return the codes of each record from the root of each dimension down to its own."""
-    records = len(codes)
     ways = []
     for number, dimension in enumerate(dimensions):
-        column = codes[:, number]
-        if not np.isin(column, dimension.leaves).all():
+        if not np.isin(codes[:, number], dimension.leaves).all():
             raise ParameterError(f"codes of dimension {number} must be inner codes of its tree.")
-        way = {}
-        for leaf in dimension.leaves.tolist():
-            path = [leaf]
-            while dimension.parents[path[-1]] >= 0:
-                path.append(dimension.parents[path[-1]])
-            way[leaf] = path[::-1]
-        ways.append(way)
+        ways.append({leaf: dimension.path(leaf)[::-1] for leaf in dimension.leaves.tolist()})
     levels = np.array([max(map(len, way.values())) for way in ways], np.int32)
-    paths = np.full((len(dimensions), levels.max(), records), -1, np.int32)
-    depths = np.empty((len(dimensions), records), np.int32)
+    paths = np.full((len(dimensions), levels.max(), len(codes)), -1, np.int32)
+    depths = np.empty((len(dimensions), len(codes)), np.int32)
     for number, way in enumerate(ways):
         table = np.full((len(dimensions[number]), levels.max()), -1, np.int32)
-        depth = np.zeros(len(dimensions[number]), np.int32)
         for leaf, path in way.items():
             table[leaf, : len(path)] = path
-            depth[leaf] = len(path)
         paths[number] = table[codes[:, number]].T
-        depths[number] = depth[codes[:, number]]
+        depths[number] = (paths[number] >= 0).sum(axis=0)
     has_total = np.array([dimension.parents.count(-1) == 1 for dimension in dimensions])
     return paths, depths, levels, has_total
 
