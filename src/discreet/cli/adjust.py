@@ -70,7 +70,9 @@ def command(
     ] = None,
     spread: Annotated[
         float,
-        typer.Option(help="Random extra distance of sensitive cells, up to so many times."),
+        typer.Option(
+            help="Random extra distance of sensitive cells, as a share of their protection."
+        ),
     ] = 0.0,
     order: Annotated[
         int | None,
@@ -107,7 +109,6 @@ def command(
     from discreet.cli.progress import after_a_while, shown
 
     _check_files(table, out, report)
-    options.check_chance(secret, seed)
     tables, groups = options.names_of(by), options.groups_of(hierarchy, group)
     found: AdjustReport | RecordsReport
     with shown() as tell:

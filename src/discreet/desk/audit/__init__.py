@@ -33,9 +33,8 @@ def audit(
     a contribution: the codes of a cell and an amount. With the `true` table the report says which
     cells that are sensitive by a `rule` ("p=10", …) are known too closely.
     """
-    from discreet.desk.audit.method import Change, Known, prove
+    from discreet.desk.audit.method import Change, Known, prove, sensitive
     from discreet.desk.audit.report import AuditReport
-    from discreet.desk.audit.sensitive import sensitive
     from discreet.desk.cells.given import groups_of
     from discreet.errors import ParameterError
     from discreet.table.published import read_published

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.desk.cells import read_cells
+from discreet.desk.sensitivity import known_too_closely, rules_of
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.risk.cell import Audit, audit, cell_risk, perturbed_range, rounded_range
 from discreet.solve.system import TableSystem
 from discreet.table.decimals import in_steps, of_steps
+from discreet.table.hierarchy import Groups
 from discreet.table.published import PublishedTable
+from discreet.table.source import Given
 from discreet.types import Floats, Integers
 
 FAULTS = 3
@@ -187,3 +191,26 @@ def _contradiction(table: PublishedTable, system: TableSystem, row: int) -> str:
         f"no table fits these figures. {parts} cannot add up to {table.name(total)}, whatever the "
         "unpublished cells are: check the figures and how they are said to be changed."
     )
+
+
+def sensitive(
+    table: PublishedTable, result: Audit, true: Given, groups: Groups, rule: Any
+) -> dict[str, Any]:
+    """Return how many published cells are sensitive, and the names of those known too closely."""
+    cells = read_cells(true, groups)
+    places = cells.places(table.variables, table.codes)
+    low, high = np.zeros(cells.shape), np.full(cells.shape, np.inf)
+    low.flat[places], high.flat[places] = result.low, result.high
+    outside = (cells.values < low) | (cells.values > high)
+    if outside.any():
+        raise ParameterError(
+            f"what is published must fit the true table. {cells.name(int(np.argmax(outside)))} "
+            "does not: check the figures and how they are said to be changed."
+        )
+    flags, close = known_too_closely(cells, rules_of(cells, rule), low, high)
+    published = np.zeros(cells.shape, bool)
+    published.flat[places] = True
+    return {
+        "cells": int((flags & published).sum()),
+        "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
+    }

@@ -1,4 +1,4 @@
-"""The designs of a table: one cut a dimension, what it costs, and what the rule says of it."""
+"""The designs of a table: a cut of each dimension, what it costs, and what the rule says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.progress import Tell
 from discreet.table.dimension import Dimension
 
 Cut = tuple[Key, ...]
-"""One key a dimension."""
+"""One key for each dimension."""
 
 
 # Costs are whole billionths of a nat: sums do not depend on their order, and ties are ties.

@@ -183,7 +183,7 @@ class Suppression:
 
 @dataclass(frozen=True, eq=False)
 class Suppressed:
-    """A table with what is withheld of it: `marks` has a `Mark` a cell.
+    """A table with what is withheld of it: `marks` has a `Mark` for each cell.
 
     With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
     attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary

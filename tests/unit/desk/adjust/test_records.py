@@ -310,10 +310,10 @@ def test_a_single_record_changes_by_its_protection_alone() -> None:
         ({"codes": [[0.5]]}, "codes must be integers"),
         ({"codes": [[0, 1]]}, "a column for each of 1 dimensions"),
         ({"codes": [[3]]}, "codes of dimension 0 must be inner codes"),
-        ({"values": [1.0, 2.0]}, "values must be one a record. Got 2 for 1."),
+        ({"values": [1.0, 2.0]}, "values must be one for each record. Got 2 for 1."),
         ({"values": [-1.0]}, "values must be finite numbers of 0 or more"),
         ({"order": 2}, "order must be from 0 to 1. Got 2."),
-        ({"holdings": [1, 2]}, "holdings must be one a record. Got 2."),
+        ({"holdings": [1, 2]}, "holdings must be one for each record. Got 2."),
         ({"dimensions": [OPEN], "order": 0}, "order must be at least 1"),
     ],
 )

@@ -73,7 +73,7 @@ def cell_rows(
 ) -> CellRows:
     """Return the rows of the tables over records in which at most `order` dimensions are kept.
 
-    `codes` has a row a record and a column a dimension: inner codes of its hierarchy. All levels
+    `codes` has a row for each record and a column for each dimension: inner codes. All levels
     of a kept dimension are published; without an order every dimension may be kept. `holdings`
     gives the owner of each record: contributions of one owner count together.
     """
@@ -81,11 +81,13 @@ def cell_rows(
     amounts = np.asarray(values, np.float64).reshape(-1)
     if given.ndim != 2 or given.dtype.kind not in "iu" or given.shape[1] != len(dimensions):
         raise ParameterError(
-            "codes must be integers, a row a record and a column for each of "
+            "codes must be integers, a row for each record and a column for each of "
             f"{len(dimensions)} dimensions."
         )
     if not len(given) or len(amounts) != len(given):
-        raise ParameterError(f"values must be one a record. Got {len(amounts)} for {len(given)}.")
+        raise ParameterError(
+            f"values must be one for each record. Got {len(amounts)} for {len(given)}."
+        )
     if not np.isfinite(amounts).all() or (amounts < 0).any():
         raise ParameterError("values must be finite numbers of 0 or more.")
     most = len(dimensions) if order is None else order
@@ -93,7 +95,7 @@ def cell_rows(
         raise ParameterError(f"order must be from 0 to {len(dimensions)}. Got {order}.")
     owners = np.arange(len(given)) if holdings is None else np.asarray(holdings).reshape(-1)
     if len(owners) != len(given):
-        raise ParameterError(f"holdings must be one a record. Got {len(owners)}.")
+        raise ParameterError(f"holdings must be one for each record. Got {len(owners)}.")
     paths, depths, levels, has_total = _paths(given, dimensions)
     if most < int((~has_total).sum()):
         raise ParameterError(

@@ -356,10 +356,4 @@ def _numbered(owner: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _depth(dimension: Hierarchy) -> int:
     """Return how many levels of sums a dimension has, at least 1."""
-    deepest = 1
-    for code in dimension.leaves.tolist():
-        levels, at = 0, dimension.parents[code]
-        while at >= 0:
-            levels, at = levels + 1, dimension.parents[at]
-        deepest = max(deepest, levels)
-    return deepest
+    return max(1, *(len(dimension.path(code)) - 1 for code in dimension.leaves.tolist()))
