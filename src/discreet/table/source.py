@@ -133,8 +133,11 @@ def _read_frame(frame: Any) -> Source:
     """Return a data frame as the file it would be; its lines count from 2, after the header."""
     import pyarrow as pa
 
-    if hasattr(frame, "reset_index") and getattr(frame.index, "step", None) is None:
-        frame = frame.reset_index()  # of pandas, where the index holds codes
+    if hasattr(frame, "reset_index"):
+        # Of pandas: an index with a name or of texts holds codes, another one only numbers rows.
+        index = frame.index
+        codes = any(name is not None for name in index.names) or index.dtype.kind not in "iu"
+        frame = frame.reset_index(drop=not codes)
     try:
         table = frame if isinstance(frame, pa.Table) else pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException):

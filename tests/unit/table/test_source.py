@@ -39,6 +39,13 @@ def test_a_wide_table_is_unfolded_row_by_row() -> None:
     assert found.where[2] == "column m of line 3"
 
 
+def test_numbers_of_rows_are_no_codes() -> None:
+    frame = pd.DataFrame({"area": ["A", "B", "C"], "count": [1, 0, 2]})
+    for chosen in (frame, frame[frame["count"] > 0], frame.sort_values("count")):
+        assert listed(chosen).variables == ["area"]
+    assert listed(frame.set_index("area")).variables == ["area"]
+
+
 def test_labels_and_bounds_of_a_release_are_left_out() -> None:
     frame = {"area": ["A"], "area_label": ["Alder"], "value": [5], "low": [3], "high": [7]}
     source = read_source(pa.table(frame)).unlabelled()
