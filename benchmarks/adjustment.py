@@ -18,12 +18,12 @@ from discreet.desk.adjust.records import CellRows, RecordAdjustment, adjust_reco
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
-from discreet.solve.system import Hierarchy
 from discreet.synth.business import DIMENSIONS
 from discreet.synth.business import draw as draw_businesses
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
 from discreet.synth.writer import draw
+from discreet.table.hierarchy import Hierarchy
 from discreet.utility import ChangeListing, change_listing, listing_text
 
 PERSONS = 1_500_000

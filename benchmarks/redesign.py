@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from report import table, timed, write_section
 
-from discreet.desk.redesign import Rule, redesign
+from discreet.desk.redesign.method import least_coarsening
+from discreet.desk.redesign.model import Criterion
 from discreet.desk.redesign.rules import RiskBefore, SmallestCount, SmallShare
 from discreet.solve.solution import Status
 from discreet.table import Dimension
@@ -55,7 +56,7 @@ def made(
 
 def large() -> list[tuple[str, ...]]:
     rows = []
-    cases: list[tuple[tuple[int, ...], int, float, Rule]] = [
+    cases: list[tuple[tuple[int, ...], int, float, Criterion]] = [
         ((100, 80), 5, 10, SmallestCount(3)),
         ((50, 40, 10), 5, 20, SmallestCount(3)),
         ((200, 50, 10), 5, 50, SmallestCount(3)),
@@ -65,7 +66,9 @@ def large() -> list[tuple[str, ...]]:
     ]
     for shape, branch, mean, rule in cases:
         given, trees = made(shape, branch, mean, 1)
-        cpu, wall, found = timed(lambda g=given, t=trees, r=rule: redesign(g, t, r, runners_up=0))
+        cpu, wall, found = timed(
+            lambda g=given, t=trees, r=rule: least_coarsening(g, t, r, runners_up=0)
+        )
         assert found.design is not None
         rows.append(
             (
@@ -87,8 +90,8 @@ def gaps() -> str:
     for seed in range(TABLES):
         given, trees = made((20, 15, 4), 3, 8, seed)
         options: dict[str, Any] = {"runners_up": 0}
-        full = redesign(given, trees, SmallShare(0.05), **options)
-        quick = redesign(given, trees, SmallShare(0.05), most=QUICK, **options)
+        full = least_coarsening(given, trees, SmallShare(0.05), **options)
+        quick = least_coarsening(given, trees, SmallShare(0.05), most=QUICK, **options)
         if full.status is Status.SOLVED and full.design is not None and quick.design is not None:
             over.append(quick.design.cost / full.design.cost - 1)
     return (

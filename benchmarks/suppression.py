@@ -12,9 +12,11 @@ import numpy as np
 from report import PEERS, table, timed, write_section
 
 from discreet.desk.cells import read_cells
-from discreet.desk.suppress import Objective, Suppression
+from discreet.desk.suppress import Objective
+from discreet.desk.suppress.method import Suppression
 from discreet.desk.suppress.solver import Mark, Problem, optimum, suppress
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 # Best of GaussSuppression 1.2.3 and sdcTable 0.32.7 (R): cells withheld in all, and CPU seconds.
 PEER = {

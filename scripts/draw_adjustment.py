@@ -9,7 +9,7 @@ import numpy as np
 from drawing import AMBER, BLUE, INK, QUIET, save, set_style
 from matplotlib.patches import Rectangle
 
-from discreet.desk.adjust import ControlledAdjustment
+from discreet.desk.adjust.method import ControlledAdjustment
 from discreet.desk.cells import read_cells
 from discreet.desk.sensitivity import Given
 from discreet.protect import CountAdjustment, SmallCountRounding

@@ -9,7 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from drawing import AMBER, BLUE, INK, PALE, QUIET, save, set_style
 
-from discreet.desk.redesign import Redesign, redesign
+from discreet.desk.redesign.method import least_coarsening
+from discreet.desk.redesign.model import Redesign
 from discreet.desk.redesign.rules import SmallShare
 from discreet.table import Dimension
 
@@ -146,7 +147,7 @@ def _state(code: str, left: set[str]) -> str:
 def main() -> None:
     set_style()
     limit = 0.05
-    found = redesign(
+    found = least_coarsening(
         workers(),
         {"occupation": OCCUPATIONS, "area": AREAS},
         SmallShare(limit),

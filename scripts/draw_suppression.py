@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from discreet.desk.cells import read_records
 from discreet.desk.sensitivity import PriorPosterior
-from discreet.desk.suppress import Suppressed, Suppression
+from discreet.desk.suppress.method import Suppressed, Suppression
 from discreet.desk.suppress.singletons import lone_holdings
 
 PAGE = ROOT / "docs" / "suppression.md"

@@ -24,7 +24,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the names when they are first used: `discreet --help` needs none of them."""
-    if name in {"risk", "utility", "protect"}:
+    if name in {"desk", "protect", "risk", "utility"}:
         from importlib import import_module
 
         return import_module(f"discreet.{name}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -105,6 +108,16 @@ def checked_weights(weights: Sequence[float], *numbers: int) -> tuple[float, ...
     if len(given) not in numbers or not min(given) >= 0 or not abs(sum(given) - 1) <= 1e-9:
         raise ParameterError(f"{rule} Got {', '.join(f'{weight:g}' for weight in given)}.")
     return given
+
+
+def chosen(name: str, kind: type[Choice], given: str) -> Choice:
+    """Return the member of an enumeration that a text names; raise with the choices."""
+    try:
+        return kind(str(given).lower())
+    except ValueError:
+        *others, last = kind
+        choices = f"{', '.join(others)} or {last}"
+        raise ParameterError(f"{name} must be {choices}. Got {given}.") from None
 
 
 def _bad(name: str, problem: str) -> ParameterError:

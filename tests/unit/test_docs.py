@@ -159,16 +159,21 @@ def _play_python(page: Path) -> int:
     return len(test.examples)
 
 
-def test_the_page_on_redesign_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "commands", "lines"),
+    [
+        ("suppression.md", 3, 6),
+        ("adjustment.md", 2, 8),
+        ("redesign.md", 4, 8),
+        ("optimisers.md", 3, 7),
+    ],
+)
+def test_a_page_of_the_desk_shows_what_commands_and_python_print(
+    name: str, commands: int, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _play(DOCS / "redesign.md", tmp_path) >= 4
+    assert _play(DOCS / name, tmp_path) >= commands
     monkeypatch.chdir(tmp_path)
-    assert _play_python(DOCS / "redesign.md") >= 6
-
-
-def test_the_sessions_on_suppression_print_what_the_page_shows(tmp_path: Path) -> None:
-    assert _play(DOCS / "suppression.md", tmp_path) >= 3
+    assert _play_python(DOCS / name) >= lines
 
 
 def test_the_python_of_the_pages_gives_what_they_show(

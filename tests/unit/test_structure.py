@@ -47,6 +47,7 @@ TOGETHER = {
     "test_structure": "the house rules",
     "cli/test_boundary": "one boundary, read by every command of the desk",
     "desk/suppress/solver/test_peers": "two solvers of one problem",
+    "desk/test_api": "the desk on data frames, as Python users call it",
     "desk/redesign/test_redesign": "the search for a design, from the command to its reasons",
     "page/test_page_routes": "all pages over HTTP",
     "page/test_page_state": "the state of a page, from its address to its form",

@@ -12,6 +12,10 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
+    from discreet.desk.report import Report
+
+Groups = dict[str, dict[str, list[str]]]
+
 StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", show_default=False)]
 By = Annotated[
     str, typer.Option(metavar="NAMES", help="Variables or levels, up to 6: age_band,sex")
@@ -31,6 +35,44 @@ Seed = Annotated[
 AbsentZero = Annotated[
     bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
 ]
+Records = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B",
+        help="The file holds records: tabulate these columns. Repeated: linked tables.",
+    ),
+]
+Value = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="With --by: sum this column; else count.")
+]
+Holding = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="With --by: records equal here are one contributor."),
+]
+HierarchyFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DIM=FILE.hrc", help="Codes of a dimension in levels, @ by @. May be repeated."
+    ),
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DIM:SUM=A|B",
+        help="The code SUM of a dimension is the sum of the codes A and B. May be repeated.",
+    ),
+]
+Minimum = Annotated[
+    int | None,
+    typer.Option(help="Sensitive: fewer than this many contributors. Counts: 3 by default."),
+]
+P = Annotated[float | None, typer.Option("--p", metavar="P", help="Sensitive by the p% rule.")]
+PQ = Annotated[str | None, typer.Option("--pq", metavar="P,Q", help="Sensitive by the pq rule.")]
+Dominance = Annotated[
+    str | None,
+    typer.Option(metavar="N,K", help="Sensitive: the N largest have more than K percent."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
 
 def check_out(out: Path, table: Path, option: str = "--out") -> None:
@@ -50,24 +92,51 @@ def check_chance(secret: Path | None, seed: int | None) -> None:
 def generator(
     table: object, method: str, options: dict[str, str], secret: Path | None, seed: int | None
 ) -> np.random.Generator:
-    """Return the source of chance: the secret and the table, the seed, or the system's own.
+    """Return the source of chance of a method on a table."""
+    from discreet.protect.chance import generator as drawn
 
-    `table` is all that makes the table, with a repr that says it all.
-    """
-    from secrets import token_bytes
+    return drawn(table, method, options, secret, seed)
 
-    import numpy as np
 
-    from discreet.protect.keys import table_generator
+def rules_of(
+    minimum: int | None, p: float | None, pq: str | None, dominance: str | None
+) -> list[str]:
+    """Return the rules that were asked for, in the words of the desk."""
+    given = {"minimum": minimum, "p": p, "pq": pq, "dominance": dominance}
+    return [f"{name}={value}" for name, value in given.items() if value is not None]
 
-    if seed is not None:
-        if seed < 0:
-            raise ParameterError(f"--seed must not be negative. Got {seed}.")
-        return np.random.default_rng(seed)
-    try:
-        content = token_bytes(32) if secret is None else secret.read_bytes()
-    except OSError as error:
-        raise ParameterError(f"--secret must be a readable file. {error}") from None
-    # Everything that makes the question, and the counts: another table must not share its luck.
-    question = repr((method, sorted(options.items()), table))
-    return table_generator(content, question.encode())
+
+def names_of(texts: list[str] | None) -> list[list[str]]:
+    """Return dimensions separated by commas, once for each time the option was given."""
+    return [[name.strip() for name in text.split(",") if name.strip()] for text in texts or []]
+
+
+def groups_of(hierarchy: list[str] | None, group: list[str] | None = None) -> Groups:
+    """Return the sums of codes by dimension, from DIM=FILE.hrc and DIM:SUM=A|B."""
+    from discreet.table.hierarchy import read_hrc
+
+    groups: Groups = {}
+    for text in hierarchy or []:
+        dimension, equals, path = (part.strip() for part in text.partition("="))
+        if not (dimension and equals and path):
+            raise ParameterError(f"--hierarchy must have the form dimension=file.hrc. Got {text}.")
+        if dimension in groups:
+            raise ParameterError(f"--hierarchy must be given once for {dimension}.")
+        groups[dimension] = read_hrc(path)
+    for text in group or []:
+        head, equals, tail = text.partition("=")
+        dimension, colon, name = (part.strip() for part in head.partition(":"))
+        members = [member.strip() for member in tail.split("|")]
+        if not (equals and colon and dimension and name and all(members)):
+            raise ParameterError(f"--group must have the form dimension:sum=a|b. Got {text}.")
+        if name in groups.setdefault(dimension, {}):
+            raise ParameterError(f"--group must name '{name}' once.")
+        groups[dimension][name] = members
+    return groups
+
+
+def show(report: Report, as_json: bool) -> None:
+    """Print a report; end with 130 where its work was stopped."""
+    typer.echo(report.to_json() if as_json else str(report))
+    if report.stopped:
+        raise typer.Exit(130)

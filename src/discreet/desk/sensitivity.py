@@ -6,14 +6,15 @@ below and above, for nobody to come too close to a contribution. All for the cus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from discreet.desk.cells import RANKS, CellTable
-from discreet.errors import ParameterError
+from discreet.desk.cells.given import several
+from discreet.errors import ParameterError, unknown
 from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
 from discreet.table.decimals import added, exact, share_of
 from discreet.types import Flags, Floats
@@ -181,6 +182,61 @@ class Given:
     def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
         """Return the sensitive cells with less room than the file asks for."""
         return _lacks(self.required(cells), cells, below, above)
+
+
+Made = TypeVar("Made")
+
+RULES: dict[str, Callable[..., Threshold | PriorPosterior | Dominance]] = {
+    "minimum": lambda minimum: Threshold(int(minimum)),
+    "p": lambda p: PriorPosterior(float(p)),
+    "pq": lambda p, q: PriorPosterior(float(p), float(q)),
+    "dominance": lambda n, k: Dominance(int(n), float(k)),
+}
+"""The names of the rules in a text, and how each reads its numbers."""
+
+EXAMPLES = {"minimum": "minimum=3", "p": "p=10", "pq": "pq=10,50", "dominance": "dominance=2,80"}
+
+
+def parsed(
+    text: str,
+    makers: Mapping[str, Callable[..., Made]],
+    examples: Mapping[str, str],
+    kind: str = "rule",
+) -> Made:
+    """Return what a text such as "pq=10,50" names: a name, and its numbers after "="."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in makers:
+        raise unknown(kind, name, makers)
+    try:
+        return makers[name](*(part.strip() for part in value.split(",") if part.strip()))
+    except ParameterError:
+        raise
+    except (ValueError, TypeError):
+        raise ParameterError(
+            f"the rule {name} must look like {examples[name]}. Got {text}."
+        ) from None
+
+
+def rules_of(cells: CellTable, rule: Any = None, percent: float = 10.0) -> list[Rule]:
+    """Return the rules asked for, one or several, and what the file says; for counts at least 3.
+
+    A rule may be given as a text such as "p=10".
+    """
+    rules: list[Rule] = []
+    for one in several(rule):
+        found = parsed(one, RULES, EXAMPLES) if isinstance(one, str) else one
+        by_text = isinstance(one, str) and isinstance(found, Threshold)
+        rules.append(replace(found, percent=percent) if by_text else found)
+    if any(said is not None for said in (cells.sensitive, cells.lower, cells.upper)):
+        rules.append(Given(percent))
+    if not rules and cells.counts:
+        rules.append(Threshold(3, percent))
+    if not rules:
+        raise ParameterError(
+            f"a table of values needs a rule: {', '.join(EXAMPLES.values())}, or a column "
+            "sensitive, lower or upper."
+        )
+    return rules
 
 
 def known_too_closely(

@@ -16,14 +16,9 @@ from discreet.release.formats.base import figure
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable
-from discreet.table.files import (
-    COUNT_NAMES,
-    MAX_CELLS,
-    TableFile,
-    is_total_code,
-    read_lines,
-    read_table,
-)
+from discreet.table.files import MAX_CELLS, TableFile, read_table
+from discreet.table.hierarchy import is_total_code
+from discreet.table.source import COUNT_NAMES, read_source
 from discreet.types import Integers
 
 VALUE_NAMES = (*COUNT_NAMES, "value")
@@ -147,8 +142,8 @@ def _labelled(dimension: Dimension, given: Mapping[str, Any]) -> Dimension:
 
 def _read_long(path: Path, absent_is_zero: bool) -> ProtectedTable | None:
     """Return the table of a long file, None where the file is wide."""
-    name, _, heads, lines = read_lines(path)
-    lower = [head.lower() for head in heads]
+    source = read_source(path)
+    name, heads, lines, lower = source.name, source.header, source.rows, source.names
     at = next((lower.index(column) for column in VALUE_NAMES if column in lower), None)
     if at is None:
         return None
@@ -167,8 +162,7 @@ def _read_long(path: Path, absent_is_zero: bool) -> ProtectedTable | None:
     if not columns or not all(places):
         raise ParameterError(f"'{name}' must have a column of categories beside {heads[at]}.")
     inner = [
-        Dimension(heads[i], heads[i], heads[i], tuple(place), tuple(place))
-        for i, place in zip(columns, places, strict=True)
+        Dimension.plain(heads[i], tuple(place)) for i, place in zip(columns, places, strict=True)
     ]
     figures = [figure(row[at]) for _, row in lines]
     return _assembled(name, inner, index, figures, absent_is_zero)

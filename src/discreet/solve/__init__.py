@@ -7,7 +7,8 @@ from discreet.solve.matrix import round_matrix
 from discreet.solve.rounding import controlled_rounding
 from discreet.solve.small import round_small_counts
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 __all__ = [
     "Hierarchy",

@@ -14,7 +14,8 @@ from discreet.solve.linear import LinearProgram
 from discreet.solve.matrix import round_rests
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
-from discreet.solve.system import Hierarchy, TableSystem, checked_base
+from discreet.solve.system import TableSystem, checked_base
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats, Integers
 
 # Rounds of search for three and more dimensions: heat, cold, trials for each open cell.

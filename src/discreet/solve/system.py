@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -19,74 +18,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats, Integers
 
 # The odds that two different sets of contributors share a sum of random 64-bit numbers are 2^-64
 # for each pair. Fixed, so that a system is the same each time it is built.
 _HASH_SEED = 20_020_716
-
-
-@dataclass(frozen=True)
-class Hierarchy:
-    """The codes of a dimension as a tree: `parents[i]` is the code that i is part of, or −1.
-
-    Codes that are nobody's parent are the inner ones. Several roots are allowed: they have no
-    total.
-    """
-
-    parents: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        size = len(self.parents)
-        if not size:
-            raise ParameterError("a hierarchy must have a code.")
-        if any(not -1 <= parent < size for parent in self.parents):
-            raise ParameterError(f"a parent must be −1 or a code below {size}.")
-        for code in range(size):
-            steps, at = 0, code
-            while at >= 0:
-                at, steps = self.parents[at], steps + 1
-                if steps > size:
-                    raise ParameterError(f"code {code} must not be part of itself.")
-
-    @classmethod
-    def flat(cls, size: int, total: bool = True) -> Hierarchy:
-        """Return so many codes and, last, their total."""
-        if size < 1:
-            raise ParameterError(f"a dimension must have at least 1 code. Got {size}.")
-        return cls((*([size] * size), -1) if total else (-1,) * size)
-
-    def __len__(self) -> int:
-        return len(self.parents)
-
-    @cached_property
-    def leaves(self) -> Integers:
-        """The inner codes."""
-        return np.setdiff1d(np.arange(len(self)), np.array(self.parents))
-
-    @cached_property
-    def families(self) -> tuple[tuple[int, Integers], ...]:
-        """Every parent with its children, children before their parents."""
-        children: dict[int, list[int]] = {}
-        for code, parent in enumerate(self.parents):
-            if parent >= 0:
-                children.setdefault(parent, []).append(code)
-
-        def depth(code: int) -> int:
-            return 0 if self.parents[code] < 0 else 1 + depth(self.parents[code])
-
-        order = sorted(children, key=depth, reverse=True)
-        return tuple((parent, np.array(children[parent], np.int64)) for parent in order)
-
-    @cached_property
-    def members(self) -> Any:
-        """The sparse matrix with a 1 where a code (row) holds an inner code (column)."""
-        matrix = sparse.lil_matrix((len(self), len(self.leaves)), dtype=np.int8)
-        for column, at in enumerate(self.leaves.tolist()):
-            while at >= 0:
-                matrix[at, column] = 1
-                at = self.parents[at]
-        return matrix.tocsr()
 
 
 @dataclass(frozen=True, eq=False)

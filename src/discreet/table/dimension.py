@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import ParameterError
@@ -35,3 +36,14 @@ class Dimension:
     def with_total(self) -> Dimension:
         """Return the dimension with a total after its categories."""
         return replace(self, codes=(*self.codes, TOTAL), labels=(*self.labels, "Total"))
+
+    @classmethod
+    def plain(cls, variable: str, codes: Sequence[str]) -> Dimension:
+        """Return a dimension of which nothing but the codes is known."""
+        return cls(variable, variable, variable, tuple(codes), tuple(codes))
+
+    def recoded(self, codes: Sequence[str]) -> Dimension:
+        """Return the dimension with other codes; those it had keep their labels."""
+        label = dict(zip(self.codes, self.labels, strict=True))
+        labels = tuple(label.get(code, code) for code in codes)
+        return Dimension(self.variable, self.level, self.label, tuple(codes), labels)

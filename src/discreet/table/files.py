@@ -1,19 +1,13 @@
-"""Tables of counts in CSV files, long or wide, read and written back in the same layout.
+"""Tables of counts, long or wide, written back in the layout they came in.
 
-Long: dimension columns, then a count column named `count` or `freq`, one row a cell. The tidy CSV
-of a release, with labels and bounds, is read as such a table.
-Wide: labels in the first row and the first column, counts between them.
-A total has the code `_T` (or the word "total"); totals are set aside, never counted as cells.
+A long one has its counts in a column named `count` or `freq`. The tidy CSV of a release, with
+labels and bounds, is read as such a table. A total has the code `_T` (or the word "total"); totals
+are set aside, never counted as cells.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -22,22 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.table.dimension import Dimension
+from discreet.table.dimension import TOTAL, Dimension
+from discreet.table.grid import refuse_repeats
+from discreet.table.hierarchy import is_total_code
+from discreet.table.sheet import Sheet
+from discreet.table.source import COUNT_NAMES, Given, Layout, Listing, count_of, listed, read_source
 
-TOTAL = "_T"
-COUNT_NAMES = ("count", "freq")
 # A long file that leaves zero cells out could name a product of categories that no memory holds.
 MAX_CELLS = 100_000_000
 _FAULTS = 3
-_INTEGER = re.compile(r"\d{1,18}(\.0*)?")
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-
-
-class Layout(StrEnum):
-    """How the cells of a table lie in a file."""
-
-    LONG = "long"
-    WIDE = "wide"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,33 +161,34 @@ class TableFile:
         Where the file has totals, `totals` (in file order) stand there, or else the sums of the
         counts given: a total of the original file is never written.
         """
-        values = self._checked(counts)
+        self.sheet(counts, totals).write(path)
+
+    def sheet(self, counts: ArrayLike, totals: ArrayLike | None = None) -> Sheet:
+        """Return counts of this table's shape as columns, as `write` writes them."""
+        figures = _sums(self._checked(counts), self.rows)
         is_total = self.is_total
-        sums = self.totals_of(values) if totals is None else np.asarray(totals, np.int64)
-        if sums.shape != (int(is_total.sum()),):
-            raise ParameterError(
-                f"totals must be one for each total of the file, {int(is_total.sum())}. "
-                f"Got {sums.size}."
-            )
-        figures = np.empty(len(self.rows), np.int64)
-        figures[is_total] = sums
-        figures[~is_total] = values[tuple(self.rows[~is_total].T)]
+        if totals is not None:
+            given = np.asarray(totals, np.int64)
+            if given.shape != (int(is_total.sum()),):
+                raise ParameterError(
+                    f"totals must be one for each total of the file, {int(is_total.sum())}. "
+                    f"Got {given.size}."
+                )
+            figures[is_total] = given
         codes = [
             (*dimension.codes, total)
             for dimension, total in zip(self.dimensions, self.total_codes, strict=True)
         ]
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, delimiter=self.delimiter, lineterminator="\n")
-            writer.writerow(self.header)
-            if self.layout is Layout.LONG:
-                for row, figure in zip(self.rows.tolist(), figures.tolist(), strict=True):
-                    labels = [column[i] for column, i in zip(codes, row, strict=True)]
-                    writer.writerow([*labels, figure])
-            else:
-                width = len(self.header) - 1
-                for start in range(0, len(figures), width):
-                    label = codes[0][self.rows[start, 0]]
-                    writer.writerow([label, *figures[start : start + width].tolist()])
+        if self.layout is Layout.LONG:
+            labels = [
+                [known[i] for i in column]
+                for known, column in zip(codes, self.rows.T.tolist(), strict=True)
+            ]
+            return Sheet(self.header, [*labels, figures.tolist()], {}, self.delimiter)
+        width = len(self.header) - 1
+        rows = [codes[0][i] for i in self.rows[::width, 0].tolist()]
+        columns = figures.reshape(-1, width).T.tolist()
+        return Sheet(self.header, [rows, *columns], {}, self.delimiter)
 
     def with_totals(self) -> TableFile:
         """Return the same table with all its totals, for a file that has none.
@@ -235,214 +223,69 @@ class TableFile:
         return values.astype(np.int64)
 
 
-def read_lines(path: str | Path) -> tuple[str, str, list[str], list[tuple[int, list[str]]]]:
-    """Return name, delimiter, header and numbered rows of a CSV file whose rows are all as wide."""
-    name = Path(path).name
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"there is no file '{path}'.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"'{name}' must be a readable CSV file in UTF-8. {error}") from None
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        lines = [
-            (number, [field.strip() for field in row])
-            for number, row in enumerate(reader, 1)
-            if any(field.strip() for field in row)
-        ]
-    except csv.Error as error:
-        raise ParameterError(f"'{name}' must be a CSV file. {error}") from None
-    if len(lines) < 2:
-        raise ParameterError(f"'{name}' must have a header and at least one row of counts.")
-    header = lines[0][1]
-    for number, row in lines:
-        if len(row) != len(header):
-            raise ParameterError(
-                f"'{name}' must have {len(header)} columns in every row. "
-                f"Line {number} has {len(row)}."
-            )
-    if len(header) < 2:
-        raise ParameterError(
-            f"'{name}' must have labels and counts in columns of their own. Got one column."
-        )
-    return name, delimiter, header, lines[1:]
+def read_table(given: Given, absent_is_zero: bool = False) -> TableFile:
+    """Return the table of counts in a CSV file or data frame; its header tells the layout.
 
-
-def read_table(path: str | Path, absent_is_zero: bool = False) -> TableFile:
-    """Return the table of counts in a CSV file; the layout is seen from its first row.
-
-    A long file must have a row for every combination of its codes; with `absent_is_zero` the
-    rows it leaves out are zeros.
+    A long one must have a row for every combination of its codes; with `absent_is_zero` the rows
+    it leaves out are zeros.
     """
-    name, delimiter, header, lines = read_lines(path)
-    header, lines = _as_released(header, lines)
-    named = [i for i, column in enumerate(header) if column.lower() in COUNT_NAMES]
-    if named and named != [len(header) - 1]:
-        raise ParameterError(
-            f"'{name}' must have one column named count or freq, and it must be the last. "
-            f"Got the columns {', '.join(header)}."
-        )
-    read = _read_long if named else _read_wide
-    return read(name, header, lines, delimiter, absent_is_zero)
-
-
-def _as_released(
-    header: list[str], lines: list[tuple[int, list[str]]]
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return a tidy file of a release without its labels and bounds; others as they are."""
-    labels = {f"{column}_label" for column in header} & set(header)
-    if "value" not in header or not labels:
-        return header, lines
-    kept = [i for i, c in enumerate(header) if c not in labels | {"value", "low", "high"}]
-    order = [*kept, header.index("value")]
-    return (
-        [*(header[i] for i in kept), COUNT_NAMES[0]],
-        [(number, [row[i] for i in order]) for number, row in lines],
-    )
-
-
-def _read_long(
-    name: str,
-    header: list[str],
-    lines: list[tuple[int, list[str]]],
-    delimiter: str,
-    absent_is_zero: bool,
-) -> TableFile:
-    variables = header[:-1]
-    if len(set(variables)) != len(variables) or "" in variables:
-        raise ParameterError(
-            f"'{name}' must name every dimension once. Got {', '.join(variables)}."
-        )
-    places: list[dict[str, int]] = [{} for _ in variables]
-    totals = [TOTAL] * len(variables)
-    rows = np.empty((len(lines), len(variables)), np.int64)
-    figures = np.empty(len(lines), np.int64)
-    for i, (number, row) in enumerate(lines):
-        for axis, code in enumerate(row[:-1]):
-            if not code:
-                raise ParameterError(
-                    f"'{name}' must have a code in every dimension. "
-                    f"Line {number} has none for {variables[axis]}."
-                )
-            if is_total_code(code):
-                totals[axis] = code
-                rows[i, axis] = -1
-            else:
-                rows[i, axis] = places[axis].setdefault(code, len(places[axis]))
-        figures[i] = _count(row[-1], f"line {number} of '{name}'")
-    dimensions = tuple(
-        _dimension(variable, list(place)) for variable, place in zip(variables, places, strict=True)
-    )
+    listing = listed(read_source(given).unlabelled(), COUNT_NAMES)
+    dimensions, totals, rows = _axes(listing)
     shape = tuple(len(dimension) for dimension in dimensions)
     if prod(shape) > MAX_CELLS:
         raise ParameterError(
-            f"'{name}' must have at most {MAX_CELLS:,} cells. Got {prod(shape):,}."
+            f"'{listing.name}' must have at most {MAX_CELLS:,} cells. Got {prod(shape):,}."
         )
+    # Totals have the index −1, the last: an axis has a place more than codes.
+    refuse_repeats(listing, np.ravel_multi_index(tuple(rows.T), [n + 1 for n in shape], "wrap"))
+    figures = np.array(listing.parsed(listing.figures, count_of), np.int64)
     inner = (rows >= 0).all(axis=1)
-    counts, seen = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    counts, seen = np.zeros(shape, np.int64), np.zeros(shape, bool)
     where = tuple(rows[inner].T)
-    np.add.at(seen, where, 1)
-    counts[where] = figures[inner]
-    _refuse_repeats(name, rows, [number for number, _ in lines])
-    gaps = np.argwhere(seen == 0)
+    counts[where], seen[where] = figures[inner], True
+    gaps = np.argwhere(~seen)
     if len(gaps) and not absent_is_zero:
         cell = ", ".join(
             f"{dimension.variable} {dimension.codes[i]}"
             for dimension, i in zip(dimensions, gaps[0], strict=True)
         )
         raise ParameterError(
-            f"'{name}' must have a row for every cell, zero cells included. "
+            f"'{listing.name}' must have a row for every cell, zero cells included. "
             f"Missing: {cell}{f', and {len(gaps) - 1:,} more' if len(gaps) > 1 else ''}."
         )
-    rows = np.concatenate([rows, gaps])
-    figures = np.concatenate([figures, np.zeros(len(gaps), np.int64)])
     return TableFile(
-        dimensions, counts, Layout.LONG, tuple(header), tuple(totals), rows, figures, delimiter
-    )
-
-
-def _read_wide(
-    name: str,
-    header: list[str],
-    lines: list[tuple[int, list[str]]],
-    delimiter: str,
-    absent_is_zero: bool,
-) -> TableFile:
-    del absent_is_zero  # a wide file has a place for every cell
-    labels = ([row[0] for _, row in lines], header[1:])
-    variables = (header[0] or "row", "column")
-    axes, dimensions, totals = [], [], []
-    for variable, codes in zip(variables, labels, strict=True):
-        if "" in codes:
-            raise ParameterError(f"'{name}' must have a label for every {variable}. One is empty.")
-        inner = [code for code in codes if not is_total_code(code)]
-        dimensions.append(_dimension(variable, inner))
-        totals.append(next((code for code in codes if is_total_code(code)), TOTAL))
-        place = {code: i for i, code in enumerate(inner)}
-        axes.append(np.array([place.get(code, -1) for code in codes], np.int64))
-        if int((axes[-1] < 0).sum()) > 1:
-            raise ParameterError(f"'{name}' must have at most one total along {variable}.")
-    values = np.array(
-        [
-            [
-                _count(field, f"column {column} of line {number} of '{name}'")
-                for column, field in zip(header[1:], row[1:], strict=True)
-            ]
-            for number, row in lines
-        ],
-        np.int64,
-    )
-    counts = values[np.ix_(axes[0] >= 0, axes[1] >= 0)]
-    rows = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return TableFile(
-        tuple(dimensions),
+        dimensions,
         counts,
-        Layout.WIDE,
-        tuple(header),
-        tuple(totals),
-        rows,
-        values.ravel(),
-        delimiter,
+        listing.layout,
+        tuple(listing.source.header),
+        totals,
+        np.concatenate([rows, gaps]),
+        np.concatenate([figures, np.zeros(len(gaps), np.int64)]),
+        listing.source.delimiter,
     )
 
 
-def is_total_code(code: str) -> bool:
-    """Return whether a code stands for the sum over its dimension."""
-    return code == TOTAL or code.lower() == "total"
-
-
-def _dimension(variable: str, codes: Sequence[str]) -> Dimension:
-    if not codes:
-        raise ParameterError(f"{variable} must have a category beside its total.")
-    return Dimension(variable, variable, variable, tuple(codes), tuple(codes))
-
-
-def _count(field: str, where: str) -> int:
-    if _INTEGER.fullmatch(field):
-        return int(field.partition(".")[0])
-    if not field:
-        problem = "Missing"
-    elif not _NUMBER.fullmatch(field):
-        problem = f"Got the text '{field}'"
-    elif field.startswith("-"):
-        problem = f"Got the negative number {field}"
-    else:
-        problem = f"Got {field}"
-    raise ParameterError(f"a count must be a whole number of 0 or more. {problem} in {where}.")
-
-
-def _refuse_repeats(name: str, rows: NDArray[np.int64], numbers: list[int]) -> None:
-    _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        again = int(first[counts > 1].min())
-        twin = int(np.flatnonzero((rows == rows[again]).all(axis=1))[1])
-        raise ParameterError(
-            f"'{name}' must have each cell once. "
-            f"Lines {numbers[again]} and {numbers[twin]} are the same cell."
-        )
+def _axes(
+    listing: Listing,
+) -> tuple[tuple[Dimension, ...], tuple[str, ...], NDArray[np.int64]]:
+    """Return the dimensions without their totals, what these are called, and each cell's index."""
+    dimensions, totals, rows = [], [], []
+    for variable, codes in zip(listing.variables, listing.codes, strict=True):
+        used = dict.fromkeys(codes)
+        inner = [code for code in used if not is_total_code(code)]
+        total = [code for code in used if is_total_code(code)]
+        if len(total) > 1:
+            raise ParameterError(
+                f"{variable} of '{listing.name}' must have one code for its total. "
+                f"Got {', '.join(total)}."
+            )
+        if not inner:
+            raise ParameterError(f"{variable} must have a category beside its total.")
+        dimensions.append(Dimension.plain(variable, inner))
+        totals.append(total[0] if total else TOTAL)
+        place = {code: i for i, code in enumerate(inner)}
+        rows.append([place.get(code, -1) for code in codes])
+    return tuple(dimensions), tuple(totals), np.array(rows, np.int64).T
 
 
 def _sums(counts: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -1,4 +1,6 @@
-"""Hierarchy files (.hrc): a code a line, one leading mark for each level below the top.
+"""Hierarchies: the codes of a dimension as a tree, and the files (.hrc) that hold one.
+
+A file has a code on each line, with one leading mark for each level below the top:
 
     North
     @Northport
@@ -11,12 +13,131 @@ written. This is the layout τ-ARGUS and sdcTable read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.table.dimension import TOTAL
+from discreet.types import Integers
 
 LEADING = "@"
+
+Groups = Mapping[str, Mapping[str, Sequence[str]]]
+"""Dimension → group → the codes it is made of."""
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The codes of a dimension as a tree: `parents[i]` is the code that i is part of, or −1.
+
+    Codes that are nobody's parent are the inner ones. Several roots are allowed: they have no
+    total.
+    """
+
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        size = len(self.parents)
+        if not size:
+            raise ParameterError("a hierarchy must have a code.")
+        if any(not -1 <= parent < size for parent in self.parents):
+            raise ParameterError(f"a parent must be −1 or a code below {size}.")
+        for code in range(size):
+            self.path(code)
+
+    @classmethod
+    def flat(cls, size: int, total: bool = True) -> Hierarchy:
+        """Return so many codes and, last, their total."""
+        if size < 1:
+            raise ParameterError(f"a dimension must have at least 1 code. Got {size}.")
+        return cls((*([size] * size), -1) if total else (-1,) * size)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def path(self, code: int) -> list[int]:
+        """Return a code and all it is part of, upwards."""
+        path, at = [], code
+        while at >= 0:
+            path.append(at)
+            at = self.parents[at]
+            if len(path) > len(self):
+                raise ParameterError(f"code {code} must not be part of itself.")
+        return path
+
+    @cached_property
+    def leaves(self) -> Integers:
+        """The inner codes."""
+        return np.setdiff1d(np.arange(len(self)), np.array(self.parents))
+
+    @cached_property
+    def families(self) -> tuple[tuple[int, Integers], ...]:
+        """Every parent with its children, children before their parents."""
+        children: dict[int, list[int]] = {}
+        for code, parent in enumerate(self.parents):
+            if parent >= 0:
+                children.setdefault(parent, []).append(code)
+        order = sorted(children, key=lambda code: len(self.path(code)), reverse=True)
+        return tuple((parent, np.array(children[parent], np.int64)) for parent in order)
+
+    @cached_property
+    def members(self) -> Any:
+        """The sparse matrix with a 1 where a code (row) holds an inner code (column)."""
+        from scipy import sparse
+
+        matrix = sparse.lil_matrix((len(self), len(self.leaves)), dtype=np.int8)
+        for column, leaf in enumerate(self.leaves.tolist()):
+            matrix[self.path(leaf), column] = 1
+        return matrix.tocsr()
+
+    def levels(self, codes: Integers) -> list[Integers]:
+        """Return the codes, then what each is part of, and so on; −1 above the top."""
+        above = np.array([*self.parents, -1], np.int64)  # −1 is the last index, and stays −1
+        levels, at = [], np.asarray(codes, np.int64)
+        while (at >= 0).any():
+            levels.append(at)
+            at = above[at]
+        return levels
+
+
+def is_total_code(code: str) -> bool:
+    """Return whether a code stands for the sum over its dimension."""
+    return code == TOTAL or code.lower() == "total"
+
+
+def tree(
+    used: Iterable[str], groups: Mapping[str, Sequence[str]], what: str
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the codes in order of appearance, total last, and the parent of each."""
+    codes = dict.fromkeys(code for code in used if not is_total_code(code))
+    totals = list(dict.fromkeys(code for code in used if is_total_code(code)))
+    if len(totals) > 1:
+        raise ParameterError(f"{what} must have one code for its total. Got {', '.join(totals)}.")
+    owner: dict[str, str] = {}
+    for group, members in groups.items():
+        if not members:
+            raise ParameterError(f"the group '{group}' of {what} must have a member.")
+        codes.setdefault(group)
+        for member in members:
+            codes.setdefault(member)
+            if member in owner or member == group:
+                raise ParameterError(f"'{member}' of {what} must be part of one other code only.")
+            owner[member] = group
+    listed = (*codes, *totals)
+    place = {code: i for i, code in enumerate(listed)}
+    top = len(codes) if totals else -1
+    parents = tuple(place[owner[code]] if code in owner else top for code in codes)
+    parents += (-1,) * len(totals)
+    try:
+        Hierarchy(parents)
+    except ParameterError:
+        raise ParameterError(f"the groups of {what} must not be part of themselves.") from None
+    return listed, parents
 
 
 def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
@@ -61,22 +182,3 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
     if not seen:
         raise ParameterError(f"'{name}' must have at least one code.")
     return groups
-
-
-def write_hrc(
-    path: str | Path,
-    groups: Mapping[str, Sequence[str]],
-    tops: Sequence[str],
-    leading: str = LEADING,
-) -> None:
-    """Write the codes at the top, each followed by its parts."""
-    lines: list[str] = []
-
-    def put(code: str, depth: int) -> None:
-        lines.append(leading * depth + code)
-        for part in groups.get(code, ()):
-            put(part, depth + 1)
-
-    for code in tops:
-        put(code, 0)
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

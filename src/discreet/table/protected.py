@@ -58,7 +58,7 @@ class ProtectedTable:
     def columns(self, labels: bool = False) -> dict[str, list[Any] | NDArray[Any]]:
         """Return a column of codes (or labels) for each dimension, then `value` and its bounds.
 
-        One row a cell, the last dimension fastest; a withheld cell has the value None.
+        One row for each cell, the last dimension fastest; a withheld cell has the value None.
 
         >>> table = dc.open("people").release("town").table
         >>> table.columns(labels=True)["town"]

@@ -10,7 +10,8 @@ import pytest
 from discreet.desk.adjust.magnitudes import adjust, default_weights, problem
 from discreet.desk.adjust.separate import separate, whole
 from discreet.desk.cells import CellTable, read_cells
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 TOTALS = {
     "level": {"3": ["1", "2"]},

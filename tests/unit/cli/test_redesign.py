@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.desk import redesign as package
+from discreet.desk.redesign.search import Search
 from discreet.errors import ParameterError
 from discreet.table.files import read_table
 
@@ -152,10 +152,10 @@ def test_what_is_written_passes_the_rule(tmp_path: Path, rule: str, steps: str) 
         "Total,67,52", "Total,57,62"
     )
     _run(tmp_path, text, *_tree(tmp_path), "--ordered", "column", "--rule", rule, "--steps", steps)
-    from discreet.desk.redesign.rules import read_rule
+    from discreet.desk.redesign.rules import criterion
 
     again = read_table(tmp_path / "o.csv")
-    assert read_rule(rule)(again.counts, again.dimensions)
+    assert criterion(rule)(again.counts, again.dimensions)
     assert again.counts.sum() == read_table(tmp_path / "t.csv").counts.sum()
 
 
@@ -163,14 +163,14 @@ def test_what_is_written_passes_the_rule(tmp_path: Path, rule: str, steps: str) 
     ("text", "options", "message"),
     [
         (WIDE, ["--rule", "least=3"], "no rule 'least'.*Choices: smallest, small"),
-        (WIDE, ["--rule", "smallest"], "the rule smallest must have a value, as in smallest=3"),
+        (WIDE, ["--rule", "smallest"], "the rule smallest must look like smallest=3. Got smallest"),
         (WIDE, ["--rule", "smallest=x"], "must look like smallest=3. Got smallest=x"),
         (WIDE, ["--rule", "smallest=1"], "smallest must be at least 2"),
         (WIDE, ["--rule", "tablebuilder=1,2,3"], "must look like tablebuilder"),
         (WIDE, ["--rule", "risk=2"], "risk must be between 0 and 1"),
         (WIDE, ["--rule", "mean=5", "--ordered", "age"], "no dimension 'age'"),
         (WIDE, ["--rule", "mean=5", "--hierarchy", "area"], "form dimension=file"),
-        (WIDE, ["--rule", "mean=5", "--hierarchy", "sex=x.hrc"], "no dimension 'sex'"),
+        (WIDE, ["--rule", "mean=5", "--hierarchy", "sex=x.hrc"], "there is no file 'x.hrc'"),
         (WIDE, ["--rule", "mean=5", "--weight", "area=x"], "form dimension=number"),
         (WIDE, ["--rule", "mean=1000"], "no coarsening of this table passes"),
         (WIDE.replace("a1,10", "a1,11"), ["--rule", "mean=5"], "area a1, column Total is 1 too"),
@@ -197,7 +197,7 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path, monkeypatch: pytest.Monke
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(package.Search, "_resolve", interrupted)
+    monkeypatch.setattr(Search, "_resolve", interrupted)
     said = _run(tmp_path, WIDE, *_tree(tmp_path), "--rule", "smallest=3", code=130)
     assert "STOPPED before the end: the best so far" in said
     counts = read_table(tmp_path / "o.csv").counts

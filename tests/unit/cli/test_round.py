@@ -33,6 +33,7 @@ def test_every_figure_is_a_neighbouring_multiple_and_adds_up(tmp_path: Path) -> 
     assert after.additivity_gap() == 0
     assert not (after.figures % 3).any()
     assert (np.abs(after.figures - before.figures) < 3).all()
+    said = " ".join(said.split())
     assert "solved: every cell and total is next to its count, less than 3 away" in said
 
 
@@ -60,7 +61,7 @@ def test_figures_that_do_not_add_up_are_mended_with_the_least_change(tmp_path: P
         (WIDE.replace("p,1,5,6", "p,-1,5,6"), [], "negative"),
         (WIDE, ["--base", "1"], "base must be an integer of at least 2"),
         (WIDE, ["--secret", "s"], "cannot both be given"),
-        (",x,y\np,1,5\n", ["--mode", "additive"], "needs a file with totals"),
+        (",x,y\np,1,5\n", ["--mode", "additive"], "needs a table with totals"),
     ],
 )
 def test_bad_input_gets_a_clear_sentence(

@@ -111,11 +111,10 @@ def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (WIDE, ["--zeros", "perhaps"], "--zeros must be published or withheld. Got perhaps."),
         (WIDE, ["--p", "10"], "this rule is for magnitudes"),
-        (WIDE, ["--value", "v"], "--value is for records"),
+        (WIDE, ["--value", "v"], "value is for records"),
         (WIDE, ["--hierarchy", "row"], "dimension=file.hrc"),
-        (WIDE, ["--dominance", "2"], "two numbers"),
+        (WIDE, ["--dominance", "2"], "must look like dominance=2,80. Got dominance=2"),
         (WIDE.replace("8", "-8"), [], "number of 0 or more"),
         ("a,value\nx,1\ny,2\n", [], "needs a rule"),
     ],

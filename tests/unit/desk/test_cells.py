@@ -126,10 +126,10 @@ def test_marks_and_protection_given_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,count\nx,p,1\nx,p,2\n", "Lines 2 and 3 are the same cell"),
+        ("a,b,count\nx,p,1\nx,p,2\n", "Line 2 and line 3 are the same cell"),
         ("a,count\nx,1\n_T,2\n", "a _T is 2, but its parts sum to 1"),
-        ("a,count\nx,1.5\n", "whole number of 0 or more. Got '1.5' in line 2"),
-        ("a,value\nx,-1\n", "a number of 0 or more. Got '-1'"),
+        ("a,count\nx,1.5\n", "whole number of 0 or more. Got 1.5 in line 2"),
+        ("a,value\nx,-1\n", "a number of 0 or more. Got the negative number -1"),
         ("a,count\n,1\n", "must have a code in every dimension"),
         ("a,count\n_T,1\n", "must have a code beside its total"),
         ("a,count,colour\nx,1,red\n", "no column after the figure of 't.csv': 'colour'"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.table.hierarchy import read_hrc, write_hrc
+from discreet.table.hierarchy import Hierarchy, read_hrc
 
 TEXT = "North\n@Northport\n@Northfield\n@@West field\n@@East field\nSouth\n"
 GROUPS = {"North": ["Northport", "Northfield"], "Northfield": ["West field", "East field"]}
@@ -16,12 +17,6 @@ GROUPS = {"North": ["Northport", "Northfield"], "Northfield": ["West field", "Ea
 def test_every_sum_has_its_parts(tmp_path: Path) -> None:
     (tmp_path / "region.hrc").write_text(TEXT, encoding="utf-8")
     assert read_hrc(tmp_path / "region.hrc") == GROUPS
-
-
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    write_hrc(tmp_path / "a.hrc", GROUPS, ["North", "South"])
-    assert (tmp_path / "a.hrc").read_text(encoding="utf-8") == TEXT
-    assert read_hrc(tmp_path / "a.hrc") == GROUPS
 
 
 def test_another_leading_mark(tmp_path: Path) -> None:
@@ -50,3 +45,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_hrc(tmp_path / "none.hrc")
     with pytest.raises(ParameterError, match="one visible character"):
         read_hrc(tmp_path / "none.hrc", "@@")
+
+
+def test_a_code_has_a_path_upwards_and_codes_have_levels() -> None:
+    # 0 and 1 are parts of 2, which with 3 is part of the total 4.
+    tree = Hierarchy((2, 2, 4, 4, -1))
+    assert tree.path(0) == [0, 2, 4]
+    levels = [level.tolist() for level in tree.levels(np.array([1, 3]))]
+    assert levels == [[1, 3], [2, 4], [4, -1]]
+    with pytest.raises(ParameterError, match="must not be part of itself"):
+        Hierarchy((1, 0))

@@ -1,5 +1,123 @@
-"""Controlled tabular adjustment of a table of one's own: method, solver and audit."""
+"""Controlled tabular adjustment: sensitive figures moved to safety, everything still adds up."""
 
-from discreet.desk.adjust.method import AdjustedTable, ControlledAdjustment, Weight, of_tables
+from __future__ import annotations
 
-__all__ = ["AdjustedTable", "ControlledAdjustment", "Weight", "of_tables"]
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.desk.adjust.records.report import RecordsReport
+    from discreet.desk.adjust.report import AdjustReport
+    from discreet.desk.cells.given import Hierarchies
+    from discreet.progress import Tell
+    from discreet.protect.chance import Secret
+    from discreet.table.source import Given
+
+
+class Norm(StrEnum):
+    """What is made least over all cells."""
+
+    L1 = "l1"
+    """the sum of weighted absolute changes"""
+    L2 = "l2"
+    """the sum of weighted squared changes"""
+
+
+class Weight(StrEnum):
+    """What a change of a cell counts."""
+
+    VALUE = "value"
+    """in proportion to the cell: 1/value"""
+    ONE = "one"
+    """by itself"""
+
+
+def adjust(
+    table: Given,
+    rule: Any = None,
+    *,
+    by: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    value: str | None = None,
+    holding: str | None = None,
+    hierarchy: Hierarchies | None = None,
+    percent: float = 10.0,
+    norm: Norm | str = Norm.L1,
+    weight: Weight | str = Weight.VALUE,
+    margins: float = 1.0,
+    capacity: float = 100.0,
+    fix: Sequence[Sequence[str]] = (),
+    above: float | None = None,
+    spread: float = 0.0,
+    audit: bool = False,
+    withhold: bool = False,
+    secret: Secret | None = None,
+    seed: int | None = None,
+    tell: Tell | None = None,
+) -> AdjustReport:
+    """Return a table whose sensitive figures are moved to safety, the others little.
+
+    `table` is a CSV file or a data frame; with `by` it holds records to tabulate: names of columns,
+    or several lists of them for linked tables. `rule` says which cells are sensitive: "p=10",
+    "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
+    by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
+    in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
+    knows the method can prove; with `withhold` cells that cannot be protected are left empty.
+    """
+    from discreet.desk.adjust.audit import exposed
+    from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
+    from discreet.desk.adjust.report import AdjustReport
+    from discreet.desk.cells.given import groups_of, read_either, tables_of
+    from discreet.desk.sensitivity import rules_of
+    from discreet.protect.chance import generator
+    from discreet.table.source import read_source
+
+    method = ControlledAdjustment.of(norm, weight, margins, capacity, above, spread)
+    source, tables = read_source(table), tables_of(by)
+    cells = read_either(source, tables, value, holding, groups_of(hierarchy))
+    rules = rules_of(cells, rule, percent)
+    fixed = kept_totals(cells, fix, tables)
+    published = of_tables(cells, tables) if tables else None
+    rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
+    result = method.adjust(cells, rules, rng, fixed, published, tell)
+    exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
+    return AdjustReport(source.name, result, above, exposure, withhold)
+
+
+def adjust_records(
+    table: Given,
+    p: float,
+    *,
+    by: Sequence[str],
+    value: str,
+    order: int,
+    holding: str | None = None,
+    hierarchy: Hierarchies | None = None,
+    withhold: bool = False,
+    secret: Secret | None = None,
+    seed: int | None = None,
+    tell: Tell | None = None,
+) -> RecordsReport:
+    """Return records adjusted so that all tables of up to `order` dimensions are safe.
+
+    For more cells than fit in a table: the p% rule on the sums of `value`, by the columns of `by`.
+    The tables made of the records may be published, the records may not.
+    """
+    from discreet.desk.adjust import records as solver
+    from discreet.desk.adjust.records.report import RecordsReport
+    from discreet.desk.cells import read_records
+    from discreet.desk.cells.given import groups_of
+    from discreet.desk.sensitivity import PriorPosterior
+    from discreet.protect.chance import generator
+    from discreet.table.source import read_source
+
+    source = read_source(table)
+    given = read_records(source, by, value, holding, groups_of(hierarchy))
+    records, place = given.canonical()
+    identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
+    rng = generator(identity, "adjust records", {"order": str(order)}, secret, seed)
+    rows = solver.cell_rows(
+        records.at, records.hierarchies, records.amounts, order, records.units, tell
+    )
+    found = solver.adjust_records(rows, PriorPosterior(p).amount, rng, tell=tell)
+    return RecordsReport(source, value, order, records, place, found, withhold)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.desk.adjust.method import AdjustedTable, whole_steps
+from discreet.desk.sensitivity import Rule, Threshold
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.bounds import Intervals, intervals
@@ -126,6 +129,41 @@ def count_exposure(
     unknown = np.zeros(system.shape, bool)
     # What is proved to be 0 is nobody; what was released as 0 and proved to be 1 is somebody.
     return Exposure(least, most, unknown, (least == most) & (least > 0), proof)
+
+
+def exposed(
+    result: AdjustedTable,
+    rules: Sequence[Rule],
+    capacity: float,
+    fixed: Flags | None = None,
+    tell: Tell | None = None,
+) -> Exposure:
+    """Return what the worst intruder can prove of an adjusted table.
+
+    The intruder knows the largest change that the other cells really had, up to their `capacity`,
+    and how many times its protection a sensitive cell went at most.
+    """
+    system = TableSystem.table(result.cells.hierarchies)
+    shown, true = result.published & ~result.short, result.cells.values
+    change = result.values - true
+    if result.cells.counts:
+        minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
+        largest = float(np.abs(change[shown]).max(initial=0))
+        return count_exposure(system, result.values, minimum, shown, fixed, largest, tell=tell)
+    others = shown & ~result.sensitive & (true > 0)
+    most = float(np.abs(change[others] / true[others]).max(initial=0)) + 1e-9
+    # Protection is in whole last decimals.
+    lower, upper = (
+        side if result.decimals is None else whole_steps(side, result.decimals)
+        for side in (result.required.lower, result.required.upper)
+    )
+    moved = result.sensitive & shown
+    needed = np.where(change > 0, upper, lower)[moved]
+    beyond = float((np.abs(change[moved]) / needed).max(initial=1.0)) + 1e-9
+    return exposure(
+        system, result.values, result.sensitive, lower, upper, min(capacity, most), shown, fixed,
+        beyond, tell=tell,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.desk.adjust.magnitudes import Norm, Problem, adjust, problem
+from discreet.checks import chosen as one_of
+from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.magnitudes import Problem, adjust, problem
 from discreet.desk.adjust.magnitudes.problem import NEAR
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.desk.adjust.separate import Part, separate
@@ -22,22 +23,13 @@ from discreet.progress import Tell
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import adjust_counts
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
 from discreet.table.decimals import added
 from discreet.types import Flags, Floats
 
 # Figures have at most so many decimals; beyond, they are taken as real numbers, and released with
 # so many.
 MOST_DECIMALS = 6
-
-
-class Weight(StrEnum):
-    """What a change of a cell counts."""
-
-    VALUE = "value"
-    """in proportion to the cell: 1/value"""
-    ONE = "one"
-    """by itself"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +84,24 @@ class ControlledAdjustment:
     above: float | None = None
     spread: float = 0.0
 
+    @classmethod
+    def of(
+        cls,
+        norm: Norm | str,
+        weight: Weight | str,
+        margins: float,
+        percent: float,
+        above: float | None,
+        spread: float,
+    ) -> ControlledAdjustment:
+        """Return the method of these options; the capacity is in percent."""
+        if not 0 < percent <= 100:
+            raise ParameterError(
+                f"capacity must be a percentage above 0, at most 100. Got {percent:g}."
+            )
+        kinds = one_of("norm", Norm, norm), one_of("weight", Weight, weight)
+        return cls(*kinds, margins, percent / 100, above, spread)
+
     def __post_init__(self) -> None:
         if not self.margins > 0:
             raise ParameterError(f"margins must be above 0. Got {self.margins}.")
@@ -144,13 +154,14 @@ class ControlledAdjustment:
         shown: Flags,
         tell: Tell | None,
     ) -> AdjustedTable:
-        system = TableSystem.table([Hierarchy(parents) for parents in cells.parents])
+        system = TableSystem.table(cells.hierarchies)
         if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
             raise ParameterError("counts are adjusted by the threshold rule alone.")
-        needed = required(cells, rules)
+        task = _Task(cells, required(cells, rules), system, still, shown, tell)
         if cells.counts:
-            return self._counts(cells, rules, rng, needed, system, still, shown, tell)
-        found = self._magnitudes(cells, rng, needed, system, still, shown, tell)
+            minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
+            return self._counts(task, minimum, rng)
+        found = self._magnitudes(task, rng)
         if found.decimals is None:
             return found
         # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
@@ -163,27 +174,18 @@ class ControlledAdjustment:
         summed_over = len(cells.variables) - cells.order
         return np.where(published & (cells.values > 0), base * self.margins**summed_over, 0.0)
 
-    def _magnitudes(
-        self,
-        cells: CellTable,
-        rng: np.random.Generator,
-        needed: Required,
-        system: TableSystem,
-        still: Flags,
-        shown: Flags,
-        tell: Tell | None,
-    ) -> AdjustedTable:
-        sensitive = needed.sensitive & shown
+    def _magnitudes(self, task: _Task, rng: np.random.Generator) -> AdjustedTable:
+        cells, needed, sensitive = task.cells, task.needed, task.sensitive
         aimless = np.flatnonzero(sensitive & (np.minimum(needed.lower, needed.upper) <= 0))
         if len(aimless):
             raise ParameterError(
                 "the protection of a sensitive cell must be above 0 on both sides, or its true "
                 f"figure would be safe. That of {cells.name(int(aimless[0]))} is not."
             )
-        parts = (whole_table(system, cells.values, sensitive),) * 2
+        parts = (task.whole, task.whole)
         lower, upper = needed.lower, needed.upper
         if self.above is not None:
-            part = separate(system, cells.values, sensitive, self.above)
+            part = separate(task.system, cells.values, sensitive, self.above)
             parts = (parts[0], part)
             lower, upper = _of_part(part, needed, cells.values, sensitive)
         # A multiple of the protection that nobody can guess; drawn for every cell, so that it does
@@ -192,28 +194,21 @@ class ControlledAdjustment:
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
         smallest = float(np.minimum(lower, upper)[sensitive].min(initial=np.inf))
         for decimals in _places(cells.values, smallest):
-            found = self._to_places(
-                cells, needed, system, still, shown, parts, (lower, upper), decimals, seed, tell
-            )
+            found = self._to_places(task, parts, (lower, upper), decimals, seed)
             if found.status is Status.STOPPED or not found.short.any():
                 break
         return found
 
     def _to_places(
         self,
-        cells: CellTable,
-        needed: Required,
-        system: TableSystem,
-        still: Flags,
-        shown: Flags,
+        task: _Task,
         parts: tuple[Part, Part],
         amounts: tuple[Floats, Floats],
         decimals: int | None,
         seed: int,
-        tell: Tell | None,
     ) -> AdjustedTable:
         """Return the table adjusted by these amounts at least, in figures of so many decimals."""
-        sensitive = needed.sensitive & shown
+        cells, shown = task.cells, task.shown
         lower, upper = amounts
         unit = 10.0 ** (decimals or 0)
         capacity = np.full(cells.shape, self.capacity)
@@ -224,84 +219,72 @@ class ControlledAdjustment:
             capacity = np.floor(self.capacity * size + 1e-6) / size
         # A sum that is sensitive in the part alone must not move beyond the capacity for it.
         reach = capacity * parts[1].values
-        movers = parts[1].sensitive & (sensitive | ((lower <= reach) & (upper <= reach)))
+        movers = parts[1].sensitive & (task.sensitive | ((lower <= reach) & (upper <= reach)))
+        weights = self.weights(cells, shown)
         this = problem(
-            system,
-            parts[1].values * unit,
-            movers,
-            lower * unit,
-            upper * unit,
-            self.weights(cells, shown),
-            capacity,
-            still,
-        )
-        found = adjust(this, self.norm, seed, tell)
+            task.system, parts[1].values * unit, movers, lower * unit, upper * unit, weights,
+            capacity, task.still,
+        )  # fmt: skip
+        found = adjust(this, self.norm, seed, task.tell)
         change = _whole(this, found.values, seed) if decimals is not None else None
         decimals = None if change is None else decimals
         change = (found.values if change is None else change) / unit
-        values = _settled(system, np.maximum(cells.values + change, 0.0), decimals)
+        values = _settled(task.system, np.maximum(cells.values + change, 0.0), decimals)
         moved = np.abs(values - cells.values)
-        size = moved if self.norm is Norm.L1 else moved**2
+        cost = float((weights * (moved if self.norm is Norm.L1 else moved**2)).sum())
+        short = task.sensitive & ~_protected(cells.values, values, task.needed)
         return AdjustedTable(
-            cells,
-            needed,
-            values,
-            sensitive & ~_protected(cells.values, values, needed),
-            shown,
-            found.status,
-            decimals,
-            float((self.weights(cells, shown) * size).sum()),
-            found.gap,
-            parts,
+            cells, task.needed, values, short, shown, found.status, decimals, cost, found.gap, parts
         )
 
-    def _counts(
-        self,
-        cells: CellTable,
-        rules: Sequence[Rule],
-        rng: np.random.Generator,
-        needed: Required,
-        system: TableSystem,
-        still: Flags,
-        shown: Flags,
-        tell: Tell | None,
-    ) -> AdjustedTable:
-        minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
-        plain = ControlledAdjustment(capacity=self.capacity)
-        if self != plain:
+    def _counts(self, task: _Task, minimum: int, rng: np.random.Generator) -> AdjustedTable:
+        if self != ControlledAdjustment(capacity=self.capacity):
             raise ParameterError(
                 "above, l2, margins, spread and weight are for magnitudes, not for counts."
             )
-        chosen = np.flatnonzero(shown.reshape(-1))
+        cells, shown = task.cells, task.shown
+        chosen = np.flatnonzero(shown)
         inner = np.rint(cells.values[np.ix_(*cells.inner)]).astype(np.int64)
-        held = CountCells.of(system.members[system.variable[chosen]])
+        held = CountCells.of(task.system.members[task.system.variable[chosen]])
         # As many whole counts as the capacity has; but for a rounding error.
         share = np.floor(self.capacity * cells.values + 1e-6)
-        limit = np.where(needed.sensitive, minimum, share).reshape(-1)[chosen]
+        limit = np.where(task.needed.sensitive, minimum, share).flat[chosen]
         found = adjust_counts(
-            CountCells(held.members, cells.order.reshape(-1)[chosen], None),
+            CountCells(held.members, cells.order.flat[chosen], None),
             inner.reshape(-1),
             rng,
             minimum,
-            fixed=still.reshape(-1)[chosen] if still.any() else None,
+            fixed=task.still.flat[chosen] if task.still.any() else None,
             capacity=limit.astype(np.int64),
-            tell=tell,
+            tell=task.tell,
         )
-        values = system.values(found.values)
-        sensitive = needed.sensitive & shown
-        part = whole_table(system, cells.values, sensitive)
+        values = task.system.values(found.values)
+        short = shown & (values > 0) & (values < minimum)
+        cost = float((self.weights(cells, shown) * np.abs(values - cells.values)).sum())
+        parts = (task.whole, task.whole)
         return AdjustedTable(
-            cells,
-            needed,
-            values,
-            shown & (values > 0) & (values < minimum),
-            shown,
-            found.status,
-            0,
-            float((self.weights(cells, shown) * np.abs(values - cells.values)).sum()),
-            np.nan,
-            (part, part),
+            cells, task.needed, values, short, shown, found.status, 0, cost, np.nan, parts
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A table to adjust: what its cells need, which must stay and which are published."""
+
+    cells: CellTable
+    needed: Required
+    system: TableSystem
+    still: Flags
+    shown: Flags
+    tell: Tell | None
+
+    @property
+    def sensitive(self) -> Flags:
+        return np.asarray(self.needed.sensitive & self.shown)
+
+    @property
+    def whole(self) -> Part:
+        return whole_table(self.system, self.cells.values, self.sensitive)
 
 
 def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
@@ -321,6 +304,29 @@ def of_tables(cells: CellTable, tables: Sequence[Sequence[str]]) -> Flags:
             mask = np.logical_and.outer(mask, kept)
         chosen |= mask
     return chosen
+
+
+def kept_totals(
+    cells: CellTable, fix: Sequence[Sequence[str]], tables: Sequence[Sequence[str]]
+) -> Flags | None:
+    """Return the cells that stay: totals by these dimensions, of none or "total" the grand total.
+
+    They must be published in one of the `tables`, where these are not all.
+    """
+    kept = [[name for name in names if name != "total"] for names in map(_names, fix)]
+    known = {name for table in tables for name in table}
+    for names in kept:
+        together = any(set(names) <= set(table) for table in tables)
+        if tables and known.issuperset(names) and not together:
+            raise ParameterError(
+                f"fix must name totals that are published. Got {','.join(names)}, which are in no "
+                "table together."
+            )
+    return of_tables(cells, kept) if kept else None
+
+
+def _names(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:

@@ -1,42 +1,38 @@
-"""Records: one line a contributor; the table of cells they add up to."""
+"""Records: one line for each contributor; the table of cells they add up to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.desk.cells.codes import checked_size, number_of, trees
 from discreet.desk.cells.model import RANKS, CellTable, alphabetical, reordered
-from discreet.errors import ParameterError, unknown
+from discreet.errors import ParameterError
 from discreet.table.decimals import in_units
-from discreet.table.files import read_lines
-from discreet.table.published import Groups
-from discreet.types import Floats
+from discreet.table.grid import Grid, checked_size, codes_of
+from discreet.table.hierarchy import Groups
+from discreet.table.source import Given, Source, number_of, read_source
+from discreet.types import Flags, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(Grid):
     """Contributors: `at[r, d]` is the code of record r along dimension d, never a sum.
 
     `units[r]` is the number of the holding that record r belongs to; `counts` says that every
-    record counts 1. Codes and parents are as in `CellTable`.
+    record counts 1.
     """
 
-    name: str
-    variables: tuple[str, ...]
-    codes: tuple[tuple[str, ...], ...]
-    parents: tuple[tuple[int, ...], ...]
-    at: NDArray[np.int64]
+    at: Integers
     amounts: Floats
-    units: NDArray[np.int64]
+    units: Integers
     counts: bool
+    file: str = "the records"
 
-    def canonical(self) -> tuple[Records, NDArray[np.int64]]:
+    def canonical(self) -> tuple[Records, Integers]:
         """Return the records sorted by codes, value and holding, and the place of each there.
 
         The same records in another order of lines give the same.
@@ -49,27 +45,25 @@ class Records:
         units = np.unique(self.units[lines], return_index=True, return_inverse=True)
         number = np.argsort(np.argsort(units[1]))[units[2].reshape(-1)]
         records = Records(
-            self.name,
-            self.variables,
-            codes,
-            parents,
-            at[lines],
-            self.amounts[lines],
-            number,
-            self.counts,
-        )
+            self.variables, codes, parents, at[lines], self.amounts[lines], number, self.counts,
+            self.file,
+        )  # fmt: skip
         return records, np.argsort(lines)
+
+    def everywhere(self) -> Iterator[tuple[Flags, tuple[Integers, ...]]]:
+        """Yield, for every level of every dimension, which records have it and their cells."""
+        levels = [tree.levels(self.at[:, d]) for d, tree in enumerate(self.hierarchies)]
+        for chosen in product(*levels):
+            there = np.all([level >= 0 for level in chosen], axis=0)
+            yield there, tuple(level[there] for level in chosen)
 
     def table(self) -> CellTable:
         """Return all cells and totals, with the largest contributions to each."""
-        shape = tuple(len(part) for part in self.codes)
-        size = checked_size(self.name, shape)
+        shape, size = self.shape, checked_size(self.file, self)
         cells, owners, parts = [], [], []
         amounts, unit = in_units(self.amounts)
-        chains = [_chain(self.at[:, d], np.array(up)) for d, up in enumerate(self.parents)]
-        for levels in product(*chains):
-            there = np.all([level >= 0 for level in levels], axis=0)
-            cells.append(np.ravel_multi_index(tuple(level[there] for level in levels), shape))
+        for there, index in self.everywhere():
+            cells.append(np.ravel_multi_index(index, shape))
             owners.append(self.units[there])
             parts.append(amounts[there])
         # One contribution for each cell and holding, then the largest of each cell first.
@@ -96,67 +90,64 @@ class Records:
 
 
 def read_records(
-    path: str | Path,
+    given: Given,
     by: Sequence[str],
     value: str | None = None,
     holding: str | None = None,
     groups: Groups | None = None,
 ) -> Records:
-    """Return the records of a CSV file; `groups` are sums of codes.
+    """Return the records of a CSV file or data frame; `groups` are sums of codes.
 
     Without `value` every record counts 1. Records of one `holding` are one contributor.
     """
-    name, delimiter, header, lines = read_lines(path)
-    places = {column: i for i, column in enumerate(header)}
-    for column in (*by, *(c for c in (value, holding) if c is not None)):
-        if column not in places:
-            raise unknown(f"column of '{name}'", column, header)
+    source = read_source(given)
+    used = [source.column(name) for name in by]
     if not by or len(set(by)) != len(by):
         raise ParameterError("by must name at least one column, each once.")
-    used = [[row[places[column]] for _, row in lines] for column in by]
-    amounts = np.ones(len(lines))
+    for variable, column in zip(by, used, strict=True):
+        if "" in column:
+            raise ParameterError(
+                f"'{source.name}' must have a code in every dimension. One of {variable} is empty."
+            )
+    amounts = np.ones(len(source.rows))
     if value is not None:
-        amounts = np.array(
-            [
-                number_of(row[places[value]], f"line {n} of '{name}'", False, delimiter)
-                for n, row in lines
-            ]
+        places = (f"{where} of '{source.name}'" for where in source.where)
+        figure = partial(number_of, delimiter=source.delimiter)
+        amounts = np.array(list(map(figure, source.column(value), places)))
+    grid = codes_of(source.name, by, used, groups or {}, total=True)
+    return Records(
+        grid.variables,
+        grid.codes,
+        grid.parents,
+        _places(source.name, grid, used),
+        amounts,
+        _units(source, holding),
+        value is None,
+        source.name,
+    )
+
+
+def _units(source: Source, holding: str | None) -> Integers:
+    """Return the number of each record's holding; without holdings each is its own."""
+    if holding is None:
+        return np.arange(len(source.rows))
+    owners = source.column(holding)
+    if "" in owners:
+        raise ParameterError(
+            f"every record of '{source.name}' must have a {holding}. One has none."
         )
-    units = np.arange(len(lines))
-    if holding is not None:
-        owners = [row[places[holding]] for _, row in lines]
-        if "" in owners:
-            raise ParameterError(f"every record of '{name}' must have a {holding}. One has none.")
-        units = np.unique(np.array(owners), return_inverse=True)[1].reshape(-1)
-    codes, parents = trees(name, list(by), used, groups or {})
-    at = _places(name, by, codes, parents, used)
-    return Records(name, tuple(by), codes, parents, at, amounts, units, value is None)
+    return np.unique(np.array(owners), return_inverse=True)[1].reshape(-1)
 
 
-def _places(
-    name: str,
-    by: Sequence[str],
-    codes: tuple[tuple[str, ...], ...],
-    parents: tuple[tuple[int, ...], ...],
-    used: list[list[str]],
-) -> NDArray[np.int64]:
-    at = np.empty((len(used[0]), len(by)), np.int64)
-    for d, (variable, known, up, column) in enumerate(zip(by, codes, parents, used, strict=True)):
-        place = {code: i for i, code in enumerate(known)}
+def _places(name: str, grid: Grid, used: list[list[str]]) -> Integers:
+    at = np.empty((len(used[0]), len(used)), np.int64)
+    for d, column in enumerate(used):
+        place = {code: i for i, code in enumerate(grid.codes[d])}
         at[:, d] = [place[code] for code in column]
-        sums = np.isin(at[:, d], np.array(up))
+        sums = np.isin(at[:, d], np.array(grid.parents[d]))
         if sums.any():
             raise ParameterError(
                 f"a record of '{name}' must have a code that is no sum. Got "
-                f"'{column[int(np.argmax(sums))]}' of {variable}."
+                f"'{column[int(np.argmax(sums))]}' of {grid.variables[d]}."
             )
     return at
-
-
-def _chain(at: NDArray[np.int64], parents: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the code of each record, then its parent, and so on; −1 above the top."""
-    chain = []
-    while (at >= 0).any():
-        chain.append(at)
-        at = np.where(at >= 0, parents[at], -1)
-    return chain

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.desk.redesign.lattice import Cut, Lattice
-from discreet.desk.redesign.model import Verdict
+from discreet.desk.redesign.model import Finding
 
 Distinction = tuple[int, int]
 """A dimension, and a distinction of it by its number."""
@@ -20,7 +20,7 @@ class Conflict:
     parts: tuple[Distinction, ...]
 
 
-def stays(verdict: Verdict) -> bool:
+def stays(verdict: Finding) -> bool:
     """Return whether a table and every finer one fail."""
     return not verdict.passed and verdict.stays
 

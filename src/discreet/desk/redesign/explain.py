@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.desk.redesign.lattice import UNIT, Cut, Lattice
-from discreet.desk.redesign.model import Merge, Rejected, Step, Verdict
+from discreet.desk.redesign.model import Finding, Merge, Rejected, Step
 from discreet.desk.redesign.search import Search
 
 # Beyond so many merges the way is told in order of cost, without trying each next step.
@@ -62,7 +62,7 @@ def _became(lattice: Lattice, d: int, at: Cut, cut: Cut) -> dict[str, tuple[str,
 
 def merges(lattice: Lattice, cut: Cut) -> tuple[Merge, ...]:
     """Return the merged categories of a design, each with what fails if it alone is undone."""
-    best: dict[tuple[int, tuple[str, ...]], Verdict] = {}
+    best: dict[tuple[int, tuple[str, ...]], Finding] = {}
     for d, finer in lattice.finer(cut):
         place = (d, tuple(_became(lattice, d, finer, cut)))
         verdict = lattice.test(finer, free=True)
@@ -78,7 +78,7 @@ def merges(lattice: Lattice, cut: Cut) -> tuple[Merge, ...]:
     return tuple(found)
 
 
-def _distance(verdict: Verdict) -> float:
+def _distance(verdict: Finding) -> float:
     if verdict.passed:
         return -1.0
     return float("inf") if verdict.score is None else verdict.score
@@ -91,7 +91,7 @@ def rejected(search: Search) -> tuple[Rejected, ...]:
     limit = None if search.best is None else lattice.cost(search.best) - len(lattice.axes)
     cheaper = [
         (_distance(verdict), lattice.cost(cut), cut, verdict)
-        for cut, verdict in lattice.verdicts.items()
+        for cut, verdict in lattice.findings.items()
         if not verdict.passed and (limit is None or lattice.cost(cut) < limit)
     ]
     cheaper.sort(key=lambda entry: entry[:3])
@@ -108,7 +108,7 @@ def runners(search: Search) -> list[Cut]:
         return []
     passing = sorted(
         (lattice.cost(cut), -lattice.cells(cut), cut)
-        for cut, verdict in lattice.verdicts.items()
+        for cut, verdict in lattice.findings.items()
         if verdict.passed and _allowed(lattice, cut)
     )
     kept = [search.best, *(cut for cut in search.found if cut != search.best)]

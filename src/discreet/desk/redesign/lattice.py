@@ -1,4 +1,4 @@
-"""The designs of a table: one cut a dimension, what it costs, and what the rule says of it."""
+"""The designs of a table: a cut of each dimension, what it costs, and what the rule says."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.desk.redesign.model import Cost, Design, Rule, RuleOnMembers, Verdict
+from discreet.desk.redesign import Cost
+from discreet.desk.redesign.model import Criterion, CriterionOnMembers, Design, Finding
 from discreet.desk.redesign.spaces import Key, Space
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.table.dimension import Dimension
 
 Cut = tuple[Key, ...]
-"""One key a dimension."""
+"""One key for each dimension."""
 
 
 # Costs are whole billionths of a nat: sums do not depend on their order, and ties are ties.
@@ -61,14 +62,14 @@ class Lattice:
         self,
         counts: NDArray[Any],
         axes: tuple[Axis, ...],
-        passes: Rule | RuleOnMembers,
+        passes: Criterion | CriterionOnMembers,
         cost: Cost,
         monotone: bool,
         tell: Tell | None,
     ) -> None:
         self.counts = counts
         self.axes = axes
-        self.verdicts: dict[Cut, Verdict] = {}
+        self.findings: dict[Cut, Finding] = {}
         self.stage = "merging"
         self.left = 0
         self.most = 0
@@ -130,9 +131,9 @@ class Lattice:
                 if axis.allowed(key):
                     yield d, (*cut[:d], key, *cut[d + 1 :])
 
-    def test(self, cut: Cut, free: bool = False) -> Verdict:
+    def test(self, cut: Cut, free: bool = False) -> Finding:
         """Return what the rule says of a design; raise `Spent` where no test is left."""
-        known = self.verdicts.get(cut)
+        known = self.findings.get(cut)
         if known is not None:
             return known
         if not free:
@@ -140,18 +141,18 @@ class Lattice:
                 raise Spent
             self.left -= 1
         said = self._judged(cut)
-        verdict = said if isinstance(said, Verdict) else _plain(said)
+        verdict = said if isinstance(said, Finding) else _plain(said)
         if self._monotone and not verdict.passed and not verdict.stays:
-            verdict = Verdict(
+            verdict = Finding(
                 False, verdict.score, verdict.reason, verdict.cells, verdict.failing, stays=True
             )
-        self.verdicts[cut] = verdict
-        if self._tell is not None and len(self.verdicts) % _ROUND == 0:
+        self.findings[cut] = verdict
+        if self._tell is not None and len(self.findings) % _ROUND == 0:
             self._tell(self.stage, self.most - self.left, self.most)
         return verdict
 
-    def _judged(self, cut: Cut) -> bool | Verdict:
-        if isinstance(self._passes, RuleOnMembers):
+    def _judged(self, cut: Cut) -> bool | Finding:
+        if isinstance(self._passes, CriterionOnMembers):
             labels = [axis.space.labels(key) for axis, key in zip(self.axes, cut, strict=True)]
             return self._passes.of_members(self.table(cut), self.dimensions(cut), tuple(labels))
         return self._passes(self.table(cut), self.dimensions(cut))
@@ -184,16 +185,7 @@ class Lattice:
         for d, (axis, key) in enumerate(zip(self.axes, cut, strict=True)):
             known = self._dimensions[d]
             if key not in known:
-                old = axis.dimension
-                label = dict(zip(old.codes, old.labels, strict=True))
-                names = axis.space.names(key)
-                known[key] = Dimension(
-                    old.variable,
-                    old.level,
-                    old.label,
-                    names,
-                    tuple(label.get(name, name) for name in names),
-                )
+                known[key] = axis.dimension.recoded(axis.space.names(key))
             found.append(known[key])
         return tuple(found)
 
@@ -265,12 +257,12 @@ def merge(values: NDArray[Any], labels: NDArray[np.int64], axis: int) -> NDArray
     return np.add.reduceat(values, starts, axis)
 
 
-def _plain(said: object) -> Verdict:
+def _plain(said: object) -> Finding:
     if not isinstance(said, bool | np.bool_):
         raise ParameterError(
-            f"a rule must return True, False or a Verdict. Got {type(said).__name__}."
+            f"a rule must return True, False or a Finding. Got {type(said).__name__}."
         )
-    return Verdict(bool(said), reason="" if said else "the rule says no")
+    return Finding(bool(said), reason="" if said else "the rule says no")
 
 
 def checked_weights(given: Mapping[str, float] | None, names: tuple[str, ...]) -> dict[str, float]:

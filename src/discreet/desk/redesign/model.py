@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,27 +14,8 @@ from discreet.solve.solution import Status
 from discreet.table.dimension import Dimension
 
 
-class Cost(StrEnum):
-    """What a merge costs, in nats: −log of what is left.
-
-    Cells: Σ w·log(categories before / after), so that with equal weights the design with the
-    most cells is the cheapest. Information: Σ w·(entropy of the dimension before − after), so
-    that merging rare categories costs little.
-    """
-
-    CELLS = "cells"
-    INFORMATION = "information"
-
-
-class Steps(StrEnum):
-    """What moves at once along a hierarchy."""
-
-    LEVELS = "levels"  # all codes of a level
-    SUBTREES = "subtrees"  # any branch by itself
-
-
 @dataclass(frozen=True)
-class Verdict:
+class Finding:
     """What a rule says of a table, and why.
 
     `score` is 0 for a table that passes and larger the further it is from passing; None where the
@@ -54,12 +34,12 @@ class Verdict:
         return self.passed
 
 
-Rule = Callable[[NDArray[Any], tuple[Dimension, ...]], "bool | Verdict"]
+Criterion = Callable[[NDArray[Any], tuple[Dimension, ...]], "bool | Finding"]
 """Gets the figures and dimensions of a table; an axis that was merged away has one category."""
 
 
 @runtime_checkable
-class RuleOnMembers(Protocol):
+class CriterionOnMembers(Protocol):
     """A rule that must know what was merged, such as one on the contributors to a cell."""
 
     def of_members(
@@ -67,7 +47,7 @@ class RuleOnMembers(Protocol):
         counts: NDArray[Any],
         dimensions: tuple[Dimension, ...],
         labels: tuple[NDArray[np.int64], ...],
-    ) -> Verdict:
+    ) -> Finding:
         """Return the verdict; `labels[d][i]` is the category that code i of axis d is now in."""
 
 
@@ -84,7 +64,7 @@ class Design:
     merged: Mapping[str, Mapping[str, tuple[str, ...]]]
     costs: Mapping[str, float]
     cost: float
-    verdict: Verdict
+    verdict: Finding
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -115,7 +95,7 @@ class Step:
     variable: str
     merged: Mapping[str, tuple[str, ...]]
     cost: float
-    before: Verdict
+    before: Finding
 
 
 @dataclass(frozen=True)
@@ -127,7 +107,7 @@ class Merge:
 
     variable: str
     merged: Mapping[str, tuple[str, ...]]
-    undone: Verdict
+    undone: Finding
 
 
 @dataclass(frozen=True)
@@ -136,7 +116,7 @@ class Forced:
 
     variable: str
     code: str
-    verdict: Verdict
+    verdict: Finding
 
 
 @dataclass(frozen=True)
@@ -145,7 +125,7 @@ class Rejected:
 
     cost: float
     merged: Mapping[str, Mapping[str, tuple[str, ...]]]
-    verdict: Verdict
+    verdict: Finding
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +143,7 @@ class Redesign:
 
     status: Status
     design: Design | None
-    before: Verdict
+    before: Finding
     entropy: float
     steps: tuple[Step, ...]
     merges: tuple[Merge, ...]

@@ -6,7 +6,6 @@ A recode maps each code of a dimension to the one that stands for it. It is writ
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.desk.redesign.lattice import merge
 from discreet.errors import ParameterError
 from discreet.table.dimension import Dimension
-from discreet.table.files import Layout, TableFile
-from discreet.table.published import tree
+from discreet.table.files import TableFile
+from discreet.table.hierarchy import Hierarchy, tree
+from discreet.table.sheet import Sheet
+from discreet.table.source import Layout
 
 # What separates codes in a .grc file, so that a code cannot contain it.
 _SEPARATORS = re.compile(r"[,:\-\s]")
@@ -51,7 +53,7 @@ def without_groups(file: TableFile, groups: Mapping[str, Mapping[str, Sequence[s
     )
     kept = (moved >= -1).all(axis=1)
     dimensions = tuple(
-        _dimension(old, [code for code, inner in zip(old.codes, axes[d], strict=True) if inner])
+        old.recoded([code for code, inner in zip(old.codes, axes[d], strict=True) if inner])
         for d, old in enumerate(file.dimensions)
     )
     header = file.header
@@ -72,13 +74,14 @@ def _check_groups(file: TableFile, axis: int, groups: Mapping[str, Sequence[str]
     """Raise where a group that is in the table is not the sum of its parts."""
     dimension = file.dimensions[axis]
     listed, parents = tree(dimension.codes, groups, dimension.variable)
+    above = [{listed[i] for i in Hierarchy(parents).path(at)} for at in range(len(listed))]
     place = {code: i for i, code in enumerate(dimension.codes)}
     values = np.moveaxis(file.counts, axis, 0)
     for group in (code for code in dimension.codes if code in groups):
         inner = [
             place[code]
             for code in dimension.codes
-            if code not in groups and _within(listed, parents, code, group)
+            if code not in groups and group in above[listed.index(code)]
         ]
         off = values[place[group]] - values[inner].sum(axis=0)
         if np.any(off):
@@ -88,15 +91,6 @@ def _check_groups(file: TableFile, axis: int, groups: Mapping[str, Sequence[str]
                 f"{abs(int(first)):,} too {'large' if first > 0 else 'small'} for its parts in "
                 f"{np.count_nonzero(off):,} of {off.size:,} places."
             )
-
-
-def _within(listed: Sequence[str], parents: Sequence[int], code: str, group: str) -> bool:
-    at = parents[listed.index(code)]
-    while at >= 0:
-        if listed[at] == group:
-            return True
-        at = parents[at]
-    return False
 
 
 def recoded(file: TableFile, recodes: Mapping[str, Mapping[str, str]]) -> TableFile:
@@ -111,8 +105,8 @@ def recoded(file: TableFile, recodes: Mapping[str, Mapping[str, str]]) -> TableF
         new = [recode.get(code, code) for code in old.codes]
         codes = list(dict.fromkeys(new))
         place = np.array([codes.index(code) for code in new])
-        counts = _summed(counts, place, d, len(codes))
-        dimensions.append(_dimension(old, codes))
+        counts = merge(counts, place, d)
+        dimensions.append(old.recoded(codes))
         column = file.rows[:, d]
         only = len(codes) == 1 and len(old) > 1
         rows.append(np.where((column < 0) | only, -1, place[column]))
@@ -159,10 +153,7 @@ def _wide(
 
 def write_csv(path: str | Path, recode: Mapping[str, str]) -> None:
     """Write two columns: each code, and the one that stands for it."""
-    with Path(path).open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["code", "recoded"])
-        writer.writerows(recode.items())
+    Sheet(("code", "recoded"), (list(recode), list(recode.values()))).write(path)
 
 
 def write_grc(
@@ -182,18 +173,3 @@ def write_grc(
         lines = [f"{new}:{','.join(old)}" for new, old in merged.items()]
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return None
-
-
-def _summed(
-    values: NDArray[np.int64], place: NDArray[np.int64], axis: int, size: int
-) -> NDArray[np.int64]:
-    moved = np.moveaxis(values, axis, 0)
-    sums = np.zeros((size, *moved.shape[1:]), np.int64)
-    np.add.at(sums, place, moved)
-    return np.moveaxis(sums, 0, axis)
-
-
-def _dimension(old: Dimension, codes: Sequence[str]) -> Dimension:
-    label = dict(zip(old.codes, old.labels, strict=True))
-    labels = tuple(label.get(code, code) for code in codes)
-    return Dimension(old.variable, old.level, old.label, tuple(codes), labels)

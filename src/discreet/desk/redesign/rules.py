@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from discreet.checks import checked_weights
 from discreet.desk.cells import CellTable
-from discreet.desk.redesign import Rule, RuleOnMembers, Verdict
-from discreet.desk.sensitivity import Dominance, PriorPosterior, Threshold
-from discreet.errors import ParameterError, unknown
+from discreet.desk.cells.given import several
+from discreet.desk.redesign.model import Criterion, CriterionOnMembers, Finding
+from discreet.desk.sensitivity import EXAMPLES as SENSITIVITY_EXAMPLES
+from discreet.desk.sensitivity import RULES as SENSITIVITY
+from discreet.desk.sensitivity import Dominance, PriorPosterior, Threshold, parsed
+from discreet.errors import ParameterError
 from discreet.policy import CountRules
 from discreet.risk import before, threshold
 from discreet.risk.before import WEIGHTS
@@ -28,6 +31,7 @@ from discreet.table.dimension import Dimension
 Sensitivity = PriorPosterior | Dominance | Threshold
 
 _NAMED = 3
+PASSED = Finding(True, 0.0)
 # Every threshold of a policy so low that it cannot be broken; a rule raises its own.
 _OPEN = {
     "minimum_population": 1,
@@ -55,21 +59,15 @@ class SmallestCount:
     def __str__(self) -> str:
         return f"every count is 0 or at least {self.smallest:,}"
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is the share of small cells among populated ones."""
         small = threshold(counts, self.smallest)
         failing = int(np.count_nonzero(small))
         if not failing:
-            return Verdict(True, 0.0)
+            return PASSED
         what = "1" if self.smallest == 2 else f"1 to {self.smallest - 1}"
-        return Verdict(
-            False,
-            failing / int(np.count_nonzero(counts)),
-            f"{_cells(failing)} of {what}",
-            _names(small, dimensions),
-            failing,
-            stays=True,
-        )
+        score = failing / int(np.count_nonzero(counts))
+        return _failed(score, f"{_cells(failing)} of {what}", small, dimensions, stays=True)
 
 
 @dataclass(frozen=True)
@@ -85,19 +83,14 @@ class SmallShare:
     def __str__(self) -> str:
         return f"at most {self.most:.0%} of the cells are 1 to {self.small}"
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is how far the share is above the limit."""
         small = threshold(counts, self.small + 1)
         share = float(small.mean())
         if not _breaks(counts, small=self.small, max_small=self.most):
-            return Verdict(True, 0.0)
-        return Verdict(
-            False,
-            max(share - self.most, 1e-9),
-            f"{share:.1%} of the cells are 1 to {self.small}",
-            _names(small, dimensions),
-            int(small.sum()),
-        )
+            return PASSED
+        reason = f"{share:.1%} of the cells are 1 to {self.small}"
+        return _failed(max(share - self.most, 1e-9), reason, small, dimensions)
 
 
 @dataclass(frozen=True)
@@ -112,25 +105,20 @@ class ZeroShare:
     def __str__(self) -> str:
         return f"at most {self.most:.0%} of the cells are zero"
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is how far the share is above the limit."""
         zero = counts == 0
         failing = int(np.count_nonzero(zero))
         if failing <= exact(self.most) * counts.size:
-            return Verdict(True, 0.0)
+            return PASSED
         share = failing / counts.size
-        return Verdict(
-            False,
-            share - self.most,
-            f"{share:.1%} of the cells are zero",
-            _names(zero, dimensions),
-            failing,
-        )
+        reason = f"{share:.1%} of the cells are zero"
+        return _failed(share - self.most, reason, zero, dimensions)
 
 
 @dataclass(frozen=True)
 class MeanCell:
-    """At least so many people a cell on average. A failure stays with every finer table."""
+    """At least so many people per cell on average. A failure stays with every finer table."""
 
     least: float
 
@@ -139,16 +127,16 @@ class MeanCell:
             raise ParameterError(f"mean must be a number above 0. Got {self.least:g}.")
 
     def __str__(self) -> str:
-        return f"at least {self.least:g} people a cell on average"
+        return f"at least {self.least:g} people per cell on average"
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is what is missing of the mean, relative to it."""
         del dimensions
         if not _breaks(counts, minimum_mean=self.least):
-            return Verdict(True, 0.0)
+            return PASSED
         mean = float(counts.mean())
-        return Verdict(
-            False, 1 - mean / self.least, f"{mean:.2f} people a cell on average", stays=True
+        return Finding(
+            False, 1 - mean / self.least, f"{mean:.2f} people per cell on average", stays=True
         )
 
 
@@ -166,13 +154,13 @@ class RiskBefore:
     def __str__(self) -> str:
         return f"the risk before protection is at most {self.most:g}"
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is how far the risk is above the limit."""
         del dimensions
         found = before(counts, self.weights)
         if found.value <= self.most:
-            return Verdict(True, 0.0)
-        return Verdict(
+            return PASSED
+        return Finding(
             False,
             found.value - self.most,
             f"risk {found.value:.3f} (zeros {found.zeros:.2f}, concentration {found.entropy:.2f}, "
@@ -197,25 +185,20 @@ class TableBuilder:
             f"{self.most_small:.0%} are 1 or 2"
         )
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict; its score is how far the two shares are above their limits."""
         if not _breaks(
             counts,
             max_ones_of_populated=self.most_ones,
             max_small_of_populated=self.most_small,
         ):
-            return Verdict(True, 0.0)
+            return PASSED
         populated = int(np.count_nonzero(counts))
         small = (counts > 0) & (counts <= 2)
         ones, both = int((counts == 1).sum()) / populated, int(small.sum()) / populated
         over = max(ones - self.most_ones, 0.0) + max(both - self.most_small, 0.0)
-        return Verdict(
-            False,
-            max(over, 1e-9),
-            f"of the populated cells {ones:.1%} are 1 and {both:.1%} are 1 or 2",
-            _names(small, dimensions),
-            int(small.sum()),
-        )
+        reason = f"of the populated cells {ones:.1%} are 1 and {both:.1%} are 1 or 2"
+        return _failed(max(over, 1e-9), reason, small, dimensions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,20 +224,21 @@ class NoneSensitive:
         counts: NDArray[Any],
         dimensions: tuple[Dimension, ...],
         labels: tuple[NDArray[np.int64], ...],
-    ) -> Verdict:
+    ) -> Finding:
         """Return the verdict; its score is the share of sensitive cells among populated ones."""
         sensitive = self.rule.required(self.cells.merged(labels)).sensitive
         failing = int(np.count_nonzero(sensitive))
         if not failing:
-            return Verdict(True, 0.0)
-        return Verdict(
-            False,
-            failing / int(np.count_nonzero(counts)),
-            f"{_cells(failing)} sensitive by {_named(self.rule)}",
-            _names(sensitive, dimensions),
-            failing,
-            stays=not isinstance(self.rule, Dominance) or self.rule.n == 1,
-        )
+            return PASSED
+        score = failing / int(np.count_nonzero(counts))
+        reason = f"{_cells(failing)} sensitive by {_named(self.rule)}"
+        stays = not isinstance(self.rule, Dominance) or self.rule.n == 1
+        return _failed(score, reason, sensitive, dimensions, stays)
+
+
+def _said(rule: Any) -> str:
+    """Return a rule in words; of a function its name."""
+    return getattr(rule, "__name__", None) or str(rule)
 
 
 def _named(rule: Sensitivity) -> str:
@@ -271,16 +255,16 @@ def _named(rule: Sensitivity) -> str:
 class AllOf:
     """Several rules at once; the first that fails gives the reason."""
 
-    rules: tuple[Rule | RuleOnMembers, ...]
+    rules: tuple[Criterion | CriterionOnMembers, ...]
 
     def __post_init__(self) -> None:
         if not self.rules:
             raise ParameterError(f"a redesign must have a rule. Choices: {', '.join(RULES)}.")
 
     def __str__(self) -> str:
-        return "; ".join(str(rule) for rule in self.rules)
+        return "; ".join(_said(rule) for rule in self.rules)
 
-    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Verdict:
+    def __call__(self, counts: NDArray[Any], dimensions: tuple[Dimension, ...]) -> Finding:
         """Return the verdict on a table of which nothing was merged."""
         labels = tuple(np.arange(size) for size in np.shape(counts))
         return self.of_members(counts, dimensions, labels)
@@ -290,20 +274,20 @@ class AllOf:
         counts: NDArray[Any],
         dimensions: tuple[Dimension, ...],
         labels: tuple[NDArray[np.int64], ...],
-    ) -> Verdict:
+    ) -> Finding:
         """Return the verdict; its score is the sum of theirs."""
         said = [
             rule.of_members(counts, dimensions, labels)
-            if isinstance(rule, RuleOnMembers)
+            if isinstance(rule, CriterionOnMembers)
             else rule(counts, dimensions)
             for rule in self.rules
         ]
-        verdicts = [v if isinstance(v, Verdict) else Verdict(bool(v)) for v in said]
+        verdicts = [v if isinstance(v, Finding) else Finding(bool(v)) for v in said]
         failed = [verdict for verdict in verdicts if not verdict.passed]
         if not failed:
-            return Verdict(True, 0.0)
+            return PASSED
         scores = [verdict.score for verdict in failed]
-        return Verdict(
+        return Finding(
             False,
             None if None in scores else sum(score or 0.0 for score in scores),
             "; ".join(verdict.reason for verdict in failed),
@@ -313,83 +297,54 @@ class AllOf:
         )
 
 
-RULES: dict[str, Callable[[str], Rule]] = {
-    "smallest": lambda text: SmallestCount(int(text)),
-    "small": lambda text: SmallShare(float(text)),
-    "zeros": lambda text: ZeroShare(float(text)),
-    "mean": lambda text: MeanCell(float(text)),
-    "risk": lambda text: RiskBefore(float(text)),
-    "tablebuilder": lambda text: TableBuilder(*(float(part) for part in text.split(",") if part)),
+RULES: dict[str, Callable[..., Criterion]] = {
+    "smallest": lambda smallest: SmallestCount(int(smallest)),
+    "small": lambda most: SmallShare(float(most)),
+    "zeros": lambda most: ZeroShare(float(most)),
+    "mean": lambda least: MeanCell(float(least)),
+    "risk": lambda most: RiskBefore(float(most)),
+    "tablebuilder": lambda *shares: TableBuilder(*map(float, shares)),
 }
-"""The names by which a command knows the rules, and how each reads its value."""
+"""The names of the rules on counts in a text, and how each reads its numbers."""
 
-
-ON_CONTRIBUTORS: dict[str, Callable[[str], Sensitivity]] = {
-    "p": lambda text: PriorPosterior(float(text)),
-    "pq": lambda text: _pq(*text.split(",")),
-    "dominance": lambda text: _dominance(*text.split(",")),
-    "minimum": lambda text: Threshold(int(text)),
-}
-"""The rules for tables of values."""
-
-
-def _pq(p: str, q: str) -> PriorPosterior:
-    return PriorPosterior(float(p), float(q))
-
-
-def _dominance(n: str, k: str) -> Dominance:
-    return Dominance(int(n), float(k))
-
-
-def read_rule_on(text: str, cells: CellTable) -> NoneSensitive:
-    """Return the rule on contributors to a table of values that a text such as "p=10" names."""
-    name, _, value = (part.strip() for part in text.partition("="))
-    if name not in ON_CONTRIBUTORS:
-        raise unknown("rule for a table of values", name, ON_CONTRIBUTORS)
-    try:
-        return NoneSensitive(ON_CONTRIBUTORS[name](value), cells)
-    except (ValueError, TypeError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"the rule {name} must look like {_EXAMPLES[name]}. Got {text}."
-        ) from None
-
-
-def read_rule(text: str) -> Rule:
-    """Return the rule that a text such as "smallest=3" or "tablebuilder" names."""
-    name, equals, value = text.partition("=")
-    if name.strip() in ON_CONTRIBUTORS:
-        raise ParameterError(
-            f"the rule {name.strip()} is for tables of values: a column 'value', and "
-            "'contributors' or max1, max2 … for the largest contributions."
-        )
-    if name.strip() not in RULES:
-        raise unknown("rule", name.strip(), RULES)
-    if not equals and name.strip() != "tablebuilder":
-        raise ParameterError(f"the rule {name.strip()} must have a value, as in {_EXAMPLES[name]}.")
-    try:
-        return RULES[name.strip()](value.strip())
-    except (ValueError, TypeError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"the rule {name.strip()} must look like {_EXAMPLES[name.strip()]}. Got {text}."
-        ) from None
-
-
-_EXAMPLES = {
+EXAMPLES = {
     "smallest": "smallest=3",
     "small": "small=0.35",
     "zeros": "zeros=0.5",
     "mean": "mean=5",
     "risk": "risk=0.15",
     "tablebuilder": "tablebuilder or tablebuilder=0.25,0.5",
-    "p": "p=10",
-    "pq": "pq=10,50",
-    "dominance": "dominance=2,80",
-    "minimum": "minimum=3",
 }
+
+
+def criterion(rule: Any, cells: CellTable | None = None) -> AllOf:
+    """Return the criterion of one or several rules: texts, sensitivity rules or functions.
+
+    Of a table of values (`cells`) they are rules on its contributors.
+    """
+    return AllOf(tuple(_criterion(one, cells) for one in several(rule)))
+
+
+def _criterion(rule: Any, cells: CellTable | None) -> Criterion | CriterionOnMembers:
+    if isinstance(rule, str):
+        if cells is not None:
+            kind = "rule for a table of values"
+            return NoneSensitive(parsed(rule, SENSITIVITY, SENSITIVITY_EXAMPLES, kind), cells)
+        name = rule.partition("=")[0].strip()
+        if name in SENSITIVITY:
+            raise ParameterError(
+                f"the rule {name} is for tables of values: a column 'value', and 'contributors' or "
+                "max1, max2 … for the largest contributions."
+            )
+        return parsed(rule, RULES, EXAMPLES)
+    if isinstance(rule, Sensitivity):
+        if cells is None:
+            raise ParameterError("rules on contributors need a table of values, not of counts.")
+        return NoneSensitive(rule, cells)
+    if callable(rule) or isinstance(rule, CriterionOnMembers):
+        found: Criterion = rule
+        return found
+    raise ParameterError(f"a rule must be a text or a function. Got {type(rule).__name__}.")
 
 
 def _breaks(counts: NDArray[Any], **raised: Any) -> bool:
@@ -406,13 +361,19 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'' if number == 1 else 's'}"
 
 
-def _names(flags: NDArray[np.bool_], dimensions: tuple[Dimension, ...]) -> tuple[str, ...]:
-    """Return the first cells as a reader knows them; axes of one category are left out."""
+def _failed(
+    score: float,
+    reason: str,
+    flags: NDArray[np.bool_],
+    dimensions: tuple[Dimension, ...],
+    stays: bool = False,
+) -> Finding:
+    """Return a failure that names the first cells; axes of one category are left out."""
     shown = [d for d in range(len(dimensions)) if len(dimensions[d]) > 1] or [0]
+    cells = np.flatnonzero(flags)
     names = []
-    for cell in np.flatnonzero(flags)[:_NAMED].tolist():
+    for cell in cells[:_NAMED].tolist():
         index = np.unravel_index(cell, flags.shape)
-        names.append(
-            ", ".join(f"{dimensions[d].variable} {dimensions[d].codes[index[d]]}" for d in shown)
-        )
-    return tuple(names)
+        codes = (f"{dimensions[d].variable} {dimensions[d].codes[index[d]]}" for d in shown)
+        names.append(", ".join(codes))
+    return Finding(False, score, reason, tuple(names), len(cells), stays)

@@ -9,7 +9,7 @@ from heapq import heappop, heappush, nsmallest
 
 from discreet.desk.redesign.conflicts import Conflict, conflict, keeping, stays
 from discreet.desk.redesign.lattice import Cut, Lattice, Spent, Stream
-from discreet.desk.redesign.model import Verdict
+from discreet.desk.redesign.model import Finding
 from discreet.desk.redesign.spaces import Key
 
 # Designs followed at once when merging step by step; more than a few hardly helped.
@@ -32,7 +32,7 @@ class Search:
     reach: int | None = 0
     impossible: bool = False
     stopped: bool = False
-    forced: list[tuple[int, Key, Verdict]] = field(default_factory=list)
+    forced: list[tuple[int, Key, Finding]] = field(default_factory=list)
     _settled: bool = False
     _floor: list[Key] = field(default_factory=list)
     _conflicts: list[Conflict] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Search:
         for d, axis in enumerate(lattice.axes):
             if axis.fixed:
                 continue
-            forced: list[tuple[Key, Verdict]] = []
+            forced: list[tuple[Key, Finding]] = []
             for number in sorted(axis.space.kept(axis.space.finest)):
                 verdict = lattice.test(keeping(lattice, [(d, number)]))
                 if stays(verdict):

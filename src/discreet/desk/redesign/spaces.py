@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.risk.terms import x_log_x
-from discreet.table.files import TOTAL, is_total_code
-from discreet.table.published import tree
+from discreet.table.dimension import TOTAL
+from discreet.table.hierarchy import Hierarchy, is_total_code, tree
 
 Key = tuple[int, ...]
 Groups = Mapping[str, Sequence[str]]
@@ -128,7 +128,8 @@ class Cuts(Space):
                 f"the hierarchy of {what} must have codes of the table, such as {codes[0]}. "
                 f"It has {', '.join(next(iter(groups.values()))[:3])} …"
             )
-        depths = [_depth(parents, i) for i in range(len(listed))]
+        hierarchy = Hierarchy(parents)
+        depths = [len(hierarchy.path(node)) - 1 for node in range(len(listed))]
         leaves: dict[int, list[int]] = {place[code]: [i] for i, code in enumerate(codes)}
         below: dict[int, list[int]] = {}
         for node in sorted(range(len(listed)), key=lambda i: (-depths[i], i)):
@@ -377,10 +378,3 @@ class Neighbours(Space):
         end = bands[1][2] or bands[1][1]
         name = f"{bands[0][1]}+" if bands[1][3] else f"{bands[0][1]}-{end}"
         return plain if name in self.codes else name
-
-
-def _depth(parents: Sequence[int], node: int) -> int:
-    steps = 0
-    while parents[node] >= 0:
-        node, steps = parents[node], steps + 1
-    return steps

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -12,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from discreet.checks import chosen
 from discreet.desk.cells import MARKS, CellTable
 from discreet.desk.cells import Mark as Given
 from discreet.desk.sensitivity import Rule, Threshold, required
+from discreet.desk.suppress import Objective
 from discreet.desk.suppress.singletons import lone_contributors
 from discreet.desk.suppress.solver import (
     Mark,
@@ -29,7 +30,7 @@ from discreet.desk.suppress.solver import (
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
 from discreet.types import Floats
 
 # A cell marked "prefer" costs this share of what it would.
@@ -39,14 +40,6 @@ INTERVALS = 400
 # A tie in the number of cells is broken by their values.
 TIE = 1e-4
 STATES = ("published", "primary", "secondary")
-
-
-class Objective(StrEnum):
-    """What withholding a cell costs: each the same, its value, or the logarithm of its value."""
-
-    NUMBER = "number"
-    VALUE = "value"
-    INFORMATION = "information"
 
 
 @dataclass(frozen=True)
@@ -75,10 +68,7 @@ class Suppression:
             raise ParameterError("rules must have at least one rule.")
         if self.width is not None and not 0 < self.width < np.inf:
             raise ParameterError(f"width must be above 0. Got {self.width:g}.")
-        if self.objective not in tuple(Objective):
-            raise ParameterError(
-                f"objective must be one of {', '.join(Objective)}. Got {self.objective}."
-            )
+        object.__setattr__(self, "objective", chosen("objective", Objective, self.objective))
         if not 0 < self.effort <= 1000:
             raise ParameterError(f"effort must be above 0 and at most 1,000. Got {self.effort:g}.")
 
@@ -113,7 +103,7 @@ class Suppression:
         shared = owners is not None
         if owners is None:
             owners = [lone_contributors(table) for table in tables]
-        dimensions = [[Hierarchy(parents) for parents in table.parents] for table in tables]
+        dimensions = [table.hierarchies for table in tables]
         system = TableSystem.table(dimensions[0])
         if len(tables) > 1:
             systems = [TableSystem.table(parts) for parts in dimensions]
@@ -193,7 +183,7 @@ class Suppression:
 
 @dataclass(frozen=True, eq=False)
 class Suppressed:
-    """A table with what is withheld of it: `marks` has a `Mark` a cell.
+    """A table with what is withheld of it: `marks` has a `Mark` for each cell.
 
     With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
     attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary
@@ -358,7 +348,7 @@ def _refusal(name: str, bare: int | None) -> str:
     return (
         f"{name} cannot be protected, by the cells that may be withheld, from a contributor who is "
         "alone in another cell. Allow others, such as zeros or those marked never, or leave lone "
-        "contributors out (--no-singletons)."
+        "contributors out (no singletons)."
     )
 
 

@@ -6,12 +6,12 @@ against that contributor can be asked for: what the contributor knows is all of 
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.desk.cells import CellTable, Records
+from discreet.table.hierarchy import Hierarchy
+from discreet.types import Integers
 
 Owners = NDArray[np.int32]
 
@@ -30,7 +30,7 @@ def lone_contributors(cells: CellTable) -> Owners:
     if contributors is None:
         return owner
     lone = np.argwhere(contributors == 1)
-    leaves = [_leaves(parents) for parents in cells.parents]
+    leaves = [_leaves(hierarchy) for hierarchy in cells.hierarchies]
     places = np.arange(cells.values.size).reshape(cells.shape)
     above = np.arange(cells.values.size)
 
@@ -59,31 +59,15 @@ def lone_holdings(records: Records) -> Owners:
     As `lone_contributors` [Domingo2002, sec. 4.4], with the same number wherever a holding is
     alone. Zeros: a cell of records that are all 0 still has its contributors.
     """
-    shape = tuple(len(codes) for codes in records.codes)
-    least = np.full(shape, np.iinfo(np.int64).max)
-    most = np.full(shape, -1, np.int64)
-    chains = []
-    for d, parents in enumerate(records.parents):
-        chain, at = [], records.at[:, d]
-        while (at >= 0).any():
-            chain.append(at)
-            at = np.where(at >= 0, np.array(parents)[at], -1)
-        chains.append(chain)
-    for levels in product(*chains):
-        there = np.all([level >= 0 for level in levels], axis=0)
-        index = tuple(level[there] for level in levels)
+    least = np.full(records.shape, np.iinfo(np.int64).max)
+    most = np.full(records.shape, -1, np.int64)
+    for there, index in records.everywhere():
         np.minimum.at(least, index, records.units[there])
         np.maximum.at(most, index, records.units[there])
     return np.where(least == most, most, -1).astype(np.int32)
 
 
-def _leaves(parents: tuple[int, ...]) -> list[NDArray[np.int64]]:
+def _leaves(hierarchy: Hierarchy) -> list[Integers]:
     """Return the inner codes that each code is the sum of: itself, where it is inner."""
-    inside: list[list[int]] = [[] for _ in parents]
-    for code in range(len(parents)):
-        if code not in parents:
-            at = code
-            while at >= 0:
-                inside[at].append(code)
-                at = parents[at]
-    return [np.array(codes, np.int64) for codes in inside]
+    members = hierarchy.members
+    return [hierarchy.leaves[members[code].indices] for code in range(len(hierarchy))]

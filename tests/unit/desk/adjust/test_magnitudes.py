@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from discreet.desk.adjust.magnitudes import Norm, Problem, adjust, adjust_exactly, problem
+from discreet.desk.adjust import Norm
+from discreet.desk.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
 from discreet.desk.adjust.magnitudes.senses import alternated, improved
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.errors import ParameterError
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 
 def _problem(inner: np.ndarray, sensitive: np.ndarray, share: float = 0.1, **options) -> Problem:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.desk.adjust import ControlledAdjustment, of_tables
-from discreet.desk.adjust.magnitudes import Norm
-from discreet.desk.adjust.method import Weight
+from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.method import ControlledAdjustment, of_tables
 from discreet.desk.cells import CellTable, Records, read_cells
 from discreet.desk.sensitivity import Given, PriorPosterior, Threshold
 from discreet.errors import ParameterError
@@ -26,7 +25,7 @@ def _firms(seed: int = 1, firms: int = 60) -> Records:
     rng = np.random.default_rng(seed)
     at = np.stack([rng.integers(0, 4, firms), rng.integers(0, 3, firms)], axis=1)
     return Records(
-        "firms", ("region", "industry"),
+        ("region", "industry"),
         (("n1", "n2", "s1", "s2", "north", "south", "_T"), ("a", "b", "c", "_T")),
         ((4, 4, 5, 5, 6, 6, -1), (3, 3, 3, -1)),
         at.astype(np.int64), np.round(rng.lognormal(4, 1.5, firms)), np.arange(firms), False,
@@ -190,7 +189,7 @@ def test_squares_of_large_figures_of_linked_tables_are_solved() -> None:
         rng = np.random.default_rng(seed)
         at = np.stack([rng.integers(0, size, 100) for size in (5, 3, 3)], axis=1)
         records = Records(
-            "firms", ("a", "b", "c"),
+            ("a", "b", "c"),
             tuple((*map(str, range(size)), "_T") for size in (5, 3, 3)),
             tuple((size,) * size + (-1,) for size in (5, 3, 3)),
             at.astype(np.int64), np.round(100 * rng.lognormal(6, 1.5, 100)), np.arange(100), False,
@@ -241,7 +240,8 @@ def test_counts_of_a_table_with_a_hierarchy() -> None:
 
 
 def _sums(table: CellTable, inner: np.ndarray) -> np.ndarray:
-    from discreet.solve.system import Hierarchy, TableSystem
+    from discreet.solve.system import TableSystem
+    from discreet.table.hierarchy import Hierarchy
 
     system = TableSystem.table([Hierarchy(parents) for parents in table.parents])
     return system.values(inner)

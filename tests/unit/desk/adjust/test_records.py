@@ -14,8 +14,8 @@ from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy
 from discreet.synth.business import DIMENSIONS, draw
+from discreet.table.hierarchy import Hierarchy
 
 # A tree of uneven depth (code 3 is right below the total), a flat dimension, one without a total.
 TREE = Hierarchy((4, 4, 4, 5, 5, -1))
@@ -310,10 +310,10 @@ def test_a_single_record_changes_by_its_protection_alone() -> None:
         ({"codes": [[0.5]]}, "codes must be integers"),
         ({"codes": [[0, 1]]}, "a column for each of 1 dimensions"),
         ({"codes": [[3]]}, "codes of dimension 0 must be inner codes"),
-        ({"values": [1.0, 2.0]}, "values must be one a record. Got 2 for 1."),
+        ({"values": [1.0, 2.0]}, "values must be one for each record. Got 2 for 1."),
         ({"values": [-1.0]}, "values must be finite numbers of 0 or more"),
         ({"order": 2}, "order must be from 0 to 1. Got 2."),
-        ({"holdings": [1, 2]}, "holdings must be one a record. Got 2."),
+        ({"holdings": [1, 2]}, "holdings must be one for each record. Got 2."),
         ({"dimensions": [OPEN], "order": 0}, "order must be at least 1"),
     ],
 )

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.desk.redesign import Redesign, Verdict, redesign
+from discreet.desk.redesign.method import least_coarsening
+from discreet.desk.redesign.model import Finding, Redesign
 from discreet.desk.redesign.rules import AllOf, MeanCell, RiskBefore, SmallestCount, SmallShare
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
@@ -207,7 +208,7 @@ def test_the_answer_is_the_first_of_all_designs_that_pass(
     table, hierarchies, ordered, steps, spaces = problem
     weights = [data.draw(st.sampled_from([1.0, 0.5, 3.0])) for _ in table.dimensions]
     named = {d.variable: w for d, w in zip(table.dimensions, weights, strict=True)}
-    found = redesign(
+    found = least_coarsening(
         table, hierarchies, rule, ordered=ordered, steps=steps, cost=kind, weights=named,
         runners_up=2,
     )  # fmt: skip
@@ -246,7 +247,7 @@ def test_with_few_tests_it_passes_and_no_single_merge_can_be_undone(
     problem: Any, rule: Any, most: int
 ) -> None:
     table, hierarchies, ordered, steps, spaces = problem
-    found = redesign(table, hierarchies, rule, ordered=ordered, steps=steps, most=most)
+    found = least_coarsening(table, hierarchies, rule, ordered=ordered, steps=steps, most=most)
     passing = _enumerate(table, spaces, rule, "cells", [1.0] * 3)
     if found.design is None:
         assert found.status in {Status.INFEASIBLE, Status.NOT_CONVERGED}
@@ -270,8 +271,8 @@ def test_a_rule_said_to_be_monotone_gives_the_same_with_fewer_tests() -> None:
     def plain(counts: Any, dimensions: Any) -> bool:
         return not ((counts > 0) & (counts < 3)).any()
 
-    free = redesign(table, {"a": groups, "b": groups}, plain)
-    told = redesign(table, {"a": groups, "b": groups}, plain, monotone=True)
+    free = least_coarsening(table, {"a": groups, "b": groups}, plain)
+    told = least_coarsening(table, {"a": groups, "b": groups}, plain, monotone=True)
     assert free.design is not None
     assert told.design is not None
     assert free.design.cost == told.design.cost
@@ -286,19 +287,19 @@ PAIRS = {"a": {"st": ["s", "t"], "uv": ["u", "v"]}}
 
 
 def test_only_the_offending_branch_is_merged_or_the_whole_level() -> None:
-    local = redesign(ROW, PAIRS, SmallestCount(3))
+    local = least_coarsening(ROW, PAIRS, SmallestCount(3))
     assert local.design is not None
     assert local.design.merged == {"a": {"st": ("s", "t")}}
     assert local.design.counts.tolist() == [6, 4, 4, 9]
     assert local.design.cost == pytest.approx(log(5 / 4))  # four of five categories are left
-    whole = redesign(ROW, PAIRS, SmallestCount(3), steps="levels")
+    whole = least_coarsening(ROW, PAIRS, SmallestCount(3), steps="levels")
     assert whole.design is not None
     assert whole.design.merged == {"a": {"st": ("s", "t"), "uv": ("u", "v")}}
     assert whole.design.cost == pytest.approx(log(5 / 3))
 
 
 def test_the_information_lost_is_the_entropy_within_what_was_merged() -> None:
-    found = redesign(ROW, PAIRS, SmallestCount(3), cost="information")
+    found = least_coarsening(ROW, PAIRS, SmallestCount(3), cost="information")
     # 6 of 23 people are in the merged category, 1 and 5 of them in its parts.
     within = -(log(1 / 6) + 5 * log(5 / 6)) / 6
     assert found.design is not None
@@ -307,8 +308,8 @@ def test_the_information_lost_is_the_entropy_within_what_was_merged() -> None:
 
 
 def test_it_explains_itself() -> None:
-    found = redesign(ROW, PAIRS, SmallestCount(3), ordered=())
-    assert found.before == Verdict(False, 1 / 5, "1 cell of 1 to 2", ("a s",), 1, stays=True)
+    found = least_coarsening(ROW, PAIRS, SmallestCount(3), ordered=())
+    assert found.before == Finding(False, 1 / 5, "1 cell of 1 to 2", ("a s",), 1, stays=True)
     (step,) = found.steps
     assert (step.variable, dict(step.merged)) == ("a", {"st": ("s", "t")})
     assert step.before is found.before
@@ -324,7 +325,7 @@ def test_the_cost_of_the_steps_is_the_cost_of_the_design() -> None:
     rng = np.random.default_rng(1)
     codes = [str(i) for i in range(6)]
     table = _table(rng.poisson(1.0, (6, 6)), codes, codes)
-    found = redesign(table, {}, SmallestCount(3), ordered=["a", "b"])
+    found = least_coarsening(table, {}, SmallestCount(3), ordered=["a", "b"])
     assert found.design is not None
     assert sum(step.cost for step in found.steps) == pytest.approx(found.design.cost)
     assert sum(found.design.costs.values()) == pytest.approx(found.design.cost)
@@ -333,11 +334,11 @@ def test_the_cost_of_the_steps_is_the_cost_of_the_design() -> None:
 
 def test_runs_of_numbers_have_the_name_of_their_range() -> None:
     table = _table([1, 1, 1, 9, 1, 1], ["0-4", "5-9", "10-14", "15-19", "20-24", "25+"])
-    found = redesign(table, {}, SmallestCount(3), ordered=["a"])
+    found = least_coarsening(table, {}, SmallestCount(3), ordered=["a"])
     assert found.design is not None
     assert found.design.dimensions[0].codes == ("0-14", "15+")
     words = _table([1, 2, 9], ["none", "some", "all"])
-    named = redesign(words, {}, SmallestCount(3), ordered=["a"]).design
+    named = least_coarsening(words, {}, SmallestCount(3), ordered=["a"]).design
     assert named is not None
     assert named.dimensions[0].codes == ("none..some", "all")
 
@@ -350,7 +351,7 @@ def test_a_dimension_without_hierarchy_is_dropped_and_the_rule_sees_one_category
         seen.append(counts.shape)
         return bool(counts.min() >= 5)
 
-    found = redesign(_table([[1, 9], [7, 2]], ["x", "y"], ["p", "q"]), {}, rule)
+    found = least_coarsening(_table([[1, 9], [7, 2]], ["x", "y"], ["p", "q"]), {}, rule)
     assert found.design is not None
     # Over the rows: 8 and 11; over the columns: 10 and 9. Both cost log 2; the first is kept.
     assert found.design.dropped in {("a",), ("b",)}
@@ -361,26 +362,26 @@ def test_a_dimension_without_hierarchy_is_dropped_and_the_rule_sees_one_category
 
 def test_dimensions_can_be_kept_or_fixed() -> None:
     table = _table([[1, 9], [7, 2]], ["x", "y"], ["p", "q"])
-    fixed = redesign(table, {}, SmallestCount(3), fixed=["a"])
+    fixed = least_coarsening(table, {}, SmallestCount(3), fixed=["a"])
     assert fixed.design is not None
     assert fixed.design.dropped == ("b",)
-    kept = redesign(table, {}, SmallestCount(3), keep=["b"])
+    kept = least_coarsening(table, {}, SmallestCount(3), keep=["b"])
     assert kept.design is not None
     assert kept.design.dropped == ("a",)
-    none = redesign(table, {}, SmallestCount(3), keep=["a", "b"])
+    none = least_coarsening(table, {}, SmallestCount(3), keep=["a", "b"])
     assert none.status is Status.INFEASIBLE
 
 
 def test_a_weight_makes_a_dimension_dearer() -> None:
     table = _table([[1, 9], [7, 2]], ["x", "y"], ["p", "q"])
     for name, other in (("a", "b"), ("b", "a")):
-        found = redesign(table, {}, SmallestCount(3), weights={name: 2})
+        found = least_coarsening(table, {}, SmallestCount(3), weights={name: 2})
         assert found.design is not None
         assert found.design.dropped == (other,)
 
 
 def test_not_even_the_total_passes() -> None:
-    found = redesign(_table([1, 1], ["x", "y"]), {}, SmallestCount(3))
+    found = least_coarsening(_table([1, 1], ["x", "y"]), {}, SmallestCount(3))
     assert (found.status, found.design, found.steps) == (Status.INFEASIBLE, None, ())
     assert found.rejected
     assert {entry.verdict.reason for entry in found.rejected} == {
@@ -390,7 +391,7 @@ def test_not_even_the_total_passes() -> None:
 
 
 def test_a_table_that_passes_is_left_alone() -> None:
-    found = redesign(_table([3, 0, 7], ["x", "y", "z"]), {}, SmallestCount(3))
+    found = least_coarsening(_table([3, 0, 7], ["x", "y", "z"]), {}, SmallestCount(3))
     assert found.status is Status.SOLVED
     assert found.design is not None
     assert (found.design.cost, found.design.merged, found.tested) == (0.0, {}, 1)
@@ -401,7 +402,7 @@ def test_a_rule_that_fails_when_coarser_finds_the_way_between() -> None:
     def three(counts: Any, dimensions: Any) -> bool:
         return counts.size == 3
 
-    found = redesign(_table([4, 4, 4, 4, 4], list("vwxyz")), {}, three, ordered=["a"])
+    found = least_coarsening(_table([4, 4, 4, 4, 4], list("vwxyz")), {}, three, ordered=["a"])
     assert found.status is Status.SOLVED
     assert found.design is not None
     assert found.design.counts.size == 3
@@ -417,7 +418,7 @@ def _large(size: int = 30) -> tuple[Table, dict[str, dict[str, list[str]]]]:
 
 def test_the_same_input_gives_the_same_answer() -> None:
     table, groups = _large()
-    first, second = (redesign(table, groups, SmallShare(0.1), most=400) for _ in range(2))
+    first, second = (least_coarsening(table, groups, SmallShare(0.1), most=400) for _ in range(2))
     assert first.design is not None
     assert second.design is not None
     assert first.design.merged == second.design.merged
@@ -429,7 +430,9 @@ def test_the_same_input_gives_the_same_answer() -> None:
 def test_progress_is_told() -> None:
     table, groups = _large()
     told: list[tuple[str, int, int | None]] = []
-    redesign(table, groups, SmallShare(0.1), most=400, tell=lambda *given: told.append(given))
+    least_coarsening(
+        table, groups, SmallShare(0.1), most=400, tell=lambda *given: told.append(given)
+    )
     assert {stage for stage, _, _ in told} == {"merging", "proving"}
     assert all(0 <= done <= (total or 0) for _, done, total in told)
 
@@ -439,14 +442,14 @@ def test_ctrl_c_gives_the_best_so_far(after: int) -> None:
     table, groups = _large()
     calls = 0
 
-    def rule(counts: Any, dimensions: Any) -> Verdict:
+    def rule(counts: Any, dimensions: Any) -> Finding:
         nonlocal calls
         calls += 1
         if calls == after + 1:
             raise KeyboardInterrupt
         return SmallShare(0.1)(counts, dimensions)
 
-    found = redesign(table, groups, rule)
+    found = least_coarsening(table, groups, rule)
     assert found.status is Status.STOPPED
     if after > 1:
         assert found.design is not None
@@ -458,34 +461,34 @@ def test_ctrl_c_gives_the_best_so_far(after: int) -> None:
     [
         ({"hierarchies": {"z": {}}}, "no dimension 'z'"),
         ({"ordered": ["a"], "hierarchies": PAIRS}, "ordered or have a hierarchy, not both"),
-        ({"cost": "money"}, "no cost 'money'.*Choices: cells, information"),
-        ({"steps": "leaps"}, "no steps 'leaps'"),
+        ({"cost": "money"}, "cost must be cells or information. Got money"),
+        ({"steps": "leaps"}, "steps must be levels or subtrees. Got leaps"),
         ({"weights": {"a": -1}}, "weight of a must be a number of 0 or more"),
         ({"most": 1}, "most must be at least 2"),
         ({"runners_up": -1}, "runners_up must be at least 0"),
         ({"hierarchies": {"a": {"s": ["t", "u"]}}}, "'s' of a must not be a category and a group"),
         ({"hierarchies": {"a": {"g": ["t", "u"], "h": ["t"]}}}, "'t' of a must be part of one"),
         ({"hierarchies": {"a": {"g": ["1", "2"]}}}, "must have codes of the table, such as s"),
-        ({"passes": lambda counts, dimensions: "yes"}, "True, False or a Verdict. Got str"),
+        ({"passes": lambda counts, dimensions: "yes"}, "True, False or a Finding. Got str"),
     ],
 )
 def test_wrong_values_are_explained(options: dict[str, Any], message: str) -> None:
     given = {"hierarchies": {}, "passes": SmallestCount(3), **options}
     with pytest.raises(ParameterError, match=message):
-        redesign(ROW, given.pop("hierarchies"), given.pop("passes"), **given)
+        least_coarsening(ROW, given.pop("hierarchies"), given.pop("passes"), **given)
 
 
 @pytest.mark.parametrize("counts", [[0, 0], [-1, 2], [np.nan, 1], [[1, 2]]])
 def test_a_table_must_hold_someone_and_fit_its_dimensions(counts: Any) -> None:
     with pytest.raises(ParameterError, match="table must"):
-        redesign(_table(counts, ["x", "y"]), {}, SmallestCount(3))
+        least_coarsening(_table(counts, ["x", "y"]), {}, SmallestCount(3))
 
 
 def test_values_need_not_be_whole() -> None:
     def rule(counts: Any, dimensions: Any) -> bool:
         return bool((counts >= 1).all())
 
-    found = redesign(_table([0.5, 0.75, 2.5], ["x", "y", "z"]), {}, rule, ordered=["a"])
+    found = least_coarsening(_table([0.5, 0.75, 2.5], ["x", "y", "z"]), {}, rule, ordered=["a"])
     assert isinstance(found, Redesign)
     assert found.design is not None
     assert found.design.counts.tolist() == [1.25, 2.5]

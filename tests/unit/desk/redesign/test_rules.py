@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.desk.redesign import Verdict
+from discreet.desk.redesign.model import Finding
 from discreet.desk.redesign.rules import (
     AllOf,
     MeanCell,
@@ -19,7 +19,7 @@ from discreet.desk.redesign.rules import (
     SmallShare,
     TableBuilder,
     ZeroShare,
-    read_rule,
+    criterion,
 )
 from discreet.errors import ParameterError
 from discreet.risk import before
@@ -29,14 +29,14 @@ HALF = np.array([1, 2, 9, 9])
 EVEN = np.array([[40, 60], [50, 50]])
 
 
-def _judge(rule: Any, counts: Any) -> Verdict:
+def _judge(rule: Any, counts: Any) -> Finding:
     values = np.asarray(counts)
     dimensions = tuple(
         Dimension(name, name, name, tuple(map(str, range(size))), tuple(map(str, range(size))))
         for name, size in zip("ab", values.shape, strict=False)
     )
     verdict = rule(values, dimensions)
-    assert isinstance(verdict, Verdict)
+    assert isinstance(verdict, Finding)
     return verdict
 
 
@@ -134,4 +134,4 @@ def test_a_plain_rule_among_others_has_no_score() -> None:
     ],
 )
 def test_a_rule_is_read_from_its_name(text: str, rule: Any) -> None:
-    assert read_rule(text) == rule
+    assert criterion(text).rules == (rule,)

@@ -11,7 +11,8 @@ from discreet.desk.cells import MARKS, CellTable
 from discreet.desk.cells import Mark as Word
 from discreet.desk.sensitivity import Given as Marked
 from discreet.desk.sensitivity import PriorPosterior, Threshold
-from discreet.desk.suppress import Objective, Suppression
+from discreet.desk.suppress import Objective
+from discreet.desk.suppress.method import Suppression
 from discreet.desk.suppress.solver import Mark
 from discreet.errors import ParameterError
 
@@ -191,7 +192,7 @@ def test_linked_tables_that_differ_are_refused() -> None:
     [
         ({"rules": ()}, "at least one rule"),
         ({"width": 0.0}, "width must be above 0"),
-        ({"objective": "beauty"}, "objective must be one of number, value, information"),
+        ({"objective": "beauty"}, "objective must be number, value or information. Got beauty"),
         ({"effort": 0.0}, "effort must be above 0"),
     ],
 )

@@ -15,7 +15,8 @@ from discreet.solve.adjust import counts as module
 from discreet.solve.adjust.cells import CountCells
 from discreet.solve.adjust.counts import LEAVING, adjust_counts, default_weights
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 
 def rng(seed: int = 1) -> np.random.Generator:

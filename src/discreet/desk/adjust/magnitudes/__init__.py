@@ -4,7 +4,6 @@ from discreet.desk.adjust.magnitudes.exact import adjust_exactly
 from discreet.desk.adjust.magnitudes.linear import adjust, lower_bound
 from discreet.desk.adjust.magnitudes.problem import (
     Adjusted,
-    Norm,
     Problem,
     default_weights,
     problem,
@@ -12,7 +11,6 @@ from discreet.desk.adjust.magnitudes.problem import (
 
 __all__ = [
     "Adjusted",
-    "Norm",
     "Problem",
     "adjust",
     "adjust_exactly",

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from discreet.desk.adjust.magnitudes.problem import Adjusted, Norm, Problem
+from discreet.desk.adjust import Norm
+from discreet.desk.adjust.magnitudes.problem import Adjusted, Problem
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Status
 from discreet.types import Floats

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.desk.adjust import Norm
 from discreet.desk.adjust.magnitudes.exact import adjust_exactly
-from discreet.desk.adjust.magnitudes.problem import Adjusted, Norm, Problem
+from discreet.desk.adjust.magnitudes.problem import Adjusted, Problem
 from discreet.desk.adjust.magnitudes.quadratic import least_squares
 from discreet.desk.adjust.magnitudes.senses import alternated, improved
 from discreet.errors import InternalError

@@ -7,12 +7,12 @@ do; Σ weight·|z| (or weight·z²) is to be least. Cells of value 0 stay 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.desk.adjust import Norm
 from discreet.errors import ParameterError
 from discreet.solve.solution import Solution
 from discreet.solve.system import TableSystem
@@ -20,15 +20,6 @@ from discreet.types import Floats
 
 # A cell that misses its protection by less has it: linear programmes are exact to 1e-7.
 NEAR = 1e-6
-
-
-class Norm(StrEnum):
-    """What is made least over all cells."""
-
-    L1 = "l1"
-    """the sum of weighted absolute changes"""
-    L2 = "l2"
-    """the sum of weighted squared changes"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.desk.adjust.records import kernels
 from discreet.errors import ParameterError
 from discreet.progress import Tell
-from discreet.solve.system import Hierarchy
 from discreet.table.decimals import in_units
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats
 
 # Random marks whose sums tell sets apart: 2^-64 for each pair of sets. Fixed, so that rows are the
@@ -73,7 +73,7 @@ def cell_rows(
 ) -> CellRows:
     """Return the rows of the tables over records in which at most `order` dimensions are kept.
 
-    `codes` has a row a record and a column a dimension: inner codes of its hierarchy. All levels
+    `codes` has a row for each record and a column for each dimension: inner codes. All levels
     of a kept dimension are published; without an order every dimension may be kept. `holdings`
     gives the owner of each record: contributions of one owner count together.
     """
@@ -81,11 +81,13 @@ def cell_rows(
     amounts = np.asarray(values, np.float64).reshape(-1)
     if given.ndim != 2 or given.dtype.kind not in "iu" or given.shape[1] != len(dimensions):
         raise ParameterError(
-            "codes must be integers, a row a record and a column for each of "
+            "codes must be integers, a row for each record and a column for each of "
             f"{len(dimensions)} dimensions."
         )
     if not len(given) or len(amounts) != len(given):
-        raise ParameterError(f"values must be one a record. Got {len(amounts)} for {len(given)}.")
+        raise ParameterError(
+            f"values must be one for each record. Got {len(amounts)} for {len(given)}."
+        )
     if not np.isfinite(amounts).all() or (amounts < 0).any():
         raise ParameterError("values must be finite numbers of 0 or more.")
     most = len(dimensions) if order is None else order
@@ -93,7 +95,7 @@ def cell_rows(
         raise ParameterError(f"order must be from 0 to {len(dimensions)}. Got {order}.")
     owners = np.arange(len(given)) if holdings is None else np.asarray(holdings).reshape(-1)
     if len(owners) != len(given):
-        raise ParameterError(f"holdings must be one a record. Got {len(owners)}.")
+        raise ParameterError(f"holdings must be one for each record. Got {len(owners)}.")
     paths, depths, levels, has_total = _paths(given, dimensions)
     if most < int((~has_total).sum()):
         raise ParameterError(
@@ -120,30 +122,20 @@ def _paths(
     codes: NDArray[Any], dimensions: Sequence[Hierarchy]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
     """Return the codes of each record from the root of each dimension down to its own."""
-    records = len(codes)
     ways = []
     for number, dimension in enumerate(dimensions):
-        column = codes[:, number]
-        if not np.isin(column, dimension.leaves).all():
+        if not np.isin(codes[:, number], dimension.leaves).all():
             raise ParameterError(f"codes of dimension {number} must be inner codes of its tree.")
-        way = {}
-        for leaf in dimension.leaves.tolist():
-            path = [leaf]
-            while dimension.parents[path[-1]] >= 0:
-                path.append(dimension.parents[path[-1]])
-            way[leaf] = path[::-1]
-        ways.append(way)
+        ways.append({leaf: dimension.path(leaf)[::-1] for leaf in dimension.leaves.tolist()})
     levels = np.array([max(map(len, way.values())) for way in ways], np.int32)
-    paths = np.full((len(dimensions), levels.max(), records), -1, np.int32)
-    depths = np.empty((len(dimensions), records), np.int32)
+    paths = np.full((len(dimensions), levels.max(), len(codes)), -1, np.int32)
+    depths = np.empty((len(dimensions), len(codes)), np.int32)
     for number, way in enumerate(ways):
         table = np.full((len(dimensions[number]), levels.max()), -1, np.int32)
-        depth = np.zeros(len(dimensions[number]), np.int32)
         for leaf, path in way.items():
             table[leaf, : len(path)] = path
-            depth[leaf] = len(path)
         paths[number] = table[codes[:, number]].T
-        depths[number] = depth[codes[:, number]]
+        depths[number] = (paths[number] >= 0).sum(axis=0)
     has_total = np.array([dimension.parents.count(-1) == 1 for dimension in dimensions])
     return paths, depths, levels, has_total
 

@@ -26,7 +26,8 @@ from discreet.desk.suppress.solver.programmes import Change, Programmes
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 from discreet.types import Flags
 
 SEED = 20_020_131
@@ -355,10 +356,4 @@ def _numbered(owner: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _depth(dimension: Hierarchy) -> int:
     """Return how many levels of sums a dimension has, at least 1."""
-    deepest = 1
-    for code in dimension.leaves.tolist():
-        levels, at = 0, dimension.parents[code]
-        while at >= 0:
-            levels, at = levels + 1, dimension.parents[at]
-        deepest = max(deepest, levels)
-    return deepest
+    return max(1, *(len(dimension.path(code)) - 1 for code in dimension.leaves.tolist()))

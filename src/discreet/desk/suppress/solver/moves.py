@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.solve.system import Hierarchy
+from discreet.table.hierarchy import Hierarchy
 
 # Codes with more changes than this keep those within their own family, and the others in turn.
 MOST_MOVES = 2_000

@@ -160,12 +160,12 @@ class Needs:
 
 @dataclass(frozen=True, eq=False)
 class Pattern(Solution):
-    """`values` is a `Mark` a cell; read the status first, as of any solution.
+    """`values` has a `Mark` for each cell; read the status first, as of any solution.
 
     Solved: proved the cheapest. Feasible: proved safe, not proved the cheapest; `gap` is the share
     by which a cheaper one may be below it, where known. Infeasible: `failed` lists cells that
     nothing protects, from those who are alone in a cell if `bare` is a number. `certificates` has
-    a row a certificate, whose need is `proves`; `bare` is the number of secondary cells before any
+    a row for each, whose need is `proves`; `bare` is the number of secondary cells before any
     contributor who is alone in a cell was reckoned with.
     """
 

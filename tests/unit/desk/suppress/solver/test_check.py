@@ -11,7 +11,8 @@ from scipy import sparse
 from discreet.desk.suppress.solver import Mark, Pattern, Problem, exposed, prove, suppress
 from discreet.errors import InternalError
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 TABLE = np.array([[1, 5, 6, 12], [7, 8, 9, 24], [5, 1, 5, 11], [13, 14, 20, 47]])
 DIMENSIONS = [Hierarchy.flat(3), Hierarchy.flat(3)]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from discreet.desk.suppress.solver import Mark, Problem, exposed, optimum, suppress, views
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
-from discreet.solve.system import Hierarchy, TableSystem
+from discreet.solve.system import TableSystem
+from discreet.table.hierarchy import Hierarchy
 
 
 def with_totals(inner: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.desk.cells import read_cells
-from discreet.desk.suppress import Objective, Suppression
+from discreet.desk.suppress import Objective
+from discreet.desk.suppress.method import Suppression
 from discreet.desk.suppress.solver import Mark
 
 PEERS = Path(

@@ -1,0 +1,171 @@
+"""What `adjust_records` answers: the records whose tables are safe, and cells to withhold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from discreet.desk.adjust.audit import digits
+from discreet.desk.adjust.records import RecordAdjustment
+from discreet.desk.adjust.report import STOPPED, ChangeReport, digit_facts
+from discreet.desk.cells import Records
+from discreet.desk.report import NAMED
+from discreet.table.sheet import Sheet
+from discreet.table.source import Source
+from discreet.types import Flags, Floats, Integers
+from discreet.utility.change import listing_text, plain_rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordsReport(ChangeReport):
+    """Adjusted records: `found` has them in the order of `records`; `place` is that of each line.
+
+    With `withhold` they are released though cells are short of their protection, which must then
+    be withheld from every table. `listed` is the name of the file that lists these.
+    """
+
+    source: Source
+    value: str
+    order: int
+    records: Records
+    place: Integers
+    found: RecordAdjustment
+    withhold: bool = False
+    name: str = "the records"
+    listed: str | None = None
+
+    @property
+    def released(self) -> bool:
+        """Whether the records may be written: all cells are protected, or the rest withheld."""
+        return self.withhold or not self.found.short.any()
+
+    @property
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
+        found = self.found
+        return found.true, found.released, found.sensitive, found.cells.sum(axis=1)
+
+    @cached_property
+    def _brief(self) -> dict[str, Any]:
+        """Everything but the names of the cells that are short, of which there may be millions."""
+        found = self.found
+        many = found.cells.sum(axis=1)
+        odd = digits(found.true, np.round(found.released, 6), many)  # as they are written
+        return {
+            "file": self.name,
+            "status": str(found.status),
+            "records": found.rows.records,
+            "cells": found.rows.cell_count,
+            "equations": found.rows.equations,
+            "rows": found.rows.size,
+            "sensitive": int(many[found.sensitive].sum()),
+            "short": found.short_cells,
+            "digits": digit_facts(odd),
+            "percent_change": plain_rows(self._listing.changes),
+            "value_distribution": plain_rows(self._listing.values),
+        }
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything the report says, as plain values, and every cell to withhold."""
+        return {**self._brief, "short_cells": [", ".join(cell) for cell in self._short_cells()]}
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the work was stopped before its end."""
+        return self.found.status == "stopped"
+
+    @property
+    def lines(self) -> list[str]:
+        """The report as a person reads it."""
+        facts = self._brief
+        lines = self._outcome()
+        if self.stopped:
+            lines.append(STOPPED)
+        lines.append(
+            f"{facts['records']:,} records, {facts['cells']:,} cells that are not 0, "
+            f"{facts['equations']:,} equations; {facts['rows']:,} sets of contributors."
+        )
+        if facts["digits"] is not None:
+            lines.append(
+                f"{facts['digits']['said']} Round the tables made of these records, every figure "
+                "alike, before they are published."
+            )
+        return [*lines, "", *listing_text(self._listing).splitlines()]
+
+    def _outcome(self) -> list[str]:
+        sensitive, short = self._brief["sensitive"], self._brief["short"]
+        if not short:
+            return [
+                f"{self.name}: all {sensitive:,} sensitive cells of all tables are at or beyond "
+                "their protection."
+            ]
+        some = [", ".join(cell) for cell in islice(self._short_cells(), NAMED)]
+        more = f"; and {short - len(some):,} more" if short > len(some) else ""
+        listed = f"{self.listed} lists them" if self.listed else "the report lists them"
+        unwritten = "" if self.withhold else " Nothing is written: to go on like this, withhold."
+        return [
+            f"NOT PROTECTED: {short:,} of {sensitive:,} sensitive cells are below their "
+            f"protection: {'; '.join(some)}{more}.",
+            f"They must be withheld from every table; {listed}.{unwritten}",
+        ]
+
+    @property
+    def sheets(self) -> dict[str, Sheet]:
+        """The records with the adjusted value: their tables are what may be published."""
+        source = self.source
+        columns: list[Any] = [source.column(name) for name in source.header]
+        columns[source.header.index(self.value)] = self.found.records[self.place].tolist()
+        texts = {self.value: "{:.6f}".format}
+        return {self.name: Sheet(source.header, columns, texts, source.delimiter)}
+
+    @property
+    def custodian(self) -> Sheet:
+        """The cells that must be withheld from every table. Not for publication."""
+        cells = list(self._short_cells())
+        columns = [list(codes) for codes in zip(*cells, strict=True)]
+        return Sheet(self.records.variables, columns or [[] for _ in self.records.variables])
+
+    def _short_cells(self) -> Iterator[tuple[str, ...]]:
+        """Yield every cell that is short of its protection."""
+        rows = self.found.rows
+        for entry in np.flatnonzero(self.found.short).tolist():
+            members = np.array([entry - rows.size])
+            if entry < rows.size:
+                members = np.asarray(rows.members[rows.starts[entry] : rows.starts[entry + 1]])
+            yield from cells_of(self.records, members, self.order)
+
+
+def cells_of(records: Records, members: Any, order: int) -> Iterator[tuple[str, ...]]:
+    """Yield every cell by up to `order` dimensions with just these contributors.
+
+    A walk down the dimensions: at each, the codes that all members share, the total first, and
+    who else has them.
+    """
+    shared, below = [], []
+    for column, tree in zip(records.at.T, records.hierarchies, strict=True):
+        paths = [set(tree.path(code)) for code in set(column[members].tolist())]
+        shared.append(sorted(set.intersection(*paths), key=lambda code: len(tree.path(code))))
+        inside = np.zeros((len(tree), len(tree)), bool)
+        for code in range(len(tree)):
+            inside[tree.path(code), code] = True
+        below.append(inside)
+
+    def walk(d: int, left: int, there: Integers) -> Iterator[tuple[str, ...]]:
+        if d == len(shared):
+            if len(there) == len(members):
+                yield ()
+            return
+        for code in shared[d]:
+            total = records.parents[d][code] < 0
+            if not total and not left:
+                break
+            same = there if total else there[below[d][code][records.at[there, d]]]
+            for rest in walk(d + 1, left - (not total), same):
+                yield records.codes[d][code], *rest
+
+    return walk(0, order, np.arange(len(records.at)))

@@ -1,0 +1,265 @@
+"""What `adjust` answers: what moved how far, and what is left unprotected."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.desk.adjust.audit import Digits, Exposure, digits
+from discreet.desk.adjust.method import AdjustedTable
+from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
+from discreet.desk.report import Report, named
+from discreet.errors import ParameterError
+from discreet.table.sheet import Sheet
+from discreet.types import Flags, Floats, Integers
+from discreet.utility.change import ChangeListing, change_listing, listing_text, plain_rows
+
+# The distribution of values says something of tables of at least so many cells.
+LISTED = 200
+LOG = {"type": "log", "nice": False}
+STOPPED = "STOPPED before the end: the changes may be larger than need be."
+
+
+class ChangeReport(Report):
+    """A report on figures that were moved: they are written where all that must be is protected."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def released(self) -> bool:
+        """Whether the figures may be written: all is protected, or the rest withheld."""
+
+    @property
+    @abstractmethod
+    def custodian(self) -> Sheet:
+        """What the custodian must know beside what is released. Not for publication."""
+
+    @abstractmethod
+    def _outcome(self) -> list[str]:
+        """Return the first lines of the report."""
+
+    @property
+    @abstractmethod
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
+        """True and released figures, which are sensitive, and how many cells each stands for."""
+
+    @cached_property
+    def _listing(self) -> ChangeListing:
+        return change_listing(*self._moved)
+
+    def write(self, path: str | Path) -> None:
+        """Write what is released as CSV; raise where cells are not protected."""
+        if not self.released:
+            raise ParameterError("\n".join(self._outcome()))
+        super().write(path)
+
+    def plot(self) -> Chart:
+        """Return the percent change of each figure by its true value."""
+        true, released, sensitive, many = self._moved
+        there = (true > 0) & (many > 0)
+        percent = 100 * (released[there] - true[there]) / true[there]
+        rows = [
+            {"value": value, "change": change, "cell": "sensitive" if flag else "other"}
+            for value, change, flag in zip(
+                true[there].tolist(), percent.tolist(), sensitive[there], strict=True
+            )
+        ]
+        return chart(
+            f"{self.name}: change of the cells",
+            rows,
+            mark={"type": "point", "filled": True, "opacity": 0.8},
+            encoding={
+                "x": axis("value", "quantitative", "True value", scale=LOG),
+                "y": axis("change", "quantitative", "Change, percent"),
+                "color": colours("cell", "Cell", {"sensitive": ORANGE, "other": GREY}),
+            },
+            width=420,
+            height=260,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AdjustReport(ChangeReport):
+    """An adjusted table: `result` holds true and released figures, `exposure` what can be proved.
+
+    With `withhold` cells that cannot be protected are left empty; else nothing is released.
+    """
+
+    name: str
+    result: AdjustedTable
+    above: float | None = None
+    exposure: Exposure | None = None
+    withhold: bool = False
+
+    @property
+    def released(self) -> bool:
+        """Whether the table may be written: all is protected, or the rest left empty."""
+        converged = self.result.status != "not converged"
+        return converged and (self.withhold or not self.result.short.any())
+
+    @property
+    def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
+        result, shown = self.result, self.result.published
+        true = result.cells.values[shown]
+        return true, result.values[shown], result.sensitive[shown], np.ones(len(true), np.int64)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Everything the report says, as plain values."""
+        result = self.result
+        shown, true = result.published, result.cells.values
+        safe = shown & ~result.short
+        facts: dict[str, Any] = {
+            "file": self.name,
+            "status": str(result.status),
+            "sensitive": int((result.sensitive & (true > 0)).sum()),
+            "short": [result.cells.name(int(cell)) for cell in np.flatnonzero(result.short)],
+            "decimals": result.decimals,
+            "digits": digit_facts(digits(true[safe], result.values[safe])),
+            "cost": result.cost,
+            "above_bound": result.gap if np.isfinite(result.gap) else None,
+            "cells": int((shown & (true > 0)).sum()),
+            "cells_in_all": result.parts[0].cells,
+            "equations": result.parts[0].equations,
+            "percent_change": plain_rows(self._listing.changes),
+            "value_distribution": plain_rows(self._listing.values),
+        }
+        if self.above is not None:
+            part = result.parts[1]
+            facts["part"] = {
+                "above": self.above,
+                "cells": part.cells,
+                "equations": part.equations,
+                "sensitive": int(part.sensitive.sum()),
+            }
+        if self.exposure is not None:
+            facts["intruder"] = self._intruder(self.exposure)
+        return facts
+
+    def _intruder(self, exposure: Exposure) -> dict[str, Any]:
+        open_cells = self.result.sensitive & ~self.result.short
+        width = (exposure.high - exposure.low)[open_cells]
+        return {
+            "cells": int(open_cells.sum()),
+            "exact": int((exposure.exact & open_cells).sum()),
+            "direction_known": int(exposure.sided.sum()),
+            "narrowest": None if not np.isfinite(width).any() else float(width.min()),
+            "proof": str(exposure.proof.status),
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """The report as a person reads it."""
+        facts = self.facts
+        lines = self._outcome()
+        if facts["status"] == "stopped":
+            lines.append(STOPPED)
+        more = facts["cells_in_all"] - facts["cells"]
+        hidden = f"{more:,} more that are not published, " if more else ""
+        lines.append(
+            f"{facts['cells']:,} cells that are not 0, {hidden}{facts['equations']:,} equations."
+        )
+        if "part" in facts:
+            part = facts["part"]
+            lines.append(
+                f"Moved: the part above {part['above']:,g}, {part['cells']:,} cells, "
+                f"{part['equations']:,} equations, {part['sensitive']:,} sensitive."
+            )
+        if facts["decimals"] is None:
+            lines.append("Figures have six decimals: none as those given, with fewer, were found.")
+        if facts["digits"] is not None:
+            lines.append(
+                f"{facts['digits']['said']} Take true figures with all their digits, ask for a "
+                f"protection of at least {2 * facts['digits']['step']:,.15g}, or move more figures "
+                "with the norm l2."
+            )
+        if "intruder" in facts:
+            lines.append(_proved(facts["intruder"]))
+        return [*lines, "", *listing_text(self._listing, facts["cells"] >= LISTED).splitlines()]
+
+    def _outcome(self) -> list[str]:
+        sensitive, short = self.facts["sensitive"], self.facts["short"]
+        if short:
+            return [
+                f"NOT PROTECTED: {len(short):,} of {sensitive:,} sensitive cells cannot reach "
+                f"their protection: {named(short)}.",
+                f"They are empty in {self.name}: see with discreet audit that nobody fills them in."
+                if self.withhold
+                else "Nothing is written. Free fixed totals, raise the capacity, or leave these "
+                "cells empty (withhold).",
+            ]
+        if self.facts["status"] == "not converged":
+            return [
+                "NOT ADJUSTED: no table was found that keeps what is fixed and all capacities; "
+                "nothing is written."
+            ]
+        if not sensitive:
+            return [f"{self.name}: no cell is sensitive, and no figure was changed."]
+        cells = (
+            "the sensitive cell is" if sensitive == 1 else f"all {sensitive:,} sensitive cells are"
+        )
+        return [f"{self.name}: {cells} at or beyond the protection needed, and everything adds up."]
+
+    @property
+    def sheets(self) -> dict[str, Sheet]:
+        """The released figures; those that are not protected are empty."""
+        result = self.result
+        cells = np.flatnonzero(result.published)
+        short = result.short.flat[cells].tolist()
+        name = "count" if result.cells.counts else "value"
+        columns: dict[str, list[Any]] = {
+            name: [
+                None if hidden else figure
+                for figure, hidden in zip(self._figures(result.values), short, strict=True)
+            ]
+        }
+        if any(short) and self.withhold:
+            columns["status"] = ["primary" if hidden else "published" for hidden in short]
+        return {self.name: result.cells.sheet(columns, cells, {name: self._text})}
+
+    @property
+    def custodian(self) -> Sheet:
+        """True and released figures side by side. Not for publication."""
+        result = self.result
+        columns = {
+            "true": self._figures(result.cells.values),
+            "released": self._figures(result.values),
+            "sensitive": self._figures(result.sensitive.astype(int)),
+            "lower": self._figures(result.required.lower),
+            "upper": self._figures(result.required.upper),
+            "short": self._figures(result.short.astype(int)),
+        }
+        cells = np.flatnonzero(result.published)
+        return result.cells.sheet(columns, cells, {"released": self._text})
+
+    def _figures(self, values: Any) -> list[Any]:
+        found: list[Any] = values[self.result.published].tolist()
+        return found
+
+    def _text(self, figure: float | None) -> str:
+        """Return a released figure with as many decimals as the true ones have."""
+        if figure is None:
+            return ""
+        decimals = 6 if self.result.decimals is None else max(0, self.result.decimals)
+        text = f"{figure:.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def digit_facts(odd: Digits | None) -> dict[str, Any] | None:
+    """Return what the digits of moved figures tell, as plain values."""
+    return None if odd is None else {**asdict(odd), "share": odd.share, "said": str(odd)}
+
+
+def _proved(known: dict[str, Any]) -> str:
+    width = known["narrowest"]
+    return (
+        f"Who knows the method and its largest change can prove {known['exact']:,} of "
+        f"{known['cells']:,} cells exactly, and the direction of {known['direction_known']:,}; "
+        f"the narrowest interval {'has no end' if width is None else f'is {width:,.6g} wide'}."
+    )

@@ -1,0 +1,56 @@
+"""Audit: what an intruder can prove about the cells of a published table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.desk.audit.report import AuditReport
+    from discreet.desk.cells.given import Hierarchies
+    from discreet.progress import Tell
+    from discreet.table.source import Given
+
+
+def audit(
+    published: Given,
+    rule: Any = None,
+    *,
+    true: Given | None = None,
+    rounded: float | None = None,
+    random_rounded: float | None = None,
+    within: float | None = None,
+    hierarchy: Hierarchies | None = None,
+    insiders: Sequence[tuple[Mapping[str, str], float]] = (),
+    precision: float = 1.0,
+    seconds: float | None = None,
+    tell: Tell | None = None,
+) -> AuditReport:
+    """Return the least and the greatest value that every cell without an exact figure can have.
+
+    `published` is a CSV file or a data frame; withheld figures are empty or marked. Figures may
+    be `rounded` to a base, `random_rounded` to one, or perturbed `within` a bound. `insiders` know
+    a contribution: the codes of a cell and an amount. With the `true` table the report says which
+    cells that are sensitive by a `rule` ("p=10", …) are known too closely.
+    """
+    from discreet.desk.audit.method import Change, Known, prove, sensitive
+    from discreet.desk.audit.report import AuditReport
+    from discreet.desk.cells.given import groups_of
+    from discreet.errors import ParameterError
+    from discreet.table.published import read_published
+    from discreet.table.source import read_source
+
+    if true is None and rule:
+        raise ParameterError("a rule needs the true table (true).")
+    source, groups = read_source(published), groups_of(hierarchy)
+    change = Change.of(rounded, random_rounded, within, precision)
+    known = Known.of(read_published(source, groups), change, insiders)
+    cells = known.cells(true is not None)
+    if not len(cells):
+        raise ParameterError(
+            f"'{source.name}' publishes every cell exactly: there is nothing to prove. "
+            "Say how its figures were changed: rounded, random-rounded or within."
+        )
+    result = prove(known, seconds, tell)
+    held = None if true is None else sensitive(known.table, result, true, groups, rule)
+    return AuditReport(source.name, known, result, cells, held)

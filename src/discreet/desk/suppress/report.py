@@ -1,0 +1,183 @@
+"""What `suppress` reads and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.desk.cells import CellTable, Mark, read_cells, read_records
+from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
+from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
+from discreet.desk.report import Report
+from discreet.desk.suppress import solver
+from discreet.desk.suppress.method import Suppressed
+from discreet.desk.suppress.singletons import Owners, lone_holdings
+from discreet.errors import ParameterError
+from discreet.table.hierarchy import Groups
+from discreet.table.sheet import Sheet
+from discreet.table.source import Given, read_source
+
+# The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
+LETTERS, ZERO = ("s", "u", "x"), "z"
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Tables that are solved together, and who is alone in their cells as far as records say."""
+
+    names: list[str]
+    cells: list[CellTable]
+    owners: list[Owners] | None = None
+
+
+def read_linked(
+    given: Given | Sequence[Given] | Mapping[str, Given],
+    by: Sequence[str] | Sequence[Sequence[str]] | None,
+    value: str | None,
+    holding: str | None,
+    hierarchy: Hierarchies | None,
+) -> Linked:
+    """Return the tables of files or data frames, or those that records make."""
+    tables = several(list(given.values()) if isinstance(given, Mapping) else given)
+    sources = [read_source(table) for table in tables]
+    groups, columns = groups_of(hierarchy), tables_of(by)
+    if not columns:
+        for name, column in (("value", value), ("holding", holding)):
+            if column is not None:
+                raise ParameterError(f"{name} is for records: say by which columns (by).")
+        names = list(given) if isinstance(given, Mapping) else [source.name for source in sources]
+        if len(set(names)) < len(names):
+            raise ParameterError("linked tables must have different names.")
+        each: list[Groups] = [groups]
+        if len(sources) > 1:
+            each = [{v: g for v, g in groups.items() if v in s.header} for s in sources]
+        return Linked(names, [read_cells(s, g) for s, g in zip(sources, each, strict=True)])
+    if len(sources) != 1:
+        raise ParameterError(f"by takes one file of records. Got {len(sources)} files.")
+    for variable in groups:
+        if not any(variable in part for part in columns):
+            raise ParameterError(f"by must name '{variable}' where it has a hierarchy or group.")
+    records = [
+        read_records(sources[0], part, value, holding, {v: groups[v] for v in groups if v in part})
+        for part in columns
+    ]
+    names = ["-".join(part) + ".csv" for part in columns] if len(columns) > 1 else [sources[0].name]
+    return Linked(names, [r.table() for r in records], [lone_holdings(r) for r in records])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SuppressReport(Report):
+    """Which cells of a table, or of linked ones, are withheld; `results` holds each by name."""
+
+    results: dict[str, Suppressed]
+
+    @property
+    def _first(self) -> Suppressed:
+        return next(iter(self.results.values()))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything the report says, as plain values."""
+        pattern = self._first.pattern
+        return {
+            "tables": [_facts(name, result) for name, result in self.results.items()],
+            "status": str(pattern.status),
+            "gap": float(pattern.gap) if pattern.gap < float("inf") else None,
+            "singletons_cost": self._first.singleton_cost,
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """The report as a person reads it."""
+        facts = self.facts
+        lines = [
+            f"{one['table']}: {one['primary'] + one['secondary']:,} of {one['cells']:,} cells "
+            f"withheld, {one['primary']:,} primary and {one['secondary']:,} secondary, with "
+            f"{one['share_of_value']:.2%} of all values."
+            for one in facts["tables"]
+        ]
+        lines.append("Audited: every primary cell is as uncertain as asked.")
+        if facts["singletons_cost"] is not None:
+            cost = facts["singletons_cost"]
+            lines.append(f"Protection from lone contributors: {cost:,} of the secondary cells.")
+        if facts["status"] == "solved":
+            lines.append("Proved: no cheaper pattern is safe.")
+        elif facts["gap"] is not None:
+            lines.append(f"A safe pattern could cost at most {facts['gap']:.1%} less.")
+        return lines
+
+    @property
+    def sheets(self) -> dict[str, Sheet]:
+        """The tables with a status for each cell; figures that are withheld are empty."""
+        return {name: _sheet(result) for name, result in self.results.items()}
+
+    @property
+    def pattern(self) -> Sheet:
+        """The codes of a single table with a letter for each cell, as sdcTable writes them."""
+        if len(self.results) > 1:
+            raise ParameterError("a pattern is for a single table.")
+        cells, marks = self._first.cells, self._first.marks
+        kept = cells.marked(Mark.NEVER) | cells.marked(Mark.PUBLISHED) | (cells.values == 0)
+        letters = [
+            ZERO if mark == 0 and fixed else LETTERS[mark]
+            for mark, fixed in zip(marks.flat, kept.flat, strict=True)
+        ]
+        return cells.sheet({"sdcStatus": letters})
+
+    def plot(self) -> Chart:
+        """Return the first table with its withheld cells: the last dimension across."""
+        name, result = next(iter(self.results.items()))
+        sheet = _sheet(result)
+        *labels, across, figures, status = sheet.columns
+        down = [", ".join(codes) for codes in zip(*labels, strict=True)] or ["" for _ in across]
+        rows = [
+            {"row": a, "column": b, "figure": c, "status": d}
+            for a, b, c, d in zip(down, across, figures, status, strict=True)
+        ]
+        place = {
+            "y": axis("row", "nominal", ", ".join(result.cells.variables[:-1]), sort=None),
+            "x": axis(
+                "column",
+                "nominal",
+                result.cells.variables[-1],
+                sort=None,
+                axis={"orient": "top", "labelAngle": 0},
+            ),
+        }
+        colour = {"published": PALE, "primary": ORANGE, "secondary": BLUE}
+        return chart(
+            f"{name}: published and withheld cells",
+            rows,
+            encoding=place,
+            layer=[
+                {"mark": {"type": "rect", "stroke": "white"},
+                 "encoding": {"color": colours("status", "Status", colour)}},
+                {"mark": "text", "transform": [{"filter": "datum.figure != null"}],
+                 "encoding": {"text": axis("figure", "quantitative", "", format=",")}},
+            ],
+            width={"step": 64},
+            height={"step": 26},
+        )  # fmt: skip
+
+
+def _facts(name: str, result: Suppressed) -> dict[str, Any]:
+    return {
+        "table": name,
+        "cells": int(result.marks.size),
+        "primary": result.number(solver.Mark.PRIMARY),
+        "secondary": result.number(solver.Mark.SECONDARY),
+        "primary_value": result.value(solver.Mark.PRIMARY),
+        "secondary_value": result.value(solver.Mark.SECONDARY),
+        "share_of_value": result.share,
+    }
+
+
+def _sheet(result: Suppressed) -> Sheet:
+    cells = result.cells
+    figures = [
+        None if hidden else int(figure) if cells.counts else figure
+        for figure, hidden in zip(cells.values.ravel().tolist(), result.withheld.flat, strict=True)
+    ]
+    status = [str(state) for state in result.status.flat]
+    return cells.sheet({"count" if cells.counts else "value": figures, "status": status})

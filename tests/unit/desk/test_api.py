@@ -1,0 +1,206 @@
+"""`dc.desk`: on data frames the same results as the commands on files, in reports that print."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.cli import app
+from discreet.desk.redesign.model import Finding
+from discreet.desk.sensitivity import PriorPosterior
+from discreet.errors import ParameterError
+
+FIRMS = "region,industry,firm,turnover\n" + "".join(
+    f"{region},{industry},{region}{industry}{i},{amount}\n"
+    for region, industry, amounts in (
+        ("North", "food", (120, 95, 80)),
+        ("North", "metal", (900, 50, 30)),
+        ("North", "wood", (210, 190, 150)),
+        ("South", "food", (300, 280, 260)),
+        ("South", "metal", (410, 380, 350)),
+        ("South", "wood", (75, 70, 66)),
+    )
+    for i, amount in enumerate(amounts)
+)
+COUNTS = "area,sex,count\nA,m,5\nA,f,1\nB,m,2\nB,f,9\nC,m,12\nC,f,14\n"
+PUBLISHED = "area,sex,count\nA,m,\nA,f,\nA,_T,6\nB,m,\nB,f,\nB,_T,11\n_T,m,7\n_T,f,10\n_T,_T,17\n"
+
+
+def _polars(text: str) -> Any:
+    return pytest.importorskip("polars").read_csv(text.encode())
+
+
+KINDS: dict[str, Callable[[str], Any]] = {
+    "pandas": lambda text: pd.read_csv(io.StringIO(text)),
+    "polars": _polars,
+    "pyarrow": lambda text: pa.csv.read_csv(io.BytesIO(text.encode())),
+}
+BY = {"by": ["region", "industry"], "value": "turnover", "holding": "firm"}
+OPTIONS = ["--by", "region,industry", "--value", "turnover", "--holding", "firm", "--p", "10"]
+# A function of the desk with its arguments, and the command that does the same on a file.
+CASES: dict[str, tuple[str, Callable[[Any], Any], list[str]]] = {
+    "suppress": (FIRMS, lambda t: dc.desk.suppress(t, "p=10", **BY), ["suppress", *OPTIONS]),
+    "audit": (PUBLISHED, lambda t: dc.desk.audit(t), ["audit"]),
+    "round": (COUNTS, lambda t: dc.desk.round(t, 3, seed=1), ["round", "--seed", "1"]),
+    "adjust": (
+        FIRMS,
+        lambda t: dc.desk.adjust(t, "p=10", **BY, seed=1),
+        ["adjust", *OPTIONS, "--seed", "1"],
+    ),
+    "adjust records": (
+        FIRMS,
+        lambda t: dc.desk.adjust_records(t, 10, **BY, order=2, seed=1),
+        ["adjust", *OPTIONS, "--seed", "1", "--order", "2"],
+    ),
+    "redesign": (
+        COUNTS,
+        lambda t: dc.desk.redesign(t, "smallest=3", ordered=["area"]),
+        ["redesign", "--rule", "smallest=3", "--ordered", "area"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_data_frame_gives_what_the_command_gives(case: str, kind: str, tmp_path: Path) -> None:
+    text, function, arguments = CASES[case]
+    (tmp_path / "t.csv").write_text(text)
+    command, *options = arguments
+    files = [str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
+    done = CliRunner().invoke(app, [command, *files, *options, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    report = function(KINDS[kind](text))
+    facts = json.loads(report.to_json())
+    said = json.loads(done.stdout)
+    for one in (facts, said):  # the names differ
+        one.pop("file", None)
+        one.get("tables", [{}])[0].pop("table", None)
+    assert facts == said
+    report.write(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "o.csv").read_text()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_report_prints_plots_and_converts(case: str, tmp_path: Path) -> None:
+    text, function, _ = CASES[case]
+    report = function(KINDS["pandas"](text))
+    assert repr(report) == str(report)
+    assert max(map(len, str(report).splitlines())) <= 80
+    report.write(tmp_path / "o.csv")
+    again = pd.read_csv(tmp_path / "o.csv", true_values=["yes"], false_values=["no"])
+    frame = report.to_pandas()
+    assert list(frame.columns) == list(again.columns)
+    assert report.to_arrow().num_rows == len(frame) == len(again)
+    for column in frame.columns:
+        if pd.api.types.is_numeric_dtype(frame[column]):  # risks are written with four decimals
+            assert again[column].to_numpy() == pytest.approx(
+                frame[column].to_numpy(), abs=1e-4, nan_ok=True
+            )
+    chart = report.plot()
+    assert chart.spec["data"]["values"]
+    for end, start in ((".svg", b"<svg"), (".png", b"\x89PNG"), (".json", b"{")):
+        chart.write(tmp_path / f"chart{end}")
+        assert (tmp_path / f"chart{end}").read_bytes().startswith(start)
+    with pytest.raises(ParameterError, match=r"must be \.svg, \.png or \.json"):
+        chart.write(tmp_path / "chart.gif")
+
+
+def test_what_is_suppressed_is_audited_without_a_file() -> None:
+    published = dc.desk.suppress(KINDS["pandas"](FIRMS), "p=10", **BY)
+    found = dc.desk.audit(published.to_pandas())
+    assert found.facts["exact"] == 0
+    # One sensitive cell in a table of two rows: the rectangle of it and three others.
+    assert found.facts["cells"] == 4
+
+
+def test_a_wide_frame_with_codes_in_its_index_is_a_table() -> None:
+    frame = pd.DataFrame({"m": [5, 2], "f": [1, 9]}, index=pd.Index(["A", "B"], name="area"))
+    rounded = dc.desk.round(frame, 3, seed=1).to_pandas()
+    assert list(rounded.columns) == ["area", "m", "f"]
+    assert not (rounded[["m", "f"]].to_numpy() % 3).any()
+
+
+def test_linked_tables_have_names_and_are_written_into_a_folder(tmp_path: Path) -> None:
+    first = pd.DataFrame({"row": list("ppqq"), "a": list("xyxy"), "count": [1, 9, 8, 9]})
+    second = pd.DataFrame({"row": list("ppqq"), "b": list("uvuv"), "count": [5, 5, 8, 9]})
+    found = dc.desk.suppress({"a.csv": first, "b.csv": second})
+    assert list(found.sheets) == ["a.csv", "b.csv"]
+    with pytest.raises(ParameterError, match=r"several tables: a\.csv, b\.csv"):
+        found.to_pandas()
+    with pytest.raises(ParameterError, match="into a folder"):
+        found.write(tmp_path / "o.csv")
+    found.write(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+    with pytest.raises(ParameterError, match="different names"):
+        dc.desk.suppress([first, second])
+
+
+def test_cells_that_cannot_be_protected_are_not_written(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"region": list("nnss"), "kind": list("abab"), "value": [100, 500, 300, 120],
+         "sensitive": [1, 0, 0, 1]}
+    )  # fmt: skip
+    found = dc.desk.adjust(table, fix=[["region", "kind"]], seed=1)
+    assert not found.released
+    with pytest.raises(ParameterError, match="NOT PROTECTED: 2 of 2 sensitive cells"):
+        found.write(tmp_path / "o.csv")
+    assert not list(tmp_path.iterdir())
+    held = dc.desk.adjust(table, fix=[["region", "kind"]], withhold=True, seed=1).to_pandas()
+    assert held["value"].isna().sum() == 2
+
+
+def test_rules_are_texts_objects_and_functions() -> None:
+    firms = KINDS["pandas"](FIRMS)
+    by_text = dc.desk.suppress(firms, ["p=10", "minimum=2"], **BY)
+    by_rule = dc.desk.suppress(firms, [PriorPosterior(10), "minimum=2"], **BY)
+    assert by_text.to_json() == by_rule.to_json()
+
+    def two_areas(counts: Any, dimensions: Any) -> Finding:
+        return Finding(counts.shape[0] <= 2, float(counts.shape[0]), "more than two areas")
+
+    found = dc.desk.redesign(KINDS["pandas"](COUNTS), two_areas, ordered=["area"])
+    assert "Rule: two_areas." in str(found)
+    assert found.design.counts.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: dc.desk.suppress(t, "q=3"), "no rule 'q'.*Choices: minimum, p, pq, dominance"),
+        (lambda t: dc.desk.suppress(t, "pq=3"), "must look like pq=10,50. Got pq=3"),
+        (lambda t: dc.desk.suppress(t, zeros="perhaps"), "zeros must be published or withheld"),
+        (lambda t: dc.desk.suppress(t, objective="x"), "objective must be number, value or info"),
+        (lambda t: dc.desk.suppress(t, value="count"), "value is for records"),
+        (lambda t: dc.desk.adjust(t, norm="l3"), "norm must be l1 or l2. Got l3"),
+        (lambda t: dc.desk.adjust(t, weight="x"), "weight must be value or one. Got x"),
+        (lambda t: dc.desk.adjust(t, seed=1, secret=b"x" * 16), "cannot both be given"),
+        (lambda t: dc.desk.round(t, mode="up"), "mode must be controlled, small or additive"),
+        (lambda t: dc.desk.audit(t), "'data frame' publishes every cell exactly"),
+        (lambda t: dc.desk.audit(t, "p=10"), "a rule needs the true table"),
+        (lambda t: dc.desk.redesign(t, "p=10"), "the rule p is for tables of values"),
+        (lambda t: dc.desk.redesign(t, 3), "a rule must be a text or a function. Got int"),
+        (lambda t: dc.desk.redesign(t, []), "a redesign must have a rule"),
+        (lambda t: dc.desk.round(3), "a CSV file or a data frame .* Got int"),
+    ],
+)
+def test_mistakes_are_explained(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call(KINDS["pandas"](COUNTS))
+
+
+def test_the_desk_is_imported_when_it_is_used() -> None:
+    import subprocess
+    import sys
+
+    code = "import discreet, sys; assert 'discreet.desk' not in sys.modules; discreet.desk.audit"
+    subprocess.run([sys.executable, "-c", code], check=True)
