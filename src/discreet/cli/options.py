@@ -1,4 +1,4 @@
-"""Options that several commands on table files have, read and checked in one place."""
+"""Options that several commands have, read and checked in one place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Seed = Annotated[
 AbsentZero = Annotated[
     bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
 ]
-By = Annotated[
+RecordsBy = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B",

@@ -124,6 +124,38 @@ class TableFile:
             counts = counts.take([place[code] for code in dimension.codes], axis=axis)
         return counts
 
+    def canonical(self) -> tuple[TableFile, NDArray[np.int64]]:
+        """Return the table with dimensions and codes sorted, and the place of each figure there.
+
+        The same table in another order gives the same. The two dimensions of a wide file have no
+        names to go by, and stay.
+        """
+        named = self.layout is Layout.LONG
+        axes = list(range(len(self.dimensions)))
+        if named:
+            axes.sort(key=lambda axis: self.dimensions[axis].variable)
+        counts, dimensions, rows = self.counts.transpose(axes), [], self.rows[:, axes]
+        for axis, dimension in enumerate(self.dimensions[i] for i in axes):
+            order = np.array(sorted(range(len(dimension)), key=dimension.codes.__getitem__), int)
+            counts = counts.take(order, axis=axis)
+            rows[:, axis] = np.append(np.argsort(order), -1)[rows[:, axis]]
+            codes, labels = (
+                tuple(texts[i] for i in order) for texts in (dimension.codes, dimension.labels)
+            )
+            dimensions.append(replace(dimension, codes=codes, labels=labels))
+        lines = np.lexsort(rows.T[::-1])
+        header = tuple(self.header[i] for i in axes) + self.header[len(axes) :]
+        same = replace(
+            self,
+            dimensions=tuple(dimensions),
+            counts=counts,
+            header=header if named else self.header,
+            total_codes=tuple(self.total_codes[i] for i in axes),
+            rows=rows[lines],
+            figures=self.figures[lines],
+        )
+        return same, np.argsort(lines)
+
     def write(self, path: str | Path, counts: ArrayLike, totals: ArrayLike | None = None) -> None:
         """Write counts of this table's shape in the layout of the file it was read from.
 

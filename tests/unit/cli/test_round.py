@@ -76,3 +76,29 @@ def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     first = out.read_text()
     _, out = _run(tmp_path, WIDE)
     assert out.read_text() == first
+
+
+@pytest.mark.parametrize("mode", ["controlled", "small", "additive"])
+def test_the_order_of_a_table_changes_no_draw(tmp_path: Path, mode: str) -> None:
+    inner = [
+        (r, c, 1 + (3 * i + 5 * j) % 7) for i, r in enumerate("pqr") for j, c in enumerate("xyz")
+    ]
+    cells = [(r, c, n) for r, c, n in inner] + [("_T", "_T", 40)]
+    one = "rows,columns,count\n" + "".join(f"{r},{c},{n}\n" for r, c, n in cells)
+    other = "columns,rows,count\n" + "".join(f"{c},{r},{n}\n" for r, c, n in cells[::-1])
+    if mode != "additive":
+        total = sum(n for *_, n in inner)
+        one, other = (text.replace("_T,_T,40", f"_T,_T,{total}") for text in (one, other))
+    (tmp_path / "secret").write_bytes(b"0123456789abcdef")
+    found = []
+    for text in (one, other):
+        (tmp_path / "t.csv").write_text(text)
+        words = ["--out", str(tmp_path / "o.csv"), "--secret", str(tmp_path / "secret")]
+        done = CliRunner().invoke(
+            app, ["round", str(tmp_path / "t.csv"), "--mode", mode, *words], catch_exceptions=False
+        )
+        assert done.exit_code == 0
+        header, *lines = (line.split(",") for line in (tmp_path / "o.csv").read_text().split())
+        at = [header.index("rows"), header.index("columns"), 2]
+        found.append((sorted([line[i] for i in at] for line in lines), done.stdout))
+    assert found[0] == found[1]

@@ -45,6 +45,8 @@ def round(
 
     source, how = read_source(table), chosen("mode", Mode, mode)
     file = read_table(source, absent_zero)
-    identity = (file.dimensions, file.counts.tolist())
+    same, _ = file.canonical()  # the same table in another order gets the same draws
+    identity = (same.dimensions, same.counts.tolist())
     rng = generator(identity, f"round {how.value}", {"base": str(base)}, secret, seed)
-    return RoundReport(source.name, file, rounded(file, how, base, rng, tell), how, base)
+    found = rounded(same, how, base, rng, tell)
+    return RoundReport(source.name, file, same, found, how, base)
