@@ -30,7 +30,7 @@ def command(
         Path, typer.Argument(help="CSV file of counts or values; or of records, with --by.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")],
-    by: options.Records = None,
+    by: options.RecordsBy = None,
     value: options.Value = None,
     holding: options.Holding = None,
     hierarchy: options.HierarchyFiles = None,

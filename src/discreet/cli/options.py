@@ -35,7 +35,7 @@ Seed = Annotated[
 AbsentZero = Annotated[
     bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
 ]
-Records = Annotated[
+RecordsBy = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B",

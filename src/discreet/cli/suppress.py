@@ -45,7 +45,7 @@ def command(
     ] = Objective.INFORMATION,
     hierarchy: options.HierarchyFiles = None,
     group: options.Group = None,
-    by: options.Records = None,
+    by: options.RecordsBy = None,
     value: options.Value = None,
     holding: options.Holding = None,
     zeros: Annotated[Zeros, typer.Option(help="Whether zeros may be withheld.")] = Zeros.PUBLISHED,

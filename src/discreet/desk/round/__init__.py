@@ -36,8 +36,6 @@ def round(
     counts below the base; additive rounds nothing and finds the closest table that adds up. With
     `absent_zero` rows that a long table leaves out are zeros.
     """
-    from dataclasses import replace
-
     from discreet.checks import chosen
     from discreet.desk.round.method import rounded
     from discreet.desk.round.report import RoundReport
@@ -51,5 +49,4 @@ def round(
     identity = (same.dimensions, same.counts.tolist())
     rng = generator(identity, f"round {how.value}", {"base": str(base)}, secret, seed)
     found = rounded(same, how, base, rng, tell)
-    values = file.aligned(same.with_counts(found.values))
-    return RoundReport(source.name, file, replace(found, values=values), how, base)
+    return RoundReport(source.name, file, same, found, how, base)

@@ -19,19 +19,22 @@ from discreet.types import Integers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundReport(Report):
-    """A table that adds up: `found` has its inner counts, `table` what it was made of."""
+    """A table that adds up: `found` has its inner counts in the order of `same`.
+
+    `table` is what it was made of, and `same` that with its dimensions and codes sorted.
+    """
 
     name: str
     table: TableFile
+    same: TableFile
     found: Solution
     mode: Mode
     base: int
 
     @cached_property
     def change(self) -> Integers:
-        """By how much each figure changed, in the order of the table."""
-        figures = self.table.with_counts(self.found.values).figures
-        return np.asarray(figures - self.table.figures)
+        """By how much each figure changed, in sorted order."""
+        return np.asarray(self.same.with_counts(self.found.values).figures - self.same.figures)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -87,7 +90,8 @@ class RoundReport(Report):
     @property
     def sheets(self) -> dict[str, Sheet]:
         """The rounded table in the layout of the one that was given."""
-        return {self.name: self.table.sheet(self.found.values)}
+        released = self.same.with_counts(self.found.values)
+        return {self.name: self.table.sheet(self.table.aligned(released))}
 
     def plot(self) -> Chart:
         """Return how many figures changed by how much."""
