@@ -332,12 +332,12 @@ def _render_after(after: dict[str, Any], before: float) -> list[str]:
         lines = [
             *_headline(after, "Do not release it.", "RELEASED, "),
             *_findings(after),
-            f"  risk {method['value']:.3f} after {before:.3f}; closeness {after['score']:.3f}",
+            f"  risk {method['value']:.3f} after {before:.3f}; Hellinger utility {after['score']:.3f}",
             f"  an intruder's best guesses are right for {method['correct_claims']:.0%} of cells",
         ]
     else:
         lines = [
-            f"RELEASED: closeness {after['score']:.3f} (1 = unchanged). "
+            f"RELEASED: Hellinger utility {after['score']:.3f} (1 = unchanged). "
             "Name the method for a verdict on its risk.",
             *_findings(after),
         ]

@@ -325,7 +325,7 @@ def _sentences(
     said = ["Figures are deliberately altered."]
     if score is not None:
         said.append(
-            "We estimate from the published figures alone that closeness is "
+            "We estimate from the published figures alone that the Hellinger utility is "
             f"{score.text()[:-1]}; 1 = unchanged)."
         )
     if unchanged is not None:

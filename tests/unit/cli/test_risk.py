@@ -164,7 +164,7 @@ def test_totals_that_contradict_the_cells_are_named(run) -> None:  # type: ignor
 def test_the_comparison_with_a_release(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run(LONG, "--after", "released.csv", released=RELEASED)
     assert code == 0
-    assert "RELEASED: closeness 0." in out
+    assert "RELEASED: Hellinger utility 0." in out
     assert "cells unchanged 50%; people in cells of 1 and 2 left as they were 0%" in out
     assert "largest change 1; people 63" in out
     _, out, _ = run(LONG, "--after", "released.csv", "--base", "3", released=RELEASED)

@@ -103,14 +103,14 @@ def test_a_score_that_would_be_a_guess_is_withheld() -> None:
     quality = risk.public_quality(tiny, ROUNDING)
     assert quality.score is None or quality.score.width <= 0.04
     text = " ".join(risk.public_quality(np.array([0, 3, 3, 6]), ROUNDING).sentences)
-    assert "closeness" not in text
+    assert "Hellinger utility" not in text
 
 
 def test_words_and_what_they_leave_out() -> None:
     released = released_of(census(2457, 4), ROUNDING, 4)
     told = risk.public_quality(released, ROUNDING, method_published=True)
     assert told.sentences[0] == "Figures are deliberately altered."
-    assert "closeness is 0.9" in told.sentences[1]
+    assert "Hellinger utility is 0.9" in told.sentences[1]
     assert "1 = unchanged" in told.sentences[1]
     assert told.sentences[-1] == "Each figure may be off by up to 2, sums of figures by more."
     assert any("assumes that counts vary smoothly" in said for said in told.sentences)

@@ -20,7 +20,9 @@ from discreet.release.text import PERTURBED
 from discreet.risk import PublicQuality
 from releases import dimension, release
 
-ALTERED = PublicQuality(6, True, None, None, None, None, None, ("Expected closeness is 0.97.",))
+ALTERED = PublicQuality(
+    6, True, None, None, None, None, None, ("The expected Hellinger utility is 0.97.",)
+)
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_every_file_carries_what_a_reader_needs(
         "Census of Testland",
         PERTURBED,
         "Use the published total.",
-        "Expected closeness is 0.97.",
+        "The expected Hellinger utility is 0.97.",
         "3 of 4 areas available",
         "2024-01-02T03:04:05",
         "20240102T030405060708-abcdef",
