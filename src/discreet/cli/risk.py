@@ -332,7 +332,8 @@ def _render_after(after: dict[str, Any], before: float) -> list[str]:
         lines = [
             *_headline(after, "Do not release it.", "RELEASED, "),
             *_findings(after),
-            f"  risk {method['value']:.3f} after {before:.3f}; Hellinger utility {after['score']:.3f}",
+            f"  risk {method['value']:.3f} after {before:.3f}; "
+            f"Hellinger utility {after['score']:.3f}",
             f"  an intruder's best guesses are right for {method['correct_claims']:.0%} of cells",
         ]
     else:

@@ -55,7 +55,7 @@ def test_every_file_carries_what_a_reader_needs(
         "Census of Testland",
         PERTURBED,
         "Use the published total.",
-        "The expected Hellinger utility is 0.97.",
+        SAID,
         "3 of 4 areas available",
         "2024-01-02T03:04:05",
         "20240102T030405060708-abcdef",
