@@ -20,8 +20,8 @@ from discreet.release.text import PERTURBED
 from discreet.risk import PublicQuality
 from releases import dimension, release
 
-ALTERED = PublicQuality(
-    6, True, None, None, None, None, None, ("The expected Hellinger utility is 0.97.",)
+SAID = "The expected Hellinger utility is 0.97."
+ALTERED = PublicQuality(6, True, None, None, None, None, None, (SAID,))
 )
 
 
