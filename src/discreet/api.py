@@ -80,11 +80,16 @@ class Population:
         quiet = self._opened.releaser.unrecorded
         return quiet.release(question, origin["totals"], origin["tier"])
 
-    def tabulate(self, query: str | Sequence[str] | Query, stop: Event | None = None) -> CountTable:
+    def tabulate(
+        self,
+        by: str | Sequence[str] | Query,
+        where: Where = None,
+        *,
+        stop: Event | None = None,
+    ) -> CountTable:
         """Return the true counts of a cross-tabulation, for the custodian only.
 
-        The query may be a text or a list of names if there is no filter. Setting `stop` ends a
-        running tabulation with `Stopped`.
+        Setting `stop` ends a running tabulation with `Stopped`.
 
         >>> counts = dc.open("people").tabulate("town")
         >>> counts.counts.tolist()
@@ -92,7 +97,7 @@ class Population:
         >>> counts.dimensions[0].labels
         ('Aston', 'Bexby', 'Corley')
         """
-        return self._opened.engine.tabulate(self.question(query), stop)
+        return self._opened.engine.tabulate(self.question(by, where), stop)
 
 
 def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:

@@ -33,6 +33,14 @@ def test_a_text_or_a_list_is_a_query(town: Population) -> None:
     assert town.question("sex,district") == town.question(query)
 
 
+def test_a_filter_is_taken_where_a_release_takes_it(town: Population) -> None:
+    asked = dc.Query.parse("sex,district", "sex=1")
+    expected = town.tabulate(asked).counts
+    np.testing.assert_array_equal(town.tabulate("sex,district", "sex=1").counts, expected)
+    np.testing.assert_array_equal(town.tabulate("sex,district", {"sex": "1"}).counts, expected)
+    assert expected.sum() < town.tabulate("sex,district").counts.sum()
+
+
 @pytest.mark.parametrize("asked", [5, None, 1.5, b"sex", [1], {"sex": 1}, ["sex", None]])
 def test_what_is_no_query_is_refused_with_an_example(town: Population, asked: Any) -> None:
     for ask in (town.tabulate, town.question, town.release, dc.Query.parse):

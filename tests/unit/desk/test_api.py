@@ -115,6 +115,23 @@ def test_a_report_prints_plots_and_converts(case: str, tmp_path: Path) -> None:
         chart.write(tmp_path / "chart.gif")
 
 
+@pytest.mark.parametrize("order", [None, 2])
+def test_the_order_of_the_columns_does_not_change_a_draw(order: int | None) -> None:
+    firms, secret = KINDS["pandas"](FIRMS), b"a secret of many bytes"
+    options: dict[str, Any] = {"value": "turnover", "holding": "firm", "secret": secret}
+    found = []
+    for by in (["region", "industry"], ["industry", "region"]):
+        if order is None:
+            report = dc.desk.adjust(firms, "p=10", by=by, spread=0.5, **options)
+            frame = report.to_pandas().sort_values(["region", "industry"])
+            found.append(frame[["region", "industry", "value"]].to_csv(index=False))
+        else:
+            report = dc.desk.adjust_records(firms, 10, by=by, order=order, **options)
+            found.append(report.to_pandas().to_csv(index=False))
+    assert found[0] == found[1]
+    assert found[0] != firms.to_csv(index=False)
+
+
 def test_what_is_suppressed_is_audited_without_a_file() -> None:
     published = dc.desk.suppress(KINDS["pandas"](FIRMS), "p=10", **BY)
     found = dc.desk.audit(published.to_pandas())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.checks import chosen as one_of
 from discreet.desk.adjust import Norm, Weight
@@ -125,24 +124,27 @@ class ControlledAdjustment:
 
         `rng` draws the spread and settles ties; who can guess it is one who knows the method. Both
         masks have the shape of the cells; `of_tables` makes them from names of dimensions. The
-        order of the codes does not matter: the same `rng` gives a table and the same table in
-        another order the same figures.
+        order of dimensions and codes does not matter: the same `rng` gives a table and the same
+        table in another order the same figures.
         """
         still = np.zeros(cells.shape, bool) if fixed is None else np.asarray(fixed, bool)
         shown = np.ones(cells.shape, bool) if published is None else np.asarray(published, bool)
-        order = cells.sorted_codes
-        there = np.ix_(*order)
-        found = self._in_order(cells.taken(order), rules, rng, still[there], shown[there], tell)
-        back = np.ix_(*(np.argsort(part) for part in order))
-        needed = found.required
+        found = self._in_order(
+            cells.canonical(), rules, rng, cells.sorted(still), cells.sorted(shown), tell
+        )
+        needed, back = found.required, cells.unsorted
+
+        def turned(part: Part) -> Part:
+            return replace(part, values=back(part.values), sensitive=back(part.sensitive))
+
         return replace(
             found,
             cells=cells,
-            required=Required(needed.sensitive[back], needed.lower[back], needed.upper[back]),
-            values=found.values[back],
-            short=found.short[back],
+            required=Required(back(needed.sensitive), back(needed.lower), back(needed.upper)),
+            values=back(found.values),
+            short=back(found.short),
             published=shown,
-            parts=_reordered(found.parts, back),
+            parts=(turned(found.parts[0]), turned(found.parts[1])),
         )
 
     def _in_order(
@@ -327,13 +329,6 @@ def kept_totals(
 
 def _names(given: str | Sequence[str]) -> Sequence[str]:
     return [given] if isinstance(given, str) else given
-
-
-def _reordered(parts: tuple[Part, Part], back: tuple[NDArray[Any], ...]) -> tuple[Part, Part]:
-    whole_part, moved = (
-        replace(part, values=part.values[back], sensitive=part.sensitive[back]) for part in parts
-    )
-    return whole_part, moved
 
 
 def _of_part(

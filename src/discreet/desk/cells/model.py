@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,29 +61,43 @@ class CellTable(Grid):
             object.__setattr__(self, "marks", np.zeros(self.values.shape, np.int8))
 
     @property
-    def sorted_codes(self) -> tuple[Integers, ...]:
-        """The codes of each dimension in alphabetical order: the same however a file has them."""
-        return alphabetical(self.codes)
-
-    @property
     def identity(self) -> object:
-        """All that makes the table: the same for it with its lines in another order."""
-        same = self.taken(self.sorted_codes)
+        """All that makes the table: the same for it in another order of dimensions and lines."""
+        same = self.canonical()
         figures = same.values.round(6).tolist()  # sums of decimals differ by rounding errors
         return (same.variables, same.codes, same.parents, figures)
 
-    def taken(self, order: tuple[Integers, ...]) -> CellTable:
-        """Return the table with the codes of each dimension in this order."""
-        there = np.ix_(*order)
+    @cached_property
+    def _order(self) -> tuple[list[int], tuple[Integers, ...]]:
+        """The dimensions by name, and the codes of each dimension in alphabetical order."""
+        axes = sorted(range(len(self.variables)), key=self.variables.__getitem__)
+        return axes, alphabetical(self.codes)
 
-        def picked(given: Any) -> Any:
-            return None if given is None else given[there]
+    def sorted(self, given: Any) -> Any:
+        """Return an array over the cells as the canonical table has it; None stays."""
+        if given is None:
+            return None
+        axes, order = self._order
+        rest = range(len(axes), given.ndim)  # ranks
+        return given.transpose(*axes, *rest)[np.ix_(*(order[axis] for axis in axes))]
 
+    def unsorted(self, given: Any) -> Any:
+        """Return an array over the cells of the canonical table as this one has it."""
+        axes, order = self._order
+        back = np.ix_(*(np.argsort(order[axis]) for axis in axes))
+        return given[back].transpose(np.argsort(axes))
+
+    def canonical(self) -> CellTable:
+        """Return the table with dimensions and codes sorted: the same however a file has them."""
+        axes, order = self._order
         codes, parents = reordered(self.codes, self.parents, order)
         return CellTable(
-            self.variables, codes, parents, self.values[there], self.counts,
-            picked(self.ranked), picked(self.contributors), picked(self.sensitive),
-            picked(self.lower), picked(self.upper), self.marks[there],
+            tuple(self.variables[axis] for axis in axes),
+            tuple(codes[axis] for axis in axes),
+            tuple(parents[axis] for axis in axes),
+            self.sorted(self.values), self.counts,
+            self.sorted(self.ranked), self.sorted(self.contributors), self.sorted(self.sensitive),
+            self.sorted(self.lower), self.sorted(self.upper), self.sorted(self.marks),
         )  # fmt: skip
 
     def places(self, variables: Sequence[str], codes: Sequence[Sequence[str]]) -> Integers:

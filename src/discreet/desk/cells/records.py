@@ -35,18 +35,21 @@ class Records(Grid):
     def canonical(self) -> tuple[Records, Integers]:
         """Return the records sorted by codes, value and holding, and the place of each there.
 
-        The same records in another order of lines give the same.
+        The same records in another order of dimensions or lines give the same.
         """
+        axes = sorted(range(len(self.variables)), key=self.variables.__getitem__)
         order = alphabetical(self.codes)
         codes, parents = reordered(self.codes, self.parents, order)
-        at = np.stack([np.argsort(p)[self.at[:, d]] for d, p in enumerate(order)], axis=1)
+        at = np.stack([np.argsort(order[d])[self.at[:, d]] for d in axes], axis=1)
         lines = np.lexsort((self.units, self.amounts, *at.T[::-1]))
         # Holdings are numbered as they come: those of one record have no name to go by.
         units = np.unique(self.units[lines], return_index=True, return_inverse=True)
         number = np.argsort(np.argsort(units[1]))[units[2].reshape(-1)]
         records = Records(
-            self.variables, codes, parents, at[lines], self.amounts[lines], number, self.counts,
-            self.file,
+            tuple(self.variables[d] for d in axes),
+            tuple(codes[d] for d in axes),
+            tuple(parents[d] for d in axes),
+            at[lines], self.amounts[lines], number, self.counts, self.file,
         )  # fmt: skip
         return records, np.argsort(lines)
 

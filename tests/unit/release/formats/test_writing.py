@@ -22,7 +22,6 @@ from releases import dimension, release
 
 SAID = "The expected Hellinger utility is 0.97."
 ALTERED = PublicQuality(6, True, None, None, None, None, None, (SAID,))
-)
 
 
 @pytest.fixture

@@ -126,9 +126,10 @@ class RecordsReport(ChangeReport):
     @property
     def custodian(self) -> Sheet:
         """The cells that must be withheld from every table. Not for publication."""
-        cells = list(self._short_cells())
-        columns = [list(codes) for codes in zip(*cells, strict=True)]
-        return Sheet(self.records.variables, columns or [[] for _ in self.records.variables])
+        cells, variables = list(self._short_cells()), self.records.variables
+        columns = dict(zip(variables, zip(*cells, strict=True), strict=False))
+        shown = sorted(variables, key=self.source.header.index)  # as in the file
+        return Sheet(shown, [list(columns.get(name, ())) for name in shown])
 
     def _short_cells(self) -> Iterator[tuple[str, ...]]:
         """Yield every cell that is short of its protection."""
