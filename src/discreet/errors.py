@@ -91,18 +91,22 @@ class TooLong(DiscreetError):
     """The question took longer than allowed and was stopped."""
 
 
-def unknown(kind: str, name: object, choices: Iterable[str]) -> ParameterError:
+def unknown(
+    kind: str, name: object, choices: Iterable[str], other: Iterable[str] = ()
+) -> ParameterError:
     """Return the error for a name that is not among the choices, with the nearest one suggested.
 
-    The name need not be a text: whoever passes a number is told the choices as well.
+    The name need not be a text: whoever passes a number is told the choices as well. `other` are
+    names that would do too, and are not listed.
 
     >>> str(unknown("variable", "agee", ["age", "sex"]))
     "no variable 'agee'; did you mean 'age'? Choices: age, sex"
     """
     listed, name = list(choices), str(name)
+    names = [*listed, *other]
     # Among thousands of areas the search takes seconds, which anyone could make a server spend.
-    searched = len(listed) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
-    near = get_close_matches(name, listed, n=1, cutoff=0.6) if searched else []
+    searched = len(names) <= _MOST_SEARCHED and len(name) <= _LONGEST_NAME
+    near = get_close_matches(name, names, n=1, cutoff=0.6) if searched else []
     hint = f"did you mean '{near[0]}'? " if near else ""
     given = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
     return ParameterError(f"no {kind} '{given}'; {hint}Choices: {first_few(listed, 20) or 'none'}")

@@ -55,3 +55,8 @@ def test_a_suggestion_is_not_sought_among_thousands() -> None:
 
 def test_a_long_name_is_cut() -> None:
     assert len(str(unknown("thing", "x" * 100_000, ["age"]))) < 200
+
+
+def test_a_label_is_suggested_where_codes_are_the_choices() -> None:
+    error = unknown("category of 'la'", "Avelhamm", ["1", "2"], ["Avelham", "Corvadale"])
+    assert str(error) == "no category of 'la' 'Avelhamm'; did you mean 'Avelham'? Choices: 1, 2"

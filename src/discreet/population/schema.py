@@ -111,7 +111,7 @@ class Level:
                 f"use a code: {first_few([self.codes[i] for i in meant], 20)}"
             )
         if not meant:
-            raise unknown(f"category of '{self.id}'", code, self.codes)
+            raise unknown(f"category of '{self.id}'", code, self.codes, self.labels)
         return meant[0]
 
 

@@ -106,8 +106,10 @@ def rounded_range(
         raise ParameterError(f"step must be above 0. Got {step}.")
     steps = exact(base) / exact(step)
     if isinstance(base, bool) or steps.denominator > 1 or steps < 2:
-        what = "an integer" if step == 1 else f"a multiple of the step, {step},"
-        raise ParameterError(f"base must be {what} of at least {2 * exact(step)}. Got {base}.")
+        raise ParameterError(
+            f"base must be a multiple of the precision of the figures, {float(step):g}, and at "
+            f"least twice it. Got {base}."
+        )
     units = in_steps(figures, step)
     off = (of_steps(units, step) != figures) | (units % int(steps) != 0)
     if off.any():

@@ -231,7 +231,7 @@ def test_intervals_are_written(tmp_path: Path) -> None:
         ("area,count,status\na,1,hidden\n_T,3,published\n", [], "status must be one of"),
         (WIDE, ["--rounded", "3"], "multiples of the base"),
         (WIDE, ["--rounded", "3", "--within", "1"], "cannot be given together"),
-        (WIDE, ["--rounded", "0.5"], "base must be an integer of at least 2"),
+        (WIDE, ["--rounded", "0.5"], "base must be a multiple of the precision of the figures, 1"),
         (WIDE, ["--precision", "0"], "precision must be above 0"),
         (WIDE, ["--precision", "2"], "multiples of the precision, 2"),
         (WIDE, ["--group", "row=p|q"], "--group must have the form"),

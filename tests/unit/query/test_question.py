@@ -148,7 +148,7 @@ def test_labels_are_taken_where_codes_are() -> None:
     assert str(told.value) == (
         "'Newton' must be one category of 'la'. It is the label of 2; use a code: 3, 4"
     )
-    with pytest.raises(ParameterError, match="no category of 'la' 'Avelhem'; Choices: 1, 2"):
+    with pytest.raises(ParameterError, match=r"'Avelhem'; did you mean 'Avelham'\? Choices: 1, 2"):
         asked("la=Avelhem")
 
 

@@ -161,7 +161,7 @@ def test_bad_values_are_refused() -> None:
         risk.rounded_range([4], 3, random=True)
     with pytest.raises(ParameterError, match="base"):
         risk.rounded_range([4], 1, random=True)
-    with pytest.raises(ParameterError, match=r"base must be a multiple of the step, 0\.4"):
+    with pytest.raises(ParameterError, match=r"the precision of the figures, 0\.4"):
         risk.rounded_range([5], 5, random=False, step=0.4)
     with pytest.raises(ParameterError, match="step"):
         risk.cell_risk([0], [1], step=0)
