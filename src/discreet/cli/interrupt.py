@@ -56,7 +56,7 @@ class Interrupts:
             raise KeyboardInterrupt from None
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        if not threading.main_thread().is_alive():  # only the wait for other threads is left
+        if _ending(frame):  # only the wait for other threads is left
             os.write(2, b"" if self.leaving else STOPPED.encode())
             os._exit(130)
         if self.leaving:
@@ -83,6 +83,16 @@ def _end() -> None:
     # The work is done, and the last moments of the interpreter would die of either signal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _ending(frame: FrameType | None) -> bool:
+    """Whether the interpreter is on its way out; the main thread is alive when that begins."""
+    last: Any = getattr(threading, "_shutdown", None)
+    while frame is not None:
+        if last is not None and frame.f_code is last.__code__:
+            return True
+        frame = frame.f_back
+    return not threading.main_thread().is_alive()
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="u
 def test_every_format_and_every_key_is_on_the_page() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE)
     assert sorted(rows) == sorted(FORMATS)
-    said = PAGE[PAGE.index("Keys of the sidecar") :].split("\n\n")[0]
+    said = PAGE[PAGE.index("The keys of the JSON file") :].split("\n\n")[0]
     assert all(f"`{key}`" in said for key in KEYS)
 
 
