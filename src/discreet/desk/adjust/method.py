@@ -98,10 +98,11 @@ class ControlledAdjustment:
             raise ParameterError(
                 f"capacity must be a percentage above 0, at most 100. Got {percent:g}."
             )
-        kinds = one_of("norm", Norm, norm), one_of("weight", Weight, weight)
-        return cls(*kinds, margins, percent / 100, above, spread)
+        return cls(norm, weight, margins, percent / 100, above, spread)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "norm", one_of("norm", Norm, self.norm))
+        object.__setattr__(self, "weight", one_of("weight", Weight, self.weight))
         if not self.margins > 0:
             raise ParameterError(f"margins must be above 0. Got {self.margins}.")
         if not 0 < self.capacity <= 1:

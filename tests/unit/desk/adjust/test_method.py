@@ -272,3 +272,10 @@ def test_mistakes_are_explained() -> None:
         ControlledAdjustment().adjust(counts, [Threshold(3), Given(10)], RNG(1))
     with pytest.raises(ParameterError, match="for magnitudes, not for counts"):
         ControlledAdjustment(spread=1).adjust(counts, [Threshold(3)], RNG(1))
+
+
+def test_a_text_names_the_norm_and_the_weight_and_nothing_else() -> None:
+    method = ControlledAdjustment(norm="l2", weight="one")  # type: ignore[arg-type]
+    assert method == ControlledAdjustment(Norm.L2, Weight.ONE)
+    with pytest.raises(ParameterError, match=r"weight must be value or one\. Got many"):
+        ControlledAdjustment(weight="many")  # type: ignore[arg-type]
