@@ -7,8 +7,9 @@ is not an argument, so that nothing shown, refused or timed here can tell about 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ SEED = 20150619  # any number; the same for everyone, so that equal tables get e
 WIDEST_SCORE = 0.04
 WIDEST_SHARE = 0.10
 SMALLEST_MEAN = 5.0
+MOST_DIGITS = 6  # of an estimate in words or in a file
 # What the smoothness assumption itself leaves open, however large the table: the relative error of
 # the distance and the absolute error of a share, as standard deviations seen in the study.
 MODEL_DISTANCE = 0.04
@@ -48,10 +50,36 @@ class Estimate:
         """The width of the interval."""
         return self.high - self.low
 
+    def rounded(self, least: int) -> tuple[Estimate, int]:
+        """Return the estimate to at least so many digits, as true as before, and the digits.
+
+        The interval is rounded outwards, and what is not 0 or 1 is not shown as it.
+        """
+        between = 0 < self.value < 1
+        digits = least
+        while between and digits < MOST_DIGITS and self._coarse(10**digits):
+            digits += 1
+        unit = 10**digits
+        value = round(self.value * unit)
+        if between:
+            value = min(max(value, 1), unit - 1)
+        shown = (value, floor(self.low * unit), ceil(self.high * unit))
+        return Estimate(*(number / unit for number in shown)), digits
+
+    def _coarse(self, unit: int) -> bool:
+        """Whether 1/unit is more than the interval's width, or than the way to 0 or 1."""
+        return self.width * unit < 1 or round(self.value * unit) in (0, unit)
+
     def text(self) -> str:
-        """Return the estimate in words, "0.95 (0.94–0.96)", with a third digit where it tells."""
-        digits = 2 if self.width >= 0.01 else 3
-        return f"{self.value:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
+        """Return the estimate in words, "0.95 (0.94–0.96)", with more digits where they tell."""
+        shown, digits = self.rounded(2)
+        return f"{shown.value:.{digits}f} ({shown.low:.{digits}f}–{shown.high:.{digits}f})"
+
+    def percent(self) -> str:
+        """Return the estimate in words as a share, "95% (94%–96%)"."""
+        shown, digits = self.rounded(2)
+        whole = digits - 2
+        return f"{shown.value:.{whole}%} ({shown.low:.{whole}%}–{shown.high:.{whole}%})"
 
 
 @dataclass(frozen=True)
@@ -80,11 +108,7 @@ class PublicQuality:
         def plain(estimate: Estimate | None) -> dict[str, float] | None:
             if estimate is None:
                 return None
-            return {
-                "value": round(estimate.value, 3),
-                "low": round(estimate.low, 3),
-                "high": round(estimate.high, 3),
-            }
+            return asdict(estimate.rounded(3)[0])
 
         return {
             "cells": self.cells,
@@ -329,10 +353,8 @@ def _sentences(
             f"{score.text()[:-1]}; 1 = unchanged)."
         )
     if unchanged is not None:
-        said.append(
-            f"About {unchanged.value:.0%} of the figures are as they were counted "
-            f"({unchanged.low:.0%}–{unchanged.high:.0%})."
-        )
+        share, interval = unchanged.percent().split(" ", 1)
+        said.append(f"About {share} of the figures are as they were counted {interval}.")
     if score is not None or unchanged is not None:
         said.append("This assumes that counts vary smoothly, which cannot be checked.")
     else:
