@@ -21,7 +21,7 @@ from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior,
 from discreet.risk.terms import smallness
 from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
-from discreet.types import Floats, Integers
+from discreet.types import Flags, Floats, Integers
 
 DRAWS = 60
 SEED = 20150619  # any number; the same for everyone, so that equal tables get equal figures
@@ -89,7 +89,8 @@ class PublicQuality:
     `score` is the expected Hellinger utility 1 − HD/√N, `unchanged` the share of cells released
     as they are, `zeros_true` and `small_true` the shares of released zeros, and of released ones
     and twos, that are true; `positive` is `unchanged` of the cells that are not released as zero.
-    `largest_change` is set only where the policy publishes the method.
+    `largest_change` is set only where the policy publishes the method. `altered` says that the
+    figures were altered, or the records that they count.
     """
 
     cells: int
@@ -152,13 +153,13 @@ def public_quality(
     counts = checked_counts(G, "the released table")
     values, number = np.unique(counts, return_counts=True)
     deltas, _ = change_chances(checked_transition(transition))
-    bound = int(np.abs(deltas).max())
-    shown = bound if method_published else None
-    if bound == 0:
-        one = Estimate(1.0, 1.0, 1.0)
+    exact = exact_figures(values, transition)
+    if exact.all():
+        one, shown = Estimate(1.0, 1.0, 1.0), 0 if method_published else None
         return PublicQuality(
             counts.size, False, one, one, one, one, shown, ("Figures are not altered.",), one
         )
+    shown = int(np.abs(deltas).max()) if method_published else None
     drawn = draws_of(values, number, transition)
     mean = float((values * number).sum() / counts.size)
     score = _kept(drawn["score"], WIDEST_SCORE) if mean >= SMALLEST_MEAN else None
@@ -167,21 +168,36 @@ def public_quality(
     small = _kept(drawn["small"], WIDEST_SHARE) if np.isin(values, (1, 2)).any() else None
     return PublicQuality(
         counts.size, True, score, unchanged, zeros, small, shown,
-        _sentences(score, unchanged, shown),
+        _sentences(score, unchanged, None if shown is None else _bound(shown, bool(exact.any()))),
         _kept(drawn["positive"], WIDEST_SHARE) if values[-1] > 0 else None,
     )  # fmt: skip
 
 
-def unknown_quality(G: ArrayLike, largest_change: int | None = None) -> PublicQuality:
+def unknown_quality(
+    G: ArrayLike, largest_change: int | None = None, some_exact: bool = False
+) -> PublicQuality:
     """Return what a reader may see of a table whose chances are not known: a bound at most.
 
-    For the public. `largest_change` is the method's, where it is known and may be told.
+    For the public. `largest_change` is the method's, where it is known and may be told, and
+    `some_exact` says that it leaves some of the figures alone.
     """
     cells = checked_counts(G, "the released table").size
     said = ["Figures are deliberately altered.", "How close they are cannot be said."]
     if largest_change is not None:
-        said.append(_bound(largest_change))
+        said.append(_bound(largest_change, some_exact))
     return PublicQuality(cells, True, None, None, None, None, largest_change, tuple(said))
+
+
+def counted_quality(G: ArrayLike) -> PublicQuality:
+    """Return what a reader may see of a table counted from records that were altered before.
+
+    For the public. Whether any count changed with them is not told, here or by `altered`.
+    """
+    said = (
+        "Figures are counts of the altered records, and were not altered further.",
+        "How close they are to counts of the records before is not told.",
+    )
+    return replace(unknown_quality(G), sentences=said)
 
 
 def possible_range(transition: Transition, released: int) -> tuple[int, int]:
@@ -213,6 +229,19 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     high = np.where(possible, true, -1).max(axis=1)
     low, high = np.where(never, figures, low), np.where(never, figures, high)
     return low[where].reshape(released.shape), high[where].reshape(released.shape)
+
+
+def exact_figures(released: Integers, transition: Transition) -> Flags:
+    """Return which released figures are certain to be the true counts.
+
+    >>> adjusted = dc.protect.SmallCellAdjustment(3).transition()
+    >>> dc.risk.public.exact_figures(np.array([0, 3, 4]), adjusted).tolist()
+    [False, False, True]
+    """
+    low, high = possible_ranges(transition, released)
+    deltas, table = change_chances(transition)
+    stays = table[transition.index(released)][..., deltas == 0].any(axis=-1)
+    return np.asarray(stays & (low == high))
 
 
 def public_gate(
@@ -344,7 +373,7 @@ def _kept(drawn: Floats, widest: float) -> Estimate | None:
 
 
 def _sentences(
-    score: Estimate | None, unchanged: Estimate | None, bound: int | None
+    score: Estimate | None, unchanged: Estimate | None, bound: str | None
 ) -> tuple[str, ...]:
     said = ["Figures are deliberately altered."]
     if score is not None:
@@ -360,9 +389,11 @@ def _sentences(
     else:
         said.append("The table is too small, or its figures too low, to say how close they are.")
     if bound is not None:
-        said.append(_bound(bound))
+        said.append(bound)
     return tuple(said)
 
 
-def _bound(largest_change: int) -> str:
-    return f"Each figure may be off by up to {largest_change}, sums of figures by more."
+def _bound(largest_change: int, some_exact: bool = False) -> str:
+    which = "Some figures" if some_exact else "Each figure"
+    others = "; the others are exact" if some_exact else ""
+    return f"{which} may be off by up to {largest_change}, sums of figures by more{others}."
