@@ -40,10 +40,10 @@ class Kept:
 
     @property
     def closeness(self) -> str:
-        """How close the totals under control are, as part of a sentence."""
+        """How close the totals under control stay, as part of a sentence."""
         if self.within == 1:
-            return "are as they were counted"
-        return f"are off by less than {self.within}"
+            return "the method leaves them as they were counted"
+        return f"the method changes them by less than {self.within}"
 
 
 @dataclass(frozen=True)

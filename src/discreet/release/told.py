@@ -58,7 +58,7 @@ def notes(
     if _exact(shown, effect).all():
         return (*before, AS_COUNTED)
     told = (effect.told,) if effect.told else ()
-    return (PERTURBED, *told, *before, _adding_up(protection, totals, dimensions, beforehand))
+    return (PERTURBED, *told, *before, _adding_up(protection, totals, dimensions))
 
 
 def _exact(figures: NDArray[np.int64], effect: Effect) -> Flags:
@@ -69,7 +69,7 @@ def _exact(figures: NDArray[np.int64], effect: Effect) -> Flags:
     return np.asarray(figures > limit)
 
 
-def _adding_up(protection: Protection, totals: Margins, dimensions: int, beforehand: bool) -> str:
+def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
     if totals is Margins.NONE:
         return _NONE
     if totals is Margins.PROTECTED:
@@ -79,7 +79,7 @@ def _adding_up(protection: Protection, totals: Margins, dimensions: int, beforeh
     if not kept.every_total(dimensions):
         held = ", but for those that the method keeps" if kept.margins else ""
         return f"{_SUMMED}{_FURTHER}{held}."
-    if beforehand or not protection.published:
+    if not protection.published:
         return f"{_SUMMED}."
     return f"{_SUMMED}, and {kept.closeness}."
 

@@ -151,7 +151,7 @@ def _refusal_was_announced(refusal: QueryRefused, rules: Policy, by: str) -> Non
     number = by.count(",") + 1
     line = next(line for line in explain(rules).splitlines() if f"({refusal.code})" in line)
     assert refusal.code in ("NO_METHOD", "NOT_MEASURED")
-    assert re.search(rf"Tables of [\d or ]*\b{number}\b[\d or ]* variable", line)
+    assert re.search(rf"Tables of [\d, or]*\b{number}\b[\d, or]* variable", line)
 
 
 def _hold(release: Release, true: NDArray[np.int64], rules: Policy, totals: Margins) -> None:
@@ -162,6 +162,23 @@ def _hold(release: Release, true: NDArray[np.int64], rules: Policy, totals: Marg
     _ranges_hold(release, true, totals)
     _notes_hold(release, inner, true, totals)
     _record_holds(release, inner, true, rules.tier("one"), explain(rules))
+    _policy_holds(explain(rules), release, true, totals)
+
+
+def _policy_holds(said: str, release: Release, true: NDArray[np.int64], totals: Margins) -> None:
+    inner = release.table.values[release.table.inner]
+    most = re.search(r"changes no figure by more than (\d+)", said)
+    assert most is None or np.abs(inner - true).max() <= int(most[1])
+    assert release.protection is not None
+    if totals is Margins.SUMMED:
+        _sums_hold(said, release, with_totals(true))
+    if "larger ones are" in said:
+        larger = true > int(re.findall(r"figures from 1 to (\d+)", said)[-1])
+        assert np.array_equal(inner[larger], true[larger])
+    method = release.protection.build
+    assert method is not None
+    assert not method.caution or method.caution[1:] in said
+    assert not re.search(r"\b1 (to 1|people|variables)\b|or 4 or", said)
 
 
 def _quality_holds(release: Release, inner: NDArray[np.int64], true: NDArray[np.int64]) -> None:
@@ -226,16 +243,18 @@ def _notes_hold(
 def _sums_hold(said: str, release: Release, true: NDArray[np.int64]) -> None:
     off = np.abs(release.table.values - true)
     off[release.table.inner] = 0
-    if "Totals are sums of perturbed figures, and are as they were counted" in said:
+    if "the method leaves them as they were counted" in said:
         assert not off.any()
-    less = re.search(r"and are off by less than (\d+)", said)
+    less = re.search(r"and the method changes them by less than (\d+)", said)
     assert less is None or off.max() < int(less[1])
     assert release.protection is not None
     if release.protection.method == "controlled-rounding":
-        assert "may be further off" not in said
-    elif release.protection.method == "same-margins":
+        assert "further off" not in said
+        assert "noise adds up" not in said
+    elif release.protection.method == "same-margins" and not off.any():
         # In two dimensions either order keeps both margins, and with them the total.
-        assert ("may be further off" in said) == off.any()
+        assert "further off than they." not in said
+        assert "noise adds up too." not in said
 
 
 def test_figures_that_the_method_leaves_alone_are_said_to_be_exact(version: Version) -> None:
