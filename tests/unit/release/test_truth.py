@@ -193,6 +193,14 @@ def _quality_holds(release: Release, inner: NDArray[np.int64], true: NDArray[np.
         assert (low[cells] < high[cells]).all()
     if bound is not None:
         assert moved <= int(bound[1]) == quality.largest_change
+    for estimate, filed in (
+        (quality.score, quality.as_dict()["score"]),
+        (quality.unchanged, quality.as_dict()["unchanged"]),
+    ):
+        if estimate is not None:
+            assert filed["low"] <= estimate.low <= estimate.high <= filed["high"]
+            assert filed["low"] <= filed["value"] <= filed["high"]
+            assert (filed["value"] == 1) == (estimate.value == 1)
     if quality.score is not None:
         exact = utility.score(true, inner)
         assert "is 1.00" not in said or exact == 1
