@@ -200,14 +200,18 @@ def _up_to(most: int) -> str:
 
 def _counts(rules: CountRules) -> list[str]:
     small = _up_to(rules.small)
-    ones = f"at most {rules.max_ones_of_populated:.0%} are {_up_to(rules.one)} and "
+    ones, most = "", rules.max_small_of_populated
+    if rules.one == rules.small:
+        most = min(most, rules.max_ones_of_populated)
+    elif rules.one:
+        ones = f"at most {rules.max_ones_of_populated:.0%} are {_up_to(rules.one)} and "
     return [
         "After protection a table, or each area in it, has at least "
         f"{_number(rules.minimum_population, 'person', 'people')}, and at least "
         f"{rules.minimum_mean:g} per cell on average.",
         f"At most {rules.max_small:.0%} of its cells are {small}. Of the cells that are "
-        f"not zero, {ones if rules.one else ''}at most "
-        f"{rules.max_small_of_populated:.0%} are {small}."
+        f"not zero, {ones}at most "
+        f"{most:.0%} are {small}."
         if rules.small
         else "No figure counts as small.",
         f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "

@@ -310,7 +310,7 @@ def test_margins_that_are_kept_are_said_to_be() -> None:
 
 def test_count_adjustment_is_not_said_to_leave_larger_counts() -> None:
     said = explain(parse_policy(safe("count-adjustment"), "policy", "policy"))
-    assert "of the counts 1 to 3 at most 3 is left as counted; of larger ones it is not" in said
+    assert "of the counts 1 to 3 only 3 may be left as counted; of larger ones it is not" in said
 
 
 def test_what_must_be_known_of_a_method_is_said() -> None:
@@ -327,7 +327,8 @@ def test_one_is_singular() -> None:
     said = explain(parse_policy(values | {"minimum_population": 1}, "policy", "policy"))
     assert "A table has at most 1 variable, 1 cell and 1,000 categories per variable" in said
     assert "has at least 1 person, and at least 1 per cell on average." in said
-    assert "35% of its cells are 1. Of" in said
+    # Of the two limits, 25% and 50%, the lower one decides.
+    assert "35% of its cells are 1. Of the cells that are not zero, at most 25% are 1." in said
     assert "Groups of any size may be obtainable" in said
     for wrong in ("1 to 1", "1 people", "1 variables", "1 cells"):
         assert wrong not in said

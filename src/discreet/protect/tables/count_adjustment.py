@@ -50,7 +50,7 @@ class CountAdjustment(Method):
         """No small count stays; of larger ones it is not known, and nothing is taken off."""
         safe = self.smallest_safe
         source = (
-            f"of the counts 1 to {safe} at most {safe} is left as counted; of larger ones it is "
+            f"of the counts 1 to {safe} only {safe} may be left as counted; of larger ones it is "
             "not known, and nothing is taken off"
         )
         return replace(small_multiplier(safe), source=source)
