@@ -18,18 +18,13 @@ _MARGINS = {
     Margins.NONE: "Totals are not given.",
     Margins.PROTECTED: "Each total is protected on its own: it is consistent between tables, and "
     "parts may not add up to it.",
-    Margins.SUMMED: "Totals are the sums of the released figures: they add up, and their noise "
-    "adds up too.",
 }
 
 
 def explain(policy: Policy) -> str:
     """Return what a policy allows, tier by tier, in sentences."""
     said = [f"{policy.title} (version {policy.version}).", ""]
-    said.append(
-        f"Groups of fewer than {policy.minimum_population} people must not be obtainable by "
-        "subtracting two groupings of a variable."
-    )
+    said.append(_groups(policy.minimum_population))
     for levels in policy.benchmark_totals:
         said.append(
             f"Tables by {levels} alone, without filters, are official figures: they are released "
@@ -40,12 +35,21 @@ def explain(policy: Policy) -> str:
     return "\n".join(said)
 
 
+def _groups(least: int) -> str:
+    by = "by subtracting two groupings of a variable."
+    if least == 1:
+        return f"Groups of any size may be obtainable {by}"
+    return f"Groups of fewer than {least:,} people must not be obtainable {by}"
+
+
 def _tier(tier: Tier) -> list[str]:
-    question, protection, risk = tier.question, tier.protection, tier.risk
+    question, risk = tier.question, tier.risk
     said = [f"{tier.label}{' (public)' if tier.public else ''}:"]
     rules = [
-        f"A table has at most {question.max_dimensions} variables, {question.max_cells:,} cells "
-        f"and {question.max_categories:,} categories per variable, and one level of geography."
+        f"A table has at most {_number(question.max_dimensions, 'variable')}, "
+        f"{_number(question.max_cells, 'cell')} and "
+        f"{_number(question.max_categories, 'category', 'categories')} per variable, and one "
+        "level of geography."
     ]
     if question.levels_refused:
         rules.append(f"Not available: {', '.join(question.levels_refused)}.")
@@ -56,8 +60,7 @@ def _tier(tier: Tier) -> list[str]:
         picked = "one category" if most == 1 else f"at most {most:,} categories"
         rules.append(f"A filter picks {picked} from a variable that is not in the table.")
     rules += _protection(tier)
-    plain = protection.build is None and protection.margins is not Margins.NONE
-    rules.append("Totals are sums." if plain else _MARGINS[protection.margins])
+    rules.append(_totals(tier))
     rules += [f"{text}" for text in _counts(tier.counts)]
     for level, counts in tier.counts_by_level.items():
         rules += [f"For tables by {level}: {text}" for text in _counts(counts)]
@@ -68,6 +71,26 @@ def _tier(tier: Tier) -> list[str]:
     rules.append(_multiplier(tier))
     rules += _left_out(tier)
     return said + [f"  - {rule}" for rule in rules]
+
+
+def _totals(tier: Tier) -> str:
+    """Return how totals are made, and how close they are for the tables of which least is kept."""
+    margins = tier.protection.margins
+    if tier.protection.build is None and margins is not Margins.NONE:
+        return "Totals are sums."
+    if margins is not Margins.SUMMED:
+        return _MARGINS[margins]
+    kept = {d: tier.protection.keeps(d) for d in _answered(tier)}
+    start = "Totals are the sums of the released figures: they add up, and"
+    if all(one.every_total(d) for d, one in kept.items()):
+        return f"{start} {max(kept.values(), key=lambda one: one.within).closeness}."
+    some = any(one.margins for one in kept.values())
+    return f"{start} their noise adds up too{', but for those that the method keeps' * some}."
+
+
+def _answered(tier: Tier) -> list[int]:
+    """Return the numbers of variables of the tables that are not refused for them."""
+    return [d for d in tier.dimensions if tier.measured(d)]
 
 
 def _measured(tier: Tier) -> str:
@@ -104,12 +127,15 @@ def _protection(tier: Tier) -> list[str]:
     told = "may" if protection.published else "must not"
     said.append(f"Readers {told} be told the method and its parameters.")
     said.append(_change(tier))
+    caution = "" if protection.build is None else protection.build.caution
+    if caution:
+        said.append(f"{caution[0].upper()}{caution[1:]}.")
     return said
 
 
 def _change(tier: Tier) -> str:
     """Return how far off figures may be, by the tables for which it is least known."""
-    effects = [tier.protection.effect(dimensions) for dimensions in tier.dimensions]
+    effects = [tier.protection.effect(dimensions) for dimensions in _answered(tier)]
     bounds = [effect.largest_change for effect in effects if effect.largest_change is not None]
     if len(bounds) < len(effects):
         return "The method may change a figure by any amount: no range is given for it."
@@ -123,8 +149,8 @@ def _multiplier(tier: Tier) -> str:
             "The multiplier of its entropy term is 1 less the share of records that were swapped "
             "out of the areas of the table, as a whole percentage."
         )
-    used = dict.fromkeys(tier.multiplier(dimensions) for dimensions in tier.dimensions)
-    own = dict.fromkeys(tier.protection.effect(d).multiplier for d in tier.dimensions)
+    used = dict.fromkeys(tier.multiplier(dimensions) for dimensions in _answered(tier))
+    own = dict.fromkeys(tier.protection.effect(d).multiplier for d in _answered(tier))
     told = " or ".join(_value(one) for one in used if one is not None)
     text = f"The multiplier of its entropy term is {told}"
     if tier.risk.multiplier is not None:
@@ -159,17 +185,35 @@ def _left_out(tier: Tier) -> list[str]:
 
 
 def _tables(dimensions: list[int]) -> str:
-    numbers = " or ".join(map(str, dimensions))
+    first = ", ".join(map(str, dimensions[:-1]))
+    numbers = f"{first} or {dimensions[-1]}" if first else f"{dimensions[-1]}"
     return f"Tables of {numbers} variable{'' if dimensions == [1] else 's'}"
 
 
+def _number(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def _up_to(most: int) -> str:
+    return {1: "1", 2: "1 or 2"}.get(most, f"1 to {most}")
+
+
 def _counts(rules: CountRules) -> list[str]:
+    small = _up_to(rules.small)
+    ones, most = "", rules.max_small_of_populated
+    if rules.one == rules.small:
+        most = min(most, rules.max_ones_of_populated)
+    elif rules.one:
+        ones = f"at most {rules.max_ones_of_populated:.0%} are {_up_to(rules.one)} and "
     return [
-        f"After protection a table, or each area in it, has at least {rules.minimum_population} "
-        f"people, and at least {rules.minimum_mean:g} per cell on average.",
-        f"At most {rules.max_small:.0%} of its cells are 1 to {rules.small}. Of the cells that are "
-        f"not zero, at most {rules.max_ones_of_populated:.0%} are 1 to {rules.one} and at most "
-        f"{rules.max_small_of_populated:.0%} are 1 to {rules.small}.",
+        "After protection a table, or each area in it, has at least "
+        f"{_number(rules.minimum_population, 'person', 'people')}, and at least "
+        f"{rules.minimum_mean:g} per cell on average.",
+        f"At most {rules.max_small:.0%} of its cells are {small}. Of the cells that are "
+        f"not zero, {ones}at most "
+        f"{most:.0%} are {small}."
+        if rules.small
+        else "No figure counts as small.",
         f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "
         "but one or two fixed) have only one cell that is not zero, and at most "
         f"{rules.max_single_lines:.0%} of its people are in such lines.",

@@ -272,7 +272,8 @@ class Tier:
         method, start = self.protection.method, f"the gate of tier '{self.id}'"
         if not self.dimensions:
             most = self.question.max_dimensions
-            yield f"'{method}' takes no table of up to {most} variables: no question could pass."
+            things = "variable" if most == 1 else "variables"
+            yield f"'{method}' takes no table of up to {most} {things}: no question could pass."
         elif self.risk.gate is Gate.TRANSITION and all(
             self.protection.effect(d).chances is None for d in self.dimensions
         ):

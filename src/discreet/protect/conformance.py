@@ -115,6 +115,9 @@ def _effect(method: Method, shapes: tuple[Shape, ...]) -> Iterator[str]:
             moved = int(np.abs(released - counts).max(initial=0))
             if effect.largest_change is not None and moved > effect.largest_change:
                 yield f"a count of shape {shape} changes by more than {effect.largest_change}."
+            exact = released > (np.inf if effect.exact_above is None else effect.exact_above)
+            if (released[exact] != counts[exact]).any():
+                yield f"a figure of shape {shape} above {effect.exact_above} is not as counted."
             pairs = set(zip(counts.ravel().tolist(), released.ravel().tolist(), strict=True))
             if effect.chances is not None and any(
                 j not in effect.chances.row(i)[0] for i, j in pairs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,23 @@ class Kept:
     unbiased: bool
     margins: tuple[tuple[int, ...], ...] = ()
     within: int = 1
+
+    def every_total(self, dimensions: int) -> bool:
+        """Whether every total of a table is under control; sums of exact totals are exact."""
+        kept = {frozenset(axes) for axes in self.margins}
+        sizes = range(dimensions)
+        every = (frozenset(axes) for size in sizes for axes in combinations(sizes, size))
+        return all(
+            any(axes <= margin if self.within == 1 else axes == margin for margin in kept)
+            for axes in every
+        )
+
+    @property
+    def closeness(self) -> str:
+        """How close the totals under control stay, as part of a sentence."""
+        if self.within == 1:
+            return "the method leaves them as they were counted"
+        return f"the method changes them by less than {self.within}"
 
 
 @dataclass(frozen=True)
@@ -70,13 +88,15 @@ class Effect:
 
     `chances` are Pr(released j | true i), `largest_change` is the most that |j − i| can be.
     `multiplier` is a figure of the risk after protection, or one that it does not exceed.
-    `told` is a sentence without which the figures cannot be read.
+    `told` is a sentence without which the figures cannot be read. Released figures above
+    `exact_above` are as they were counted, whatever the chances of the others.
     """
 
     chances: Chances | None = None
     largest_change: int | None = None
     multiplier: Multiplier | None = None
     told: str = ""
+    exact_above: int | None = None
 
     @classmethod
     def of(cls, transition: Transition, multiplier: Multiplier | None = None) -> Effect:

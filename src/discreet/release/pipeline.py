@@ -189,7 +189,7 @@ def released(found: Judged, record: Record, hints: tuple[Hint, ...] = ()) -> Rel
         allowed.version.schema.title,
         tuple((f.level.label, f.labels) for f in question.filters),
         told.quality(found.available, protection, beforehand),
-        told.notes(protection, totals, len(dimensions), beforehand),
+        told.notes(values[~withheld], protection, totals, len(dimensions), beforehand),
         _provenance(allowed),
         ()
         if areas is None

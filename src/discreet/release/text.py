@@ -6,6 +6,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from discreet.release.told import PERTURBED as PERTURBED_NOTE
+
 if TYPE_CHECKING:
     from discreet.query import Question
     from discreet.release.result import Release
@@ -15,7 +17,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
 
-PERTURBED = "Figures are perturbed and need not add up; use the published total."
+PERTURBED = "Figures are perturbed and need not add up"
 
 LONGEST_STEM = 100
 """The longest name of a file; a longer one is cut and ends in a hash of the whole question."""
@@ -101,11 +103,11 @@ _ORIGIN = (
 def _notes(release: Release) -> list[str]:
     """Return the notes; a table that was altered always says in one sentence what that means."""
     notes = list(release.notes)
-    applied = release.protection
-    counted = applied is not None and applied.build is None  # of altered records, maybe
-    altered = release.public_quality.altered and not counted
-    if altered and release.provenance.totals != "summed":
-        notes.insert(0, PERTURBED)
+    # Without a policy the sidecar says it.
+    alone = release.protection is None and release.public_quality.altered
+    totals = release.provenance.totals
+    if (alone or PERTURBED_NOTE in notes) and totals != "summed":
+        notes.insert(0, PERTURBED + ("." if totals == "none" else "; use the published total."))
     if release.withheld or bool(release.table.withheld.any()):
         notes.append("Figures that are missing are not available; they are not zero.")
     return notes

@@ -6,14 +6,20 @@ of a method is not told: no figure stands for a guess.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy import Margins, Protection
+from discreet.protect import Effect
 from discreet.risk import PublicQuality, public_quality
-from discreet.risk.public import possible_ranges, unknown_quality
+from discreet.risk.public import (
+    counted_quality,
+    exact_figures,
+    possible_ranges,
+    unknown_quality,
+)
+from discreet.table.transition import Transition
+from discreet.types import Flags
 
 PERTURBED = (
     "Figures are perturbed to protect confidentiality. For small ones the change is a large share."
@@ -23,23 +29,44 @@ BEFOREHAND = (
     "and figures of small areas or groups, need not be true."
 )
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
+AS_COUNTED = (
+    "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
+    "need not add up to them."
+)
 _NONE = "Figures of one table need not add up to those of another; use the published one."
 _PROTECTED = "Parts need not add up to totals. Each total is perturbed on its own"
 _CLOSER = ", which keeps it closer to the truth than a sum of parts: use the published total."
 _SUMMED = "Totals are sums of perturbed figures"
-_FURTHER = ", and may be further off than they."
+_FURTHER = ", and may be further off than they"
 
 
 def notes(
-    protection: Protection, totals: Margins, dimensions: int, beforehand: bool
+    shown: NDArray[np.int64],
+    protection: Protection,
+    totals: Margins,
+    dimensions: int,
+    beforehand: bool,
 ) -> tuple[str, ...]:
-    """Return how figures were made safe and whether they add up, never by how much they changed."""
+    """Return how the figures shown were made safe and whether they add up.
+
+    Never by how much they changed.
+    """
     before = (BEFOREHAND,) if beforehand else ()
     if protection.build is None:
         return (*before, ADDS_UP) if protection.beforehand else before
     effect = protection.effect(dimensions)
+    if _exact(shown, effect).all():
+        return (*before, AS_COUNTED)
     told = (effect.told,) if effect.told else ()
     return (PERTURBED, *told, *before, _adding_up(protection, totals, dimensions))
+
+
+def _exact(figures: NDArray[np.int64], effect: Effect) -> Flags:
+    """Return at which of the figures the method changes nothing."""
+    if effect.transition is not None:
+        return exact_figures(figures, effect.transition)
+    limit = np.inf if effect.exact_above is None else effect.exact_above
+    return np.asarray(figures > limit)
 
 
 def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
@@ -48,20 +75,26 @@ def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
     if totals is Margins.PROTECTED:
         bounded = protection.effect(dimensions).largest_change is not None
         return _PROTECTED + (_CLOSER if bounded else ".")
-    every = {axes for size in range(dimensions) for axes in combinations(range(dimensions), size)}
-    kept = every <= set(protection.keeps(dimensions).margins)
-    return _SUMMED + ("." if kept else _FURTHER)
+    kept = protection.keeps(dimensions)
+    if not kept.every_total(dimensions):
+        held = ", but for those that the method keeps" if kept.margins else ""
+        return f"{_SUMMED}{_FURTHER}{held}."
+    if not protection.published:
+        return f"{_SUMMED}."
+    return f"{_SUMMED}, and {kept.closeness}."
 
 
 def quality(inner: NDArray[np.int64], protection: Protection, beforehand: bool) -> PublicQuality:
     """Return how close the inner figures are, as far as that is known of what was done to them."""
     effect = protection.effect(inner.ndim)
-    if beforehand:
-        return unknown_quality(inner)  # what was done to the records is not in the method's chances
-    if effect.transition is None:
+    exact = _exact(inner, effect)
+    if beforehand:  # what was done to the records is not in the method's chances
+        return counted_quality(inner) if exact.all() else unknown_quality(inner)
+    chances = Transition.identity() if exact.all() else effect.transition
+    if chances is None:
         bound = effect.largest_change if protection.published else None
-        return unknown_quality(inner, bound)
-    return public_quality(inner, effect.transition, protection.published)
+        return unknown_quality(inner, bound, bool(exact.any()))
+    return public_quality(inner, chances, protection.published)
 
 
 def ranges(
@@ -78,4 +111,5 @@ def ranges(
         return None, None
     if effect.transition is not None:
         return possible_ranges(effect.transition, values)
-    return np.maximum(values - bound, 0), values + bound
+    change = np.where(_exact(values, effect), 0, bound)
+    return np.maximum(values - change, 0), values + change

@@ -7,8 +7,9 @@ is not an argument, so that nothing shown, refused or timed here can tell about 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior,
 from discreet.risk.terms import smallness
 from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
-from discreet.types import Floats, Integers
+from discreet.types import Flags, Floats, Integers
 
 DRAWS = 60
 SEED = 20150619  # any number; the same for everyone, so that equal tables get equal figures
@@ -29,6 +30,7 @@ SEED = 20150619  # any number; the same for everyone, so that equal tables get e
 WIDEST_SCORE = 0.04
 WIDEST_SHARE = 0.10
 SMALLEST_MEAN = 5.0
+MOST_DIGITS = 6  # of an estimate in words or in a file
 # What the smoothness assumption itself leaves open, however large the table: the relative error of
 # the distance and the absolute error of a share, as standard deviations seen in the study.
 MODEL_DISTANCE = 0.04
@@ -48,10 +50,36 @@ class Estimate:
         """The width of the interval."""
         return self.high - self.low
 
+    def rounded(self, least: int) -> tuple[Estimate, int]:
+        """Return the estimate to at least so many digits, as true as before, and the digits.
+
+        The interval is rounded outwards, and what is not 0 or 1 is not shown as it.
+        """
+        between = 0 < self.value < 1
+        digits = least
+        while between and digits < MOST_DIGITS and self._coarse(10**digits):
+            digits += 1
+        unit = 10**digits
+        value = round(self.value * unit)
+        if between:
+            value = min(max(value, 1), unit - 1)
+        shown = (value, floor(self.low * unit), ceil(self.high * unit))
+        return Estimate(*(number / unit for number in shown)), digits
+
+    def _coarse(self, unit: int) -> bool:
+        """Whether 1/unit is more than the interval's width, or than the way to 0 or 1."""
+        return self.width * unit < 1 or round(self.value * unit) in (0, unit)
+
     def text(self) -> str:
-        """Return the estimate in words, "0.95 (0.94–0.96)", with a third digit where it tells."""
-        digits = 2 if self.width >= 0.01 else 3
-        return f"{self.value:.{digits}f} ({self.low:.{digits}f}–{self.high:.{digits}f})"
+        """Return the estimate in words, "0.95 (0.94–0.96)", with more digits where they tell."""
+        shown, digits = self.rounded(2)
+        return f"{shown.value:.{digits}f} ({shown.low:.{digits}f}–{shown.high:.{digits}f})"
+
+    def percent(self) -> str:
+        """Return the estimate in words as a share, "95% (94%–96%)"."""
+        shown, digits = self.rounded(2)
+        whole = digits - 2
+        return f"{shown.value:.{whole}%} ({shown.low:.{whole}%}–{shown.high:.{whole}%})"
 
 
 @dataclass(frozen=True)
@@ -61,7 +89,8 @@ class PublicQuality:
     `score` is the expected Hellinger utility 1 − HD/√N, `unchanged` the share of cells released
     as they are, `zeros_true` and `small_true` the shares of released zeros, and of released ones
     and twos, that are true; `positive` is `unchanged` of the cells that are not released as zero.
-    `largest_change` is set only where the policy publishes the method.
+    `largest_change` is set only where the policy publishes the method. `altered` says that the
+    figures were altered, or the records that they count.
     """
 
     cells: int
@@ -80,11 +109,7 @@ class PublicQuality:
         def plain(estimate: Estimate | None) -> dict[str, float] | None:
             if estimate is None:
                 return None
-            return {
-                "value": round(estimate.value, 3),
-                "low": round(estimate.low, 3),
-                "high": round(estimate.high, 3),
-            }
+            return asdict(estimate.rounded(3)[0])
 
         return {
             "cells": self.cells,
@@ -128,13 +153,13 @@ def public_quality(
     counts = checked_counts(G, "the released table")
     values, number = np.unique(counts, return_counts=True)
     deltas, _ = change_chances(checked_transition(transition))
-    bound = int(np.abs(deltas).max())
-    shown = bound if method_published else None
-    if bound == 0:
-        one = Estimate(1.0, 1.0, 1.0)
+    exact = exact_figures(values, transition)
+    if exact.all():
+        one, shown = Estimate(1.0, 1.0, 1.0), 0 if method_published else None
         return PublicQuality(
             counts.size, False, one, one, one, one, shown, ("Figures are not altered.",), one
         )
+    shown = int(np.abs(deltas).max()) if method_published else None
     drawn = draws_of(values, number, transition)
     mean = float((values * number).sum() / counts.size)
     score = _kept(drawn["score"], WIDEST_SCORE) if mean >= SMALLEST_MEAN else None
@@ -143,21 +168,36 @@ def public_quality(
     small = _kept(drawn["small"], WIDEST_SHARE) if np.isin(values, (1, 2)).any() else None
     return PublicQuality(
         counts.size, True, score, unchanged, zeros, small, shown,
-        _sentences(score, unchanged, shown),
+        _sentences(score, unchanged, None if shown is None else _bound(shown, bool(exact.any()))),
         _kept(drawn["positive"], WIDEST_SHARE) if values[-1] > 0 else None,
     )  # fmt: skip
 
 
-def unknown_quality(G: ArrayLike, largest_change: int | None = None) -> PublicQuality:
+def unknown_quality(
+    G: ArrayLike, largest_change: int | None = None, some_exact: bool = False
+) -> PublicQuality:
     """Return what a reader may see of a table whose chances are not known: a bound at most.
 
-    For the public. `largest_change` is the method's, where it is known and may be told.
+    For the public. `largest_change` is the method's, where it is known and may be told, and
+    `some_exact` says that it leaves some of the figures alone.
     """
     cells = checked_counts(G, "the released table").size
     said = ["Figures are deliberately altered.", "How close they are cannot be said."]
     if largest_change is not None:
-        said.append(_bound(largest_change))
+        said.append(_bound(largest_change, some_exact))
     return PublicQuality(cells, True, None, None, None, None, largest_change, tuple(said))
+
+
+def counted_quality(G: ArrayLike) -> PublicQuality:
+    """Return what a reader may see of a table counted from records that were altered before.
+
+    For the public. Whether any count changed with them is not told, here or by `altered`.
+    """
+    said = (
+        "Figures are counts of the altered records, and were not altered further.",
+        "How close they are to counts of the records before is not told.",
+    )
+    return replace(unknown_quality(G), sentences=said)
 
 
 def possible_range(transition: Transition, released: int) -> tuple[int, int]:
@@ -189,6 +229,19 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     high = np.where(possible, true, -1).max(axis=1)
     low, high = np.where(never, figures, low), np.where(never, figures, high)
     return low[where].reshape(released.shape), high[where].reshape(released.shape)
+
+
+def exact_figures(released: Integers, transition: Transition) -> Flags:
+    """Return which released figures are certain to be the true counts.
+
+    >>> adjusted = dc.protect.SmallCellAdjustment(3).transition()
+    >>> dc.risk.public.exact_figures(np.array([0, 3, 4]), adjusted).tolist()
+    [False, False, True]
+    """
+    low, high = possible_ranges(transition, released)
+    deltas, table = change_chances(transition)
+    stays = table[transition.index(released)][..., deltas == 0].any(axis=-1)
+    return np.asarray(stays & (low == high))
 
 
 def public_gate(
@@ -320,7 +373,7 @@ def _kept(drawn: Floats, widest: float) -> Estimate | None:
 
 
 def _sentences(
-    score: Estimate | None, unchanged: Estimate | None, bound: int | None
+    score: Estimate | None, unchanged: Estimate | None, bound: str | None
 ) -> tuple[str, ...]:
     said = ["Figures are deliberately altered."]
     if score is not None:
@@ -329,18 +382,18 @@ def _sentences(
             f"{score.text()[:-1]}; 1 = unchanged)."
         )
     if unchanged is not None:
-        said.append(
-            f"About {unchanged.value:.0%} of the figures are as they were counted "
-            f"({unchanged.low:.0%}–{unchanged.high:.0%})."
-        )
+        share, interval = unchanged.percent().split(" ", 1)
+        said.append(f"About {share} of the figures are as they were counted {interval}.")
     if score is not None or unchanged is not None:
         said.append("This assumes that counts vary smoothly, which cannot be checked.")
     else:
         said.append("The table is too small, or its figures too low, to say how close they are.")
     if bound is not None:
-        said.append(_bound(bound))
+        said.append(bound)
     return tuple(said)
 
 
-def _bound(largest_change: int) -> str:
-    return f"Each figure may be off by up to {largest_change}, sums of figures by more."
+def _bound(largest_change: int, some_exact: bool = False) -> str:
+    which = "Some figures" if some_exact else "Each figure"
+    others = "; the others are exact" if some_exact else ""
+    return f"{which} may be off by up to {largest_change}, sums of figures by more{others}."

@@ -227,7 +227,7 @@ def safe(method: str, risk: dict[str, Any] | None = None, **protection: Any) -> 
                     }
                 }
             },
-            "'same-margins' takes no table of up to 1 variables",
+            "'same-margins' takes no table of up to 1 variable:",
         ),
     ],
 )  # fmt: skip
@@ -238,8 +238,9 @@ def test_what_can_never_pass_is_a_mistake(values: dict[str, Any], message: str) 
 def test_what_cannot_be_measured_is_said_beforehand() -> None:
     exact = parse_policy(safe("controlled-rounding", {"gate": "transition"}), "policy", "policy")
     said = explain(exact)
-    assert "Tables of 3 or 4 or 5 variables are refused (NOT_MEASURED)" in said
-    assert "The method changes no figure by more than 5; sums may change by more." in said
+    assert "Tables of 3, 4 or 5 variables are refused (NOT_MEASURED)" in said
+    # Tables of three and more are not answered: base 3 changes a figure of the others by 2.
+    assert "The method changes no figure by more than 2; sums may change by more." in said
     by_figures = parse_policy(safe("controlled-rounding"), "policy", "policy")
     assert "NOT_MEASURED" not in explain(by_figures)
     margins = parse_policy(safe("same-margins", {"multiplier": 1}), "policy", "policy")
@@ -274,3 +275,62 @@ def test_the_multiplier_is_the_methods_unless_the_policy_states_one(
     assert multiplier is not None
     assert multiplier.of([1, 100]) == 0.4
     assert "0.4, stated by the policy (the method's own: " in explain(stated)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            safe("same-margins", {"multiplier": 1}, margins="summed"), "noise adds up too, but",
+        ),
+        (
+            safe("controlled-rounding", {"gate": "transition"}, margins="summed"),
+            "they add up, and the method changes them by less than 3.",
+        ),
+        # Beyond two variables a total may be one multiple further away.
+        (
+            safe("controlled-rounding", margins="summed"),
+            "they add up, and the method changes them by less than 6.",
+        ),
+        (public(protection={"margins": "summed"}), "they add up, and their noise adds up too."),
+    ],
+)  # fmt: skip
+def test_sums_are_said_to_be_as_close_as_the_method_keeps_them(
+    values: dict[str, Any], told: str
+) -> None:
+    assert told in explain(parse_policy(values, "policy", "policy"))
+
+
+def test_margins_that_are_kept_are_said_to_be() -> None:
+    two_way = safe("same-margins", {"multiplier": 1}, margins="summed")
+    two_way["tiers"]["safe"]["question"] = {"max_dimensions": 2}
+    said = explain(parse_policy(two_way, "policy", "policy"))
+    assert "they add up, and the method leaves them as they were counted." in said
+
+
+def test_count_adjustment_is_not_said_to_leave_larger_counts() -> None:
+    said = explain(parse_policy(safe("count-adjustment"), "policy", "policy"))
+    assert "of the counts 1 to 3 only 3 may be left as counted; of larger ones it is not" in said
+
+
+def test_what_must_be_known_of_a_method_is_said() -> None:
+    printed = public(protection={"method": "stochastic-perturbation"})
+    said = explain(parse_policy(printed, "policy", "policy"))
+    # 1/2 · 1 + 1/8 · (2 + 3 + 4 + 5)
+    assert "The matrix as printed is biased, a count of 1 becomes 2.25 on average" in said
+    assert "biased" not in explain(parse_policy({}, "policy", "policy"))
+
+
+def test_one_is_singular() -> None:
+    least = {"minimum_population": 1, "minimum_mean": 1, "one": 1, "small": 1}
+    values = public(counts=least, question={"max_dimensions": 1, "max_cells": 1})
+    said = explain(parse_policy(values | {"minimum_population": 1}, "policy", "policy"))
+    assert "A table has at most 1 variable, 1 cell and 1,000 categories per variable" in said
+    assert "has at least 1 person, and at least 1 per cell on average." in said
+    # Of the two limits, 25% and 50%, the lower one decides.
+    assert "35% of its cells are 1. Of the cells that are not zero, at most 25% are 1." in said
+    assert "Groups of any size may be obtainable" in said
+    for wrong in ("1 to 1", "1 people", "1 variables", "1 cells"):
+        assert wrong not in said
+    none = explain(parse_policy(public(counts={"one": 0, "small": 2}), "policy", "policy"))
+    assert "Of the cells that are not zero, at most 50% are 1 or 2." in none

@@ -121,6 +121,8 @@ class Broken(Method):
     def effect(self, dimensions: int) -> Effect:
         if self.fault == "bound":
             return Effect(largest_change=1)
+        if self.fault == "exact":
+            return Effect(exact_above=3)
         if self.fault == "support":
             return protect.RandomRounding(2).effect(dimensions)
         return protect.RandomRounding(3).effect(dimensions)
@@ -137,6 +139,7 @@ class Broken(Method):
         ("no transition", "must have a transition"),
         ("in place", "are altered"),
         ("zeros", "a zero of shape"),
+        ("exact", "above 3 is not as counted"),
         ("bias", "has a bias of"),
         ("modest", "its transition is not"),
         ("bound", "changes by more than 1"),

@@ -151,7 +151,7 @@ def _refusal_was_announced(refusal: QueryRefused, rules: Policy, by: str) -> Non
     number = by.count(",") + 1
     line = next(line for line in explain(rules).splitlines() if f"({refusal.code})" in line)
     assert refusal.code in ("NO_METHOD", "NOT_MEASURED")
-    assert re.search(rf"Tables of [\d or ]*\b{number}\b[\d or ]* variable", line)
+    assert re.search(rf"Tables of [\d, or]*\b{number}\b[\d, or]* variable", line)
 
 
 def _hold(release: Release, true: NDArray[np.int64], rules: Policy, totals: Margins) -> None:
@@ -162,6 +162,23 @@ def _hold(release: Release, true: NDArray[np.int64], rules: Policy, totals: Marg
     _ranges_hold(release, true, totals)
     _notes_hold(release, inner, true, totals)
     _record_holds(release, inner, true, rules.tier("one"), explain(rules))
+    _policy_holds(explain(rules), release, true, totals)
+
+
+def _policy_holds(said: str, release: Release, true: NDArray[np.int64], totals: Margins) -> None:
+    inner = release.table.values[release.table.inner]
+    most = re.search(r"changes no figure by more than (\d+)", said)
+    assert most is None or np.abs(inner - true).max() <= int(most[1])
+    assert release.protection is not None
+    if totals is Margins.SUMMED:
+        _sums_hold(said, release, with_totals(true))
+    if "larger ones are" in said:
+        larger = true > int(re.findall(r"figures from 1 to (\d+)", said)[-1])
+        assert np.array_equal(inner[larger], true[larger])
+    method = release.protection.build
+    assert method is not None
+    assert not method.caution or method.caution[1:] in said
+    assert not re.search(r"\b1 (to 1|people|variables)\b|or 4 or", said)
 
 
 def _quality_holds(release: Release, inner: NDArray[np.int64], true: NDArray[np.int64]) -> None:
@@ -170,11 +187,23 @@ def _quality_holds(release: Release, inner: NDArray[np.int64], true: NDArray[np.
         assert np.array_equal(inner, true)
     moved = int(np.abs(inner - true).max())
     bound = re.search(r"off by up to (\d+)", said)
-    assert (bound is None) == (quality.largest_change is None)
+    assert (bound is None) == (not quality.largest_change)
+    low, high, cells = release.table.low, release.table.high, release.table.inner
+    if "Each figure may be off" in said and low is not None and high is not None:
+        assert (low[cells] < high[cells]).all()
     if bound is not None:
         assert moved <= int(bound[1]) == quality.largest_change
+    for estimate, filed in (
+        (quality.score, quality.as_dict()["score"]),
+        (quality.unchanged, quality.as_dict()["unchanged"]),
+    ):
+        if estimate is not None:
+            assert filed["low"] <= estimate.low <= estimate.high <= filed["high"]
+            assert filed["low"] <= filed["value"] <= filed["high"]
+            assert (filed["value"] == 1) == (estimate.value == 1)
     if quality.score is not None:
         exact = utility.score(true, inner)
+        assert "is 1.00" not in said or exact == 1
         assert quality.score.width > 0 or quality.score.value == exact
         # A score whose interval is wider than this is not told.
         assert abs(quality.score.value - exact) <= WIDEST_SCORE
@@ -188,6 +217,8 @@ def _ranges_hold(release: Release, true: NDArray[np.int64], totals: Margins) -> 
     if low is None or high is None:
         return
     assert release.protection.published
+    if "Figures are perturbed" in " ".join(release.notes):
+        assert (low < high).any()
     counts = true if totals is Margins.NONE else with_totals(true)
     assert (low <= counts).all()
     assert (counts <= high).all()
@@ -196,12 +227,18 @@ def _ranges_hold(release: Release, true: NDArray[np.int64], totals: Margins) -> 
 def _notes_hold(
     release: Release, inner: NDArray[np.int64], true: NDArray[np.int64], totals: Margins
 ) -> None:
-    said = " ".join(release.notes)
+    said, filed = " ".join(release.notes), " ".join(meta(release)["notes"])
     values = release.table.values
+    assert ("published total" in filed) <= (totals is not Margins.NONE)
+    if "Figures of this table are as they were counted" in said:
+        assert np.array_equal(values, true if totals is Margins.NONE else with_totals(true))
+        assert "perturbed and need not add up" not in filed
+        return
     assert "Figures are perturbed" in said
     assert ("Totals are sums" in said) == (totals is Margins.SUMMED)
     if totals is Margins.SUMMED:
         assert np.array_equal(values, with_totals(inner))
+        _sums_hold(said, release, with_totals(true))
     assert "do not add up" not in said
     sample = re.search(r"a share of ([\d.]+) of the records", said)
     if sample is not None:
@@ -209,6 +246,37 @@ def _notes_hold(
         share, people = float(sample[1]), int(true.sum())
         got = int(inner.sum()) / people
         assert abs(got - share) <= 5 * np.sqrt(share * (1 - share) / people)
+
+
+def _sums_hold(said: str, release: Release, true: NDArray[np.int64]) -> None:
+    off = np.abs(release.table.values - true)
+    off[release.table.inner] = 0
+    if "the method leaves them as they were counted" in said:
+        assert not off.any()
+    less = re.search(r"and the method changes them by less than (\d+)", said)
+    assert less is None or off.max() < int(less[1])
+    assert release.protection is not None
+    if release.protection.method == "controlled-rounding":
+        assert "further off" not in said
+        assert "noise adds up" not in said
+    elif release.protection.method == "same-margins" and not off.any():
+        # In two dimensions either order keeps both margins, and with them the total.
+        assert "further off than they." not in said
+        assert "noise adds up too." not in said
+
+
+def test_figures_that_the_method_leaves_alone_are_said_to_be_exact(version: Version) -> None:
+    # 450 people in 3 categories: no count is near 20, and nothing is changed.
+    true = true_counts(version, "a", None)
+    assert true.min() > 20
+    for method in ("small-cell-adjustment", "small-count-rounding"):
+        rules = policy(method, {"base": 20}, False, "summed", True)
+        release = Releaser(version, ScanEngine(version), rules, SECRET, None).release(
+            ask(version, "a"), "summed"
+        )
+        assert release.public_quality.sentences == ("Figures are not altered.",)
+        assert release.public_quality.largest_change == 0
+        assert release.notes[0].startswith("Figures of this table are as they were counted.")
 
 
 def _record_holds(
@@ -290,6 +358,9 @@ def test_official_figures_of_altered_records_are_not_said_to_be_true(city: Versi
     quality = release.public_quality
     assert quality.altered
     assert (quality.score, quality.unchanged, quality.largest_change) == (None, None, None)
+    assert quality.sentences[0] == (
+        "Figures are counts of the altered records, and were not altered further."
+    )
     assert release.notes[0].startswith("Records were altered before any table was made")
     assert "need not add up" not in " ".join(meta(release)["notes"])
 

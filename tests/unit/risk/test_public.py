@@ -121,6 +121,35 @@ def test_words_and_what_they_leave_out() -> None:
     assert told.small_true is None  # rounding to 3 releases no ones and twos
 
 
+@pytest.mark.parametrize(
+    ("estimate", "words", "share"),
+    [
+        # Rounded outwards, with the digits that the width needs: 0.9996 to 0.9998 is 0.0002 wide.
+        ((0.99971, 0.99963, 0.99978), "0.9997 (0.9996–0.9998)", "99.97% (99.96%–99.98%)"),
+        ((0.95, 0.9449, 0.9551), "0.95 (0.94–0.96)", "95% (94%–96%)"),
+        # What is not 1 is not said to be, however close.
+        ((0.998, 0.98, 1.0), "0.998 (0.980–1.000)", "99.8% (98.0%–100.0%)"),
+        (
+            (1 - 1e-9, 1 - 2e-9, 1.0),
+            "0.999999 (0.999999–1.000000)",
+            "99.9999% (99.9999%–100.0000%)",
+        ),
+        ((1e-9, 0.0, 2e-9), "0.000001 (0.000000–0.000001)", "0.0001% (0.0000%–0.0001%)"),
+        ((1.0, 1.0, 1.0), "1.00 (1.00–1.00)", "100% (100%–100%)"),
+    ],
+)
+def test_an_interval_is_never_shown_narrower_than_it_is(
+    estimate: tuple[float, float, float], words: str, share: str
+) -> None:
+    value, low, high = estimate
+    found = risk.Estimate(value, low, high)
+    assert (found.text(), found.percent()) == (words, share)
+    shown, _ = found.rounded(3)
+    assert shown.low <= low <= value <= high <= shown.high
+    assert shown.low <= shown.value <= shown.high
+    assert (shown.value == 1) == (value == 1)
+
+
 def test_a_released_zero_has_its_full_range() -> None:
     assert risk.possible_range(ROUNDING, 0) == (0, 2)
     assert risk.possible_range(ROUNDING, 3) == (1, 5)

@@ -86,7 +86,8 @@ class SmallCountRounding(Rounding):
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count: a bound, since a small cell goes where totals need it."""
         del dimensions
-        return Effect(None, self.base - 1, small_multiplier(self.base))
+        kept = small_multiplier(self.base)
+        return Effect(None, self.base - 1, kept, exact_above=self.base)
 
 
 def released(found: Solution) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,4 +48,9 @@ class CountAdjustment(Method):
     @property
     def multiplier(self) -> Multiplier:
         """No small count stays; of larger ones it is not known, and nothing is taken off."""
-        return small_multiplier(self.smallest_safe)
+        safe = self.smallest_safe
+        source = (
+            f"of the counts 1 to {safe} only {safe} may be left as counted; of larger ones it is "
+            "not known, and nothing is taken off"
+        )
+        return replace(small_multiplier(safe), source=source)
