@@ -14,7 +14,7 @@ from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
 from discreet.page.grid import grid
-from discreet.page.outlook import after_refusal, judge
+from discreet.page.outlook import COUNTED, after_refusal, judge
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
 from discreet.page.quality import quality
@@ -30,15 +30,6 @@ from discreet.release.text import stem
 from discreet.rules import Code
 from discreet.service import Opened
 
-_QUESTION = {
-    Code.MAX_DIMENSIONS,
-    Code.MAX_CELLS,
-    Code.MAX_CATEGORIES,
-    Code.LEVEL,
-    Code.FILTER,
-    Code.TOTALS,
-}
-_PEOPLE = {Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL}
 MOST_NAMED = 200
 _FIRST = ("xlsx", "csv", "csv-layout")
 """The formats that most readers want; the others follow in the order of the registry."""
@@ -186,19 +177,21 @@ def chart_file(
 
 def refused(opened: Opened, state: State, error: QueryRefused, visit: Visit) -> Response:
     """Return the page of a refusal: why, and what would be answered."""
-    t = visit.t
-    question = error.code in _QUESTION
-    why = "question" if question else "people" if error.code in _PEOPLE else "counts"
+    t, code = visit.t, error.code
+    question = not any(code in codes for codes in COUNTED.values())
+    then = "question" if question else "data" if code == Code.NOT_PROTECTED else "counts"
     verdict = judge(state, opened.tier, t)
     ways = (
         fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
     )
-    rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
-    areas = None if question or state.question is None else state.question.areas
+    rules = verdict.rules if question else after_refusal(state, opened.tier, code, t)
+    counted = not question and code not in COUNTED["prepared"] | COUNTED["method"]
+    areas = state.question.areas if counted and state.question is not None else None
     return render(
-        visit, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
-        state=state, title=_title(opened, state, visit), scope=scope(state, t), why=why,
-        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=error.code,
+        visit, "refused.html", 413 if code == Code.MAX_CELLS else 403, place="build",
+        state=state, title=_title(opened, state, visit), scope=scope(state, t), then=then,
+        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=code,
+        tried=question or counted,
         areas=0 if areas is None else len(areas),
         squares="" if areas is None else squares(0, len(areas), t),
         **common(opened),

@@ -153,7 +153,7 @@ def test_the_verdict_comes_before_anything_is_counted(schema: Schema, tier: Tier
     assert judge(_read(schema), tier, t).kind == "start"
     allowed = judge(_read(schema, by="age_band,sex"), tier, t)
     assert (allowed.kind, allowed.cells, allowed.met) == ("allowed", 6, 2)
-    assert [rule.passed for rule in allowed.rules] == [True, True, None, None]
+    assert [rule.passed for rule in allowed.rules] == [True, True, None, None, None, None]
     # 40 wards, 200 traits, 80 ages: 640,000 cells.
     refused = judge(_read(schema, by="ward,rare,age"), tier, t)
     assert (refused.kind, refused.cells) == ("refused", 640_000)
