@@ -13,7 +13,6 @@ from discreet.population import Variable
 from discreet.query import Question
 from discreet.rules import Code, check_question
 
-
 # The rules that are not judged on the question alone, in the order in which they are judged. The
 # first two are of the data and the method, and are met by nearly every table: they are not
 # listed beforehand.

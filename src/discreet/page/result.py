@@ -17,10 +17,10 @@ from discreet.page.grid import grid
 from discreet.page.outlook import COUNTED, after_refusal, judge
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
-from discreet.page.quality import quality
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
+from discreet.page.told import of_release
 from discreet.page.visit import Visit, render
 from discreet.policy import Margins
 from discreet.release import Release
@@ -44,9 +44,9 @@ def totals(opened: Opened, visit: Visit) -> str:
 def table(opened: Opened, state: State, release: Release, visit: Visit, base: str) -> Response:
     """Return the page of a table."""
     t, options = visit.t, Options.read(visit.values)
-    told = quality(opened.tier.protection, t) if release.public_quality.altered else None
+    told = of_release(release, opened, t)
     name, asked = _title(opened, state, visit), totals(opened, visit)
-    laid = grid(release, state, options, 0 if told is None else told.small, t)
+    laid = grid(release, state, options, 0 if told.quality is None else told.quality.small, t)
     found = charts.data(release, state, options, name, t)
     kinds = charts.charts(found, t)
     kind = next(
@@ -59,7 +59,7 @@ def table(opened: Opened, state: State, release: Release, visit: Visit, base: st
     meta = api_address(opened.id, state, asked, route="table/meta")
     return render(
         visit, "table.html", place="build", state=state, release=release, grid=laid,
-        title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
+        title=name, scope=scope(state, t), options=options, told=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
         chart=found, kind=kind, kinds=kinds,
@@ -142,10 +142,9 @@ def shown_file(opened: Opened, state: State, release: Release, visit: Visit) -> 
         (t("table.crumb"), _title(opened, state, visit)),
         (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, visit)]))),
         (t("table.show"), kind),
+        (t("notes.title"), " ".join(of_release(release, opened, t).notes)),
         (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
     ]
-    if release.public_quality.altered:
-        said.insert(3, (t("notes.title"), t("notes.perturbed")))
     return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
 
 
@@ -171,7 +170,8 @@ def chart_file(
         return None
     kind = next((k.id for k in kinds if k.id == visit.values.get("chart")), kinds[0].id)
     where = " ".join(filter(None, [scope(state, visit.t), _available(release, visit)]))
-    source = visit.t("chart.source", title=f"{where} {opened.schema.title}")
+    said = of_release(release, opened, visit.t).source
+    source = f"{where} {opened.schema.title}. {said}"
     return charts.standalone(found, kind, source, visit.t), f"{_stem(opened, state)}-{kind}"
 
 
