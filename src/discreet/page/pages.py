@@ -100,7 +100,7 @@ def build(opened: Opened, visit: Visit) -> Response:
     return render(
         visit, "build.html", place="build", state=state, verdict=verdict, b=shown,
         title=title(state, unit, t), scope=scope(state, t), limits=limits(state, t),
-        fixes=fixes.before(state, opened.tier, t),
+        fixes=fixes.before(state, opened.tier, t), advice=fixes.advice(state, t),
         starts=[(title(s, unit, t), s) for s in examples(schema)],
         area=values.get("area", ""), find=values.get("find", ""),
         opened_panel=values.get("open") if shown.panel is not None else None,

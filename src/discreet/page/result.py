@@ -191,7 +191,7 @@ def refused(opened: Opened, state: State, error: QueryRefused, visit: Visit) -> 
         visit, "refused.html", 413 if code == Code.MAX_CELLS else 403, place="build",
         state=state, title=_title(opened, state, visit), scope=scope(state, t), then=then,
         failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=code,
-        tried=question or counted,
+        tried=question or counted, advice=fixes.advice(state, t),
         areas=0 if areas is None else len(areas),
         squares="" if areas is None else squares(0, len(areas), t),
         **common(opened),

@@ -172,6 +172,29 @@ def test_rules_that_were_judged_before_the_broken_one_are_met(
     assert T("rules.risk") not in text
 
 
+def test_a_filter_that_refuses_a_table_can_be_left_out(client: Client) -> None:
+    # 20,000 people in 40 wards: 500 in a ward, of whom one or two have a trait as rare as 150.
+    found = client.get("/datasets/town/table?by=sex&where=ward=7,rare=150")
+    assert found.status_code == 403
+    ways = re.findall(r'class="button strong" href="([^"]+)">([^<]+)</a>', found.text)
+    assert [unescape(text) for _, text in ways][:1] == ["Do not limit a rare trait"]
+    for link, _ in ways:
+        assert client.get(unescape(link)).status_code == 200
+
+
+def test_where_no_change_is_enough_nothing_is_promised(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(asked: object) -> Release:
+        raise QueryRefused(Code.RISK, Code.RISK.sentence)
+
+    monkeypatch.setattr(client.service, "release", refuse)
+    text = _text(client.get("/datasets/town/table?by=sex").text)
+    assert "None of the changes we tried is enough." in text
+    for promise in ("Change one thing", "larger areas", "take out variables", "take out filters"):
+        assert promise not in text
+
+
 def test_withheld_areas_are_named_with_what_would_free_them(client: Client) -> None:
     found = client.get("/datasets/town/table?by=ward,age&columns=age&where=age_band=old")
     text = _text(found.text)
