@@ -16,6 +16,7 @@ from discreet.page.texts import texts
 from discreet.release import Release
 from discreet.release.formats import FORMATS
 from discreet.rules import Code
+from discreet.service import Asked
 
 T = texts("en")
 
@@ -214,6 +215,23 @@ def test_the_table_has_real_heads_and_a_caption(client: Client) -> None:
     german = client.get(TABLE + "&lang=de").text
     assert re.search(r"\d\.\d{3}", _text(german))
     assert not re.search(r">\d,\d{3}<", german)
+
+
+def test_a_figure_with_one_possible_count_has_no_range(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = client.service.release
+
+    async def narrowed(asked: Asked) -> Release:
+        release = await answer(asked)
+        table = release.table
+        assert table.high is not None
+        low = table.high.copy()
+        low[0, 0] -= 4
+        return replace(release, table=replace(table, low=low))
+
+    monkeypatch.setattr(client.service, "release", narrowed)
+    assert client.get(TABLE).text.count("data-low=") == 1
 
 
 def test_totals_can_be_left_out(client: Client) -> None:
