@@ -69,13 +69,11 @@ def hundred(chances: dict[int, float]) -> dict[int, int]:
     return found
 
 
-def quality(protection: Protection, dimensions: int, beforehand: bool, t: Texts) -> Quality | None:
-    """Return what may be told of the method's changes, None where it changes nothing.
+def quality(protection: Protection, dimensions: int, beforehand: bool, t: Texts) -> Quality:
+    """Return what may be told of the changes that a method makes.
 
     Where records were altered beforehand nothing is: the changes come on top of others.
     """
-    if protection.build is None:
-        return None
     effect = protection.effect(dimensions)
     transition = effect.transition
     known = transition is not None or effect.largest_change is not None

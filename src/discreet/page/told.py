@@ -12,6 +12,7 @@ from discreet.page.quality import Quality, quality
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Protection
 from discreet.release import Release
+from discreet.release.told import BEFOREHAND, PERTURBED
 from discreet.service import Opened
 
 
@@ -36,32 +37,35 @@ class Told:
 
 
 def of_release(release: Release, opened: Opened, t: Texts) -> Told:
-    """Return what is told of a table: of the protection applied to it, not of its tier's."""
+    """Return what is told of a table: of the protection applied to it, not of its tier's.
+
+    Whether figures were changed, and records altered, is what the notes of the release say.
+    """
     protection = release.protection
     assert protection is not None  # the pipeline says it with every release
-    totals = Margins.of(release.provenance.totals)
-    return told(protection, totals, len(release.table.dimensions), altered(opened), t)
+    totals, dimensions = Margins.of(release.provenance.totals), len(release.table.dimensions)
+    kind = _kind(PERTURBED in release.notes, BEFOREHAND in release.notes)
+    return told(protection, totals, dimensions, kind, t)
 
 
 def of_tier(opened: Opened, t: Texts) -> Told:
-    """Return what is told of the tables of a data set, but of its official figures."""
+    """Return what is told of the tables of a data set, official figures aside."""
     protection = opened.tier.protection
     dimensions = 2 if 2 in protection.takes else protection.takes[0]
-    return told(protection, protection.margins, dimensions, altered(opened), t)
+    beforehand = bool(opened.version.manifest.get("protected_beforehand"))
+    kind = _kind(protection.build is not None, beforehand)
+    return told(protection, protection.margins, dimensions, kind, t)
 
 
-def altered(opened: Opened) -> bool:
-    """Whether records were altered before any table was made."""
-    return bool(opened.version.manifest.get("protected_beforehand"))
+def _kind(changed: bool, beforehand: bool) -> str:
+    return (("unaltered", "beforehand"), ("changed", "both"))[changed][beforehand]
 
 
-def told(
-    protection: Protection, totals: Margins, dimensions: int, beforehand: bool, t: Texts
-) -> Told:
+def told(protection: Protection, totals: Margins, dimensions: int, kind: str, t: Texts) -> Told:
     """Return what is told of a table with so many dimensions and these totals."""
-    changed = protection.build is not None
-    kind = (("unaltered", "beforehand"), ("changed", "both"))[changed][beforehand]
-    found = quality(protection, dimensions, beforehand, t)
+    found = None
+    if kind in ("changed", "both"):
+        found = quality(protection, dimensions, kind == "both", t)
     far = t(f"quality.{kind}") if found is None or kind == "both" else found.said(t)
     notes = _notes(protection, totals, dimensions, kind, t)
     return Told(kind, notes, far, t(f"chart.said.{kind}"), found)

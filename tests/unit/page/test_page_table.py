@@ -282,7 +282,6 @@ def test_a_hundred_figures_of_rounding_to_base_3() -> None:
 
 def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
     told = quality(tier.protection, 2, False, T)
-    assert told is not None
     assert (told.bound, told.small) == (2, 10)
     assert told.near == sum(n for change, n in told.dots if abs(change) <= 1)
     assert told.picture.count("<circle") == 100
@@ -293,7 +292,6 @@ def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
         (2001, 1999, 2003),
     ]
     secret = quality(replace(tier.protection, published=False), 2, False, T)
-    assert secret is not None
     assert (secret.bound, secret.dots, secret.picture, secret.worked) == (None, (), "", ())
 
 
