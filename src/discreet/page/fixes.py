@@ -11,7 +11,7 @@ from discreet.page.texts import Texts
 from discreet.policy import Tier
 from discreet.query import Axis, Filter, Question
 from discreet.release import Hint
-from discreet.release.hints import alternatives
+from discreet.release.hints import MOST_NAMED, alternatives
 
 MOST = 5
 
@@ -24,6 +24,7 @@ class Fix:
     loses: str
     state: State
     cells: int
+    changes: int = 1
     available: int | None = None
     areas: int | None = None
     area_label: str = ""
@@ -89,11 +90,14 @@ def _varied(question: Question, others: Iterable[Question]) -> list[Question]:
 
 @dataclass(frozen=True)
 class _Change:
-    """What becomes of a variable: removed, limited, coarser, or of larger areas."""
+    """What becomes of a variable: removed, limited, coarser, or of larger areas.
+
+    Of a filter: unfiltered, or widened to larger areas.
+    """
 
     kind: str
-    old: Axis
-    new: Axis
+    old: Axis | Filter
+    new: Axis | Filter
 
 
 def _made(question: Question, other: Question) -> Iterator[_Change]:
@@ -106,11 +110,32 @@ def _made(question: Question, other: Question) -> Iterator[_Change]:
             yield _Change("larger" if old.variable.is_geography else "coarser", old, new)
         elif len(new) < len(old):
             yield _Change("limited", old, new)
+    yield from _freed(question, other)
+
+
+def _freed(question: Question, other: Question) -> Iterator[_Change]:
+    """Yield what becomes of filters, but of those that follow the level of their variable."""
+    levels = {axis.variable.id: axis.level for axis in question.axes}
+    later = {axis.variable.id: axis.level for axis in other.axes}
+    for old in question.filters:
+        name, new = old.variable.id, other.filter_on(old.variable)
+        if name in later and later[name] is not levels[name]:
+            continue
+        if new is None:
+            yield _Change("unfiltered", old, old)
+        elif new.allowed.sum() > old.allowed.sum():
+            yield _Change("widened", old, new)
 
 
 def _words(change: _Change, other: Question, t: Texts) -> tuple[str, str]:
     """Return a change in words, and what it loses."""
     name = t.inside(change.old.level.label)
+    if isinstance(change.old, Filter) and isinstance(change.new, Filter):
+        words = {"name": name if change.kind == "unfiltered" else _picked(change.old, t),
+                 "to": _picked(change.new, t)}  # fmt: skip
+        return t(f"fix.{change.kind}", **words), t(f"fix.loses_{change.kind}", **words)
+    assert isinstance(change.old, Axis)
+    assert isinstance(change.new, Axis)
     if change.kind == "removed":
         return t("fix.removed", name=name), t("fix.loses_variable", name=name)
     if change.kind == "limited":
@@ -119,12 +144,37 @@ def _words(change: _Change, other: Question, t: Texts) -> tuple[str, str]:
         inside = t.inside(f.level.label)
         return t("fix.limited", name=f.labels[0]), t("fix.loses_areas", name=inside)
     to = t.inside(change.new.level.label)
-    words = {"to": to, "name": name, "m": len(change.new), "n": len(change.old)}
-    return t(f"fix.{change.kind}", **words), t(f"fix.loses_{change.kind}", **words)
+    sizes = {"to": to, "name": name, "m": len(change.new), "n": len(change.old)}
+    return t(f"fix.{change.kind}", **sizes), t(f"fix.loses_{change.kind}", **sizes)
+
+
+def _picked(f: Filter, t: Texts) -> str:
+    """Return what a filter picks, with the name of its level."""
+    many = t("build.ticked", n=len(f.picked), of=len(f.level))
+    labels = t.join(f.labels) if len(f.picked) <= MOST_NAMED else many
+    return f"{labels} ({t.inside(f.level.label)})"
+
+
+def advice(state: State, t: Texts) -> str:
+    """Return what could be changed besides, where no change that was tried is enough.
+
+    Only what the question has, and only where that leaves more than the one change tried.
+    """
+    question = state.question
+    if question is None:
+        return ""
+    places: list[Axis | Filter] = [*question.axes, *question.filters]
+    wide = any(x.variable.is_geography and x.variable.above(x.level) for x in places)
+    found = {"variables": len(question.axes) - 1, "filters": len(question.filters), "areas": wide}
+    if sum(found.values()) < 2:
+        return ""
+    parts = [t(f"fix.try_{name}") for name, number in found.items() if number]
+    return t("fix.try", what=", ".join(parts))
 
 
 def _fix(state: State, question: Question, other: Question, t: Texts) -> Fix:
     told = [_words(change, other, t) for change in _made(question, other)]
     texts = [text if i == 0 else t.inside(text) for i, (text, _) in enumerate(told)]
     text = f" {t('format.and')} ".join(texts)
-    return Fix(text, t.join([lost for _, lost in told]), of_question(other, state), other.cells)
+    loses = t.join([lost for _, lost in told])
+    return Fix(text, loses, of_question(other, state), other.cells, len(told))

@@ -13,6 +13,19 @@ from discreet.population import Variable
 from discreet.query import Question
 from discreet.rules import Code, check_question
 
+# The rules that are not judged on the question alone, in the order in which they are judged. The
+# first two are of the data and the method, and are met by nearly every table: they are not
+# listed beforehand.
+COUNTED = {
+    "prepared": {Code.NOT_PROTECTED},
+    "method": {Code.NO_METHOD, Code.NOT_MEASURED},
+    "people": {Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL},
+    "small": {Code.SMALL_CELLS, Code.SPARSE},
+    "lines": {Code.SINGLE_LINES},
+    "risk": {Code.RISK},
+}
+LATER = ("people", "small", "lines", "risk")
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -79,7 +92,7 @@ def judge(state: State, tier: Tier, t: Texts) -> Outlook:
     elif rules.levels_refused or rules.filters_refused:
         passed = code not in (Code.LEVEL, Code.FILTER)
         lines.append(RuleLine(t("rules.detail"), passed, _result(t, passed)))
-    lines += [RuleLine(t(f"rules.{name}"), None, t("rules.later")) for name in ("people", "small")]
+    lines += [RuleLine(t(f"rules.{name}"), None, t("rules.later")) for name in LATER]
     failed = next((line.text for line in lines if line.passed is False), "")
     if refused is not None:
         lines.sort(key=_failed_first)
@@ -100,17 +113,23 @@ def _failed_first(line: RuleLine) -> bool:
 
 
 def after_refusal(state: State, tier: Tier, code: str, t: Texts) -> tuple[RuleLine, ...]:
-    """Return the rules after the counts were judged: which one failed, never by how much."""
-    people = code in (Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL)
-    small = RuleLine(t("rules.small"), False, _result(t, False))
-    if people:
-        small = RuleLine(t("rules.small"), None, t("rules.unjudged"))
-    lines = [
-        *judge(state, tier, t).rules[:-2],  # the last two are those judged now
-        RuleLine(t("rules.people"), not people, _result(t, not people)),
-        small,
-    ]
-    return tuple(sorted(lines, key=_failed_first))
+    """Return the rules after the counts were judged: which one failed, never by how much.
+
+    Areas are judged one by one, and a rule that one of them met another may have failed: of a
+    table with areas only the rule that is told as broken is shown.
+    """
+    asked = judge(state, tier, t).rules[: -len(LATER)]
+    broken = next(name for name, codes in COUNTED.items() if code in codes)
+    failed = RuleLine(t(f"rules.{broken}"), False, _result(t, False))
+    if broken not in LATER:
+        return (failed, *asked)
+    areas = None if state.question is None else state.question.areas
+    if areas is not None:
+        return (failed, *asked)
+    at = LATER.index(broken)
+    met = [RuleLine(t(f"rules.{name}"), True, _result(t, True)) for name in LATER[:at]]
+    rest = [RuleLine(t(f"rules.{name}"), None, t("rules.unjudged")) for name in LATER[at + 1 :]]
+    return (failed, *asked, *met, *rest)
 
 
 def warning(state: State, variable: Variable, tier: Tier, t: Texts) -> str:

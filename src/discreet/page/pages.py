@@ -12,10 +12,9 @@ from discreet.page import fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
 from discreet.page.outlook import judge
-from discreet.page.quality import quality
 from discreet.page.state import State
+from discreet.page.told import of_tier
 from discreet.page.visit import Visit, render
-from discreet.policy import Place
 from discreet.population import Schema
 from discreet.service import FORMATS, Opened, Service
 
@@ -29,8 +28,9 @@ def home(service: Service, visit: Visit) -> Response:
     if not found and not service.ready:
         raise Starting("The server is starting.")
     return render(
-        visit, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found)
-    )
+        visit, "home.html", place="datasets", datasets=found, synthetic=_all_synthetic(found),
+        changed=not found or any(of_tier(opened, visit.t).changed for opened in found),
+    )  # fmt: skip
 
 
 def _all_synthetic(found: list[Opened]) -> bool:
@@ -71,7 +71,7 @@ def dataset(opened: Opened, visit: Visit) -> Response:
         visit, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
         cells=started[0][2], geography=geography,
-        altered=opened.tier.protection.build is not None, **common(opened),
+        told=of_tier(opened, t), **common(opened),
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def build(opened: Opened, visit: Visit) -> Response:
     return render(
         visit, "build.html", place="build", state=state, verdict=verdict, b=shown,
         title=title(state, unit, t), scope=scope(state, t), limits=limits(state, t),
-        fixes=fixes.before(state, opened.tier, t),
+        fixes=fixes.before(state, opened.tier, t), advice=fixes.advice(state, t),
         starts=[(title(s, unit, t), s) for s in examples(schema)],
         area=values.get("area", ""), find=values.get("find", ""),
         opened_panel=values.get("open") if shown.panel is not None else None,
@@ -117,8 +117,7 @@ def method(opened: Opened, visit: Visit) -> Response:
         name = visit.t(f"method.methods.{name}")
     return render(
         visit, "method.html", place="method", tier=opened.tier, protection=protection,
-        options=options, name=name, quality=quality(protection, visit.t),
-        beforehand=protection.place is not Place.OUTPUT, **common(opened),
+        options=options, name=name, told=of_tier(opened, visit.t), **common(opened),
     )  # fmt: skip
 
 

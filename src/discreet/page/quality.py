@@ -31,12 +31,19 @@ class Worked:
 class Quality:
     """What may be told of the method: its largest change and a hundred changes."""
 
+    text: str
     bound: int | None
     dots: tuple[tuple[int, int], ...]
     near: int
     small: int
     worked: tuple[Worked, ...]
     picture: str
+
+    def said(self, t: Texts) -> str:
+        """Return how far off a figure may be."""
+        if self.bound is None:
+            return t(f"quality.{self.text}")
+        return t(f"quality.{self.text}", n=self.bound, near=self.near)
 
 
 def changes(transition: Transition) -> dict[int, float]:
@@ -62,13 +69,21 @@ def hundred(chances: dict[int, float]) -> dict[int, int]:
     return found
 
 
-def quality(protection: Protection, t: Texts) -> Quality | None:
-    """Return what the policy lets be told, None where figures are not altered."""
-    if protection.build is None:
-        return None
-    transition = protection.transition
-    if not protection.published or transition is None:
-        return Quality(None, (), 0, UNPUBLISHED_SMALL, (), "")
+def quality(protection: Protection, dimensions: int, beforehand: bool, t: Texts) -> Quality:
+    """Return what may be told of the changes that a method makes.
+
+    Where records were altered beforehand nothing is: the changes come on top of others.
+    """
+    effect = protection.effect(dimensions)
+    transition = effect.transition
+    known = transition is not None or effect.largest_change is not None
+    if beforehand or not protection.published or not known:
+        text = "unknown" if transition is None else "unpublished"
+        return Quality(text, None, (), 0, UNPUBLISHED_SMALL, (), "")
+    if transition is None:
+        largest = effect.largest_change
+        assert largest is not None
+        return Quality("only_bound", largest, (), 0, 5 * largest, (), "")
     chances = changes(transition)
     bound = int(np.abs(transition.changes[transition.probabilities > 0]).max())
     dots = hundred(chances)
@@ -79,7 +94,8 @@ def quality(protection: Protection, t: Texts) -> Quality | None:
         share = max(shown - low, high - shown) / shown
         worked.append(Worked(shown, low, high, t.percent(share, 1 if share < 0.01 else 0)))
     counted = tuple(dots.items())
-    return Quality(bound, counted, near, 5 * bound, tuple(worked), _picture(dots, near, t))
+    picture = _picture(dots, near, t)
+    return Quality("bound", bound, counted, near, 5 * bound, tuple(worked), picture)
 
 
 def _released(transition: Transition, least: int) -> tuple[int, int, int]:

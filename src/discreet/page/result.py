@@ -14,13 +14,13 @@ from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
 from discreet.page.grid import grid
-from discreet.page.outlook import after_refusal, judge
+from discreet.page.outlook import COUNTED, after_refusal, judge
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
-from discreet.page.quality import quality
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
+from discreet.page.told import of_release
 from discreet.page.visit import Visit, render
 from discreet.policy import Margins
 from discreet.release import Release
@@ -30,15 +30,6 @@ from discreet.release.text import stem
 from discreet.rules import Code
 from discreet.service import Opened
 
-_QUESTION = {
-    Code.MAX_DIMENSIONS,
-    Code.MAX_CELLS,
-    Code.MAX_CATEGORIES,
-    Code.LEVEL,
-    Code.FILTER,
-    Code.TOTALS,
-}
-_PEOPLE = {Code.EMPTY, Code.MIN_POPULATION, Code.MEAN_CELL}
 MOST_NAMED = 200
 _FIRST = ("xlsx", "csv", "csv-layout")
 """The formats that most readers want; the others follow in the order of the registry."""
@@ -53,9 +44,9 @@ def totals(opened: Opened, visit: Visit) -> str:
 def table(opened: Opened, state: State, release: Release, visit: Visit, base: str) -> Response:
     """Return the page of a table."""
     t, options = visit.t, Options.read(visit.values)
-    told = quality(opened.tier.protection, t) if release.public_quality.altered else None
+    told = of_release(release, opened, t)
     name, asked = _title(opened, state, visit), totals(opened, visit)
-    laid = grid(release, state, options, 0 if told is None else told.small, t)
+    laid = grid(release, state, options, 0 if told.quality is None else told.quality.small, t)
     found = charts.data(release, state, options, name, t)
     kinds = charts.charts(found, t)
     kind = next(
@@ -68,7 +59,7 @@ def table(opened: Opened, state: State, release: Release, visit: Visit, base: st
     meta = api_address(opened.id, state, asked, route="table/meta")
     return render(
         visit, "table.html", place="build", state=state, release=release, grid=laid,
-        title=name, scope=scope(state, t), options=options, quality=told, totals=asked,
+        title=name, scope=scope(state, t), options=options, told=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
         chart=found, kind=kind, kinds=kinds,
@@ -151,10 +142,9 @@ def shown_file(opened: Opened, state: State, release: Release, visit: Visit) -> 
         (t("table.crumb"), _title(opened, state, visit)),
         (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, visit)]))),
         (t("table.show"), kind),
+        (t("notes.title"), " ".join(of_release(release, opened, t).notes)),
         (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
     ]
-    if release.public_quality.altered:
-        said.insert(3, (t("notes.title"), t("notes.perturbed")))
     return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
 
 
@@ -180,25 +170,28 @@ def chart_file(
         return None
     kind = next((k.id for k in kinds if k.id == visit.values.get("chart")), kinds[0].id)
     where = " ".join(filter(None, [scope(state, visit.t), _available(release, visit)]))
-    source = visit.t("chart.source", title=f"{where} {opened.schema.title}")
+    said = of_release(release, opened, visit.t).source
+    source = f"{where} {opened.schema.title}. {said}"
     return charts.standalone(found, kind, source, visit.t), f"{_stem(opened, state)}-{kind}"
 
 
 def refused(opened: Opened, state: State, error: QueryRefused, visit: Visit) -> Response:
     """Return the page of a refusal: why, and what would be answered."""
-    t = visit.t
-    question = error.code in _QUESTION
-    why = "question" if question else "people" if error.code in _PEOPLE else "counts"
+    t, code = visit.t, error.code
+    question = not any(code in codes for codes in COUNTED.values())
+    then = "question" if question else "data" if code == Code.NOT_PROTECTED else "counts"
     verdict = judge(state, opened.tier, t)
     ways = (
         fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
     )
-    rules = verdict.rules if question else after_refusal(state, opened.tier, error.code, t)
-    areas = None if question or state.question is None else state.question.areas
+    rules = verdict.rules if question else after_refusal(state, opened.tier, code, t)
+    counted = not question and code not in COUNTED["prepared"] | COUNTED["method"]
+    areas = state.question.areas if counted and state.question is not None else None
     return render(
-        visit, "refused.html", 413 if error.code == Code.MAX_CELLS else 403, place="build",
-        state=state, title=_title(opened, state, visit), scope=scope(state, t), why=why,
-        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=error.code,
+        visit, "refused.html", 413 if code == Code.MAX_CELLS else 403, place="build",
+        state=state, title=_title(opened, state, visit), scope=scope(state, t), then=then,
+        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=code,
+        tried=question or counted, advice=fixes.advice(state, t),
         areas=0 if areas is None else len(areas),
         squares="" if areas is None else squares(0, len(areas), t),
         **common(opened),

@@ -251,6 +251,10 @@ class Question:
         """Return the question with this filter instead of any other on its variable."""
         return replace(self, filters=with_filter(self.filters, f, self.schema))
 
+    def unfiltered(self, f: Filter) -> Question:
+        """Return the question without one of its filters."""
+        return replace(self, filters=tuple(other for other in self.filters if other is not f))
+
     def widened(self) -> Question:
         """Return the question for all areas within the next larger areas of those asked for.
 

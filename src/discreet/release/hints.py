@@ -1,4 +1,4 @@
-"""What could be asked instead: larger areas, fewer categories, one variable fewer."""
+"""What could be asked instead: larger areas, fewer categories, a variable or a filter fewer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from discreet.population import Level
-from discreet.query import Axis, Question
+from discreet.query import Axis, Filter, Question
 from discreet.release.result import Hint
 from discreet.release.steps import Judged
 from discreet.types import Flags
 
 MOST_HINTS = 3
+MOST_NAMED = 3
 
 
 def hints(found: Judged, judge: Callable[[Question], Judged | None]) -> tuple[Hint, ...]:
@@ -50,6 +51,36 @@ def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
     if len(axes) > 1:
         for i, axis in sorted(axes, key=lambda entry: entry[1].variable.is_geography):
             yield f"Leave out {axis.level.label}", question.without(i)
+    yield from _filters(question)
+
+
+def _filters(question: Question) -> Iterator[tuple[str, Question]]:
+    """Yield the question with one filter less, and with a filter that is of a larger area.
+
+    The filter of a geography that the table shows picks its areas: without it they are the same.
+    """
+    geographic = [f for f in question.filters if f.variable.is_geography]
+    for f in question.filters:
+        if f not in geographic:
+            yield f"Leave out the filter on {f.level.label}", question.unfiltered(f)
+    for f in geographic:
+        if question.shows(f.variable):
+            continue
+        for wide in larger(f):
+            text = f"Count {_named(wide)} instead of {_named(f)}"
+            yield text, question.filtered(wide)
+        yield f"Leave out the filter on {f.level.label}", question.unfiltered(f)
+
+
+def larger(f: Filter) -> list[Filter]:
+    """Return the filters that pick the larger areas around those that one picks, up to two."""
+    found = [f.widened(level) for level in f.variable.above(f.level)]
+    return [wide for wide in found if f.allowed.sum() < wide.allowed.sum() < len(wide.allowed)][:2]
+
+
+def _named(f: Filter) -> str:
+    many = f"{len(f.picked):,} of {len(f.level):,}"
+    return f"{', '.join(f.labels) if len(f.picked) <= MOST_NAMED else many} ({f.level.label})"
 
 
 def newly_shown(

@@ -10,8 +10,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from applications import Client
+from discreet.errors import QueryRefused
 from discreet.page import assets
+from discreet.page.texts import texts
+from discreet.release import Release
 from discreet.release.formats import FORMATS
+from discreet.rules import Code
+from discreet.service import Asked
+
+T = texts("en")
 
 PAGES = ["/", "/accessibility", "/api", "/datasets/town", "/datasets/town/method"]
 ADULTS = "/datasets/town/build?by=age_band,sex&columns=sex"
@@ -103,11 +110,90 @@ def test_a_refusal_on_counts_tells_the_rule_and_what_is_available(client: Client
     assert found.status_code == 403
     text = _text(found.text)
     assert "Not available" in text
-    assert "not met: No small group stands out failed" in text
+    assert "Too many of the figures would be very small." in text
+    assert "not met: Not too many very small figures failed" in text
     links = [unescape(a) for a in re.findall(r'class="button strong" href="([^"]+)"', found.text)]
     assert links
     for link in links:
         assert client.get(link).status_code == 200
+
+
+# What is said to have failed, by the code; None where the rules on questions say it.
+FAILED = {
+    Code.MAX_DIMENSIONS: None, Code.MAX_CELLS: None, Code.MAX_CATEGORIES: None, Code.LEVEL: None,
+    Code.FILTER: None, Code.TOTALS: None,
+    Code.EMPTY: "people", Code.MIN_POPULATION: "people", Code.MEAN_CELL: "people",
+    Code.SMALL_CELLS: "small", Code.SPARSE: "small", Code.SINGLE_LINES: "lines",
+    Code.RISK: "risk", Code.NOT_PROTECTED: "prepared", Code.NO_METHOD: "method",
+    Code.NOT_MEASURED: "method",
+}  # fmt: skip
+# The threat model promises nothing of "nobody": the page says it with other words.
+SAID = {Code.EMPTY: "No people, or very few, would be counted in this table."}
+
+
+@pytest.mark.parametrize("by", ["age_band,sex", "ward,sex"])
+@pytest.mark.parametrize("code", list(Code))
+def test_every_refusal_gives_its_own_reason_and_no_other(
+    client: Client, monkeypatch: pytest.MonkeyPatch, code: Code, by: str
+) -> None:
+    async def refuse(asked: object) -> Release:
+        raise QueryRefused(code, code.sentence)
+
+    monkeypatch.setattr(client.service, "release", refuse)
+    for lang in ("en", "de"):
+        t = texts(lang)
+        text = _text(client.get(f"/datasets/town/table?by={by}&lang={lang}").text)
+        said = {t(f"refused.codes.{other}") for other in Code}
+        mine = t(f"refused.codes.{code}")
+        assert lang == "de" or mine == SAID.get(code, code.sentence)
+        assert [sentence for sentence in said if sentence in text] == [mine]
+        lines = ("people", "small", "lines", "risk", "prepared", "method")
+        failed = [
+            name for name in lines
+            if f"{t('rules.no')}: {t(f'rules.{name}')} {t('rules.failed')}" in text
+        ]  # fmt: skip
+        assert failed == ([] if FAILED[code] is None else [FAILED[code]])
+        assert (t("refused.question") in text) == (FAILED[code] is None)
+
+
+def test_rules_that_were_judged_before_the_broken_one_are_met(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(asked: object) -> Release:
+        raise QueryRefused(Code.SINGLE_LINES, Code.SINGLE_LINES.sentence)
+
+    monkeypatch.setattr(client.service, "release", refuse)
+    text = _text(client.get("/datasets/town/table?by=age_band,sex").text)
+    assert f"met: {T('rules.people')} passed" in text
+    assert f"met: {T('rules.small')} passed" in text
+    assert f"{T('rules.risk')} not checked" in text
+    # An area may have failed for another reason than most: nothing is said of the other rules.
+    text = _text(client.get("/datasets/town/table?by=ward,sex").text)
+    assert T("rules.people") not in text
+    assert T("rules.risk") not in text
+
+
+def test_a_filter_that_refuses_a_table_can_be_left_out(client: Client) -> None:
+    # 20,000 people in 40 wards: 500 in a ward, of whom one or two have a trait as rare as 150.
+    found = client.get("/datasets/town/table?by=sex&where=ward=7,rare=150")
+    assert found.status_code == 403
+    ways = re.findall(r'class="button strong" href="([^"]+)">([^<]+)</a>', found.text)
+    assert [unescape(text) for _, text in ways][:1] == ["Do not limit a rare trait"]
+    for link, _ in ways:
+        assert client.get(unescape(link)).status_code == 200
+
+
+def test_where_no_change_is_enough_nothing_is_promised(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(asked: object) -> Release:
+        raise QueryRefused(Code.RISK, Code.RISK.sentence)
+
+    monkeypatch.setattr(client.service, "release", refuse)
+    text = _text(client.get("/datasets/town/table?by=sex").text)
+    assert "None of the changes we tried is enough." in text
+    for promise in ("Change one thing", "larger areas", "take out variables", "take out filters"):
+        assert promise not in text
 
 
 def test_withheld_areas_are_named_with_what_would_free_them(client: Client) -> None:
@@ -129,6 +215,23 @@ def test_the_table_has_real_heads_and_a_caption(client: Client) -> None:
     german = client.get(TABLE + "&lang=de").text
     assert re.search(r"\d\.\d{3}", _text(german))
     assert not re.search(r">\d,\d{3}<", german)
+
+
+def test_a_figure_with_one_possible_count_has_no_range(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = client.service.release
+
+    async def narrowed(asked: Asked) -> Release:
+        release = await answer(asked)
+        table = release.table
+        assert table.high is not None
+        low = table.high.copy()
+        low[0, 0] -= 4
+        return replace(release, table=replace(table, low=low))
+
+    monkeypatch.setattr(client.service, "release", narrowed)
+    assert client.get(TABLE).text.count("data-low=") == 1
 
 
 def test_totals_can_be_left_out(client: Client) -> None:

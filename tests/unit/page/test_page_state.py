@@ -7,6 +7,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.page.actions import edited, is_edit
 from discreet.page.areas import chosen, find
+from discreet.page.fixes import advice
 from discreet.page.outlook import judge, warning
 from discreet.page.state import State, address
 from discreet.page.texts import texts
@@ -148,12 +149,34 @@ def test_areas_are_found_by_name_larger_ones_first(schema: Schema) -> None:
     assert find(schema, "nowhere") == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ({"by": "sex"}, []),
+        ({"by": "sex,health"}, []),  # its one change was tried
+        ({"by": "district,health"}, []),  # there is no area larger than a district
+        ({"by": "sex,health,age"}, ["variables"]),
+        ({"by": "ward,health"}, ["variables", "areas"]),
+        ({"by": "sex", "where": "ward=1"}, ["filters", "areas"]),
+        ({"by": "sex,age", "where": "health=1"}, ["variables", "filters"]),
+    ],
+)
+def test_only_what_the_question_has_is_advised(
+    schema: Schema, asked: dict[str, str], parts: list[str]
+) -> None:
+    t = texts("en")
+    said = advice(_read(schema, **asked), t)
+    found = [name for name in ("variables", "filters", "areas") if t(f"fix.try_{name}") in said]
+    assert found == parts
+    assert bool(said) == bool(parts)
+
+
 def test_the_verdict_comes_before_anything_is_counted(schema: Schema, tier: Tier) -> None:
     t = texts("en")
     assert judge(_read(schema), tier, t).kind == "start"
     allowed = judge(_read(schema, by="age_band,sex"), tier, t)
     assert (allowed.kind, allowed.cells, allowed.met) == ("allowed", 6, 2)
-    assert [rule.passed for rule in allowed.rules] == [True, True, None, None]
+    assert [rule.passed for rule in allowed.rules] == [True, True, None, None, None, None]
     # 40 wards, 200 traits, 80 ages: 640,000 cells.
     refused = judge(_read(schema, by="ward,rare,age"), tier, t)
     assert (refused.kind, refused.cells) == ("refused", 640_000)

@@ -133,6 +133,23 @@ def test_a_chart_shows_what_the_table_shows(ask) -> None:  # type: ignore[no-unt
     assert [kind.id for kind in charts.charts(columns, T)] == ["heat", "bars"]
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["stacked", "pyramid"])
+def test_an_axis_of_percentages_ends_at_100(kind: str, width: int) -> None:
+    # The second row is of a total that was changed on its own: its parts make 104%.
+    parts = np.array([[60.0, 64.0], [40.0, 40.0]])
+    sides = ("Male", "Female") if kind == "pyramid" else ()
+    values = np.array([[[60.0, 104.0]], [[40.0, 0.0]]]) if sides else parts[None]
+    found = charts.Data(
+        "T", "people", True, ("A", "B"), () if sides else ("x", "y"), sides, values, None, None
+    )
+    drawn = charts.drawn(found, kind, width, T).text_of()
+    told = [int(text) for text in re.findall(r">(\d+)%</text>", drawn)]
+    assert max(told) == 100
+    for x, long in re.findall(r'<rect x="([\d.-]+)"[^>]* width="([\d.]+)"', drawn):
+        assert 0 <= float(x) <= float(x) + float(long) <= width
+
+
 def test_a_heat_map_has_a_scale_for_each_column(ask) -> None:  # type: ignore[no-untyped-def]
     release, state = ask(by="district,rare", columns="rare")
     found = charts.data(release, state, Options(), "Title", T)
@@ -264,8 +281,7 @@ def test_a_hundred_figures_of_rounding_to_base_3() -> None:
 
 
 def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
-    told = quality(tier.protection, T)
-    assert told is not None
+    told = quality(tier.protection, 2, False, T)
     assert (told.bound, told.small) == (2, 10)
     assert told.near == sum(n for change, n in told.dots if abs(change) <= 1)
     assert told.picture.count("<circle") == 100
@@ -275,8 +291,7 @@ def test_the_quality_says_only_what_is_published(tier: Tier) -> None:
         (201, 199, 203),
         (2001, 1999, 2003),
     ]
-    secret = quality(replace(tier.protection, published=False), T)
-    assert secret is not None
+    secret = quality(replace(tier.protection, published=False), 2, False, T)
     assert (secret.bound, secret.dots, secret.picture, secret.worked) == (None, (), "", ())
 
 

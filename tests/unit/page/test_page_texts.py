@@ -9,7 +9,11 @@ import pytest
 
 import discreet.page
 from discreet.errors import ParameterError
+from discreet.page.quality import Quality, Worked
 from discreet.page.texts import LANGUAGES, choose, texts
+from discreet.page.told import Told
+from discreet.page.visit import _environment
+from discreet.risk.public import Estimate
 
 FOLDER = Path(discreet.page.__file__).parent
 
@@ -61,6 +65,38 @@ def test_numbers_are_written_as_the_language_does() -> None:
     assert texts("de").date("2031-03-05T10:00:00+00:00") == "5. März 2031"
     assert texts("en")("fix.cells", n=1) == "1 cell"
     assert texts("en")("fix.cells", n=1200) == "1,200 cells"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize(
+    "key",
+    [
+        "home.variables", "dataset.allowed", "dataset.levels", "dataset.categories", "list.full",
+        "rules.variables", "rules.cells", "rules.categories", "refused.picture",
+    ],
+)  # fmt: skip
+def test_one_is_not_said_as_many(lang: str, key: str) -> None:
+    t = texts(lang)
+    one, many = t(key, n=1, of=9), t(key, n=3, of=9)
+    assert one != many.replace("3", "1")
+
+
+def _far(low: float, high: float, worked: Worked) -> str:
+    quality = Quality("bound", 2, (), 78, 10, (worked,), "")
+    told = Told("changed", (), "By 2 at most.", "", quality)
+    page = _environment().get_template("parts.html").make_module()
+    return str(page.far(texts("en"), told, "h2", Estimate(high, low, high)))  # type: ignore[attr-defined]
+
+
+def test_a_range_of_one_number_is_said_as_one_number() -> None:
+    wide = _far(0.31, 0.35, Worked(21, 19, 23, "10%"))
+    assert "(31% to 35%)" in wide
+    assert ">19 and 23<" in wide
+    narrow = _far(0.331, 0.334, Worked(21, 21, 21, "0%"))
+    assert "33% of the figures in this table are as they were counted," in narrow
+    assert "33% to 33%" not in narrow
+    assert ">21<" in narrow
+    assert "21 and 21" not in narrow
 
 
 def test_a_text_that_is_not_there_is_an_error() -> None:

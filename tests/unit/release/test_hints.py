@@ -131,6 +131,37 @@ def test_a_hint_is_not_given_where_it_frees_nothing() -> None:
     assert [(hint.by, hint.freed) for hint in release.hints] == [("town,a", 4), ("county,a", 4)]
 
 
+def test_a_filter_fewer_or_a_larger_area_is_a_hint() -> None:
+    """Other filters come first, then larger areas around the one picked, then everywhere."""
+    version = towns(10)
+    rules = _policy({"minimum_population": 30})
+    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    # About 20 people of a0 in a ward. All of the ward are 40, a0 in the town 40, in all 120.
+    with pytest.raises(QueryRefused) as refusal:
+        answers.release(ask(answers.version, "b", "a=a0,ward=ward0"))
+    hints = refusal.value.hints
+    assert [(hint.by, hint.where) for hint in hints] == [
+        ("b", "ward=ward0"),
+        ("b", "a=a0,town=town0"),
+        ("b", "a=a0"),
+    ]
+    assert [hint.text for hint in hints] == [
+        "Leave out the filter on A",
+        "Count town0 (Town) instead of ward0 (Ward)",
+        "Leave out the filter on Ward",
+    ]
+
+
+def test_the_filter_of_areas_that_are_shown_is_no_hint() -> None:
+    """Other areas say nothing of those asked for."""
+    version = towns(10)
+    rules = _policy({"minimum_population": 60})
+    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    with pytest.raises(QueryRefused) as refusal:
+        answers.release(ask(answers.version, "ward,a", "town=town1"))
+    assert {"ward,a"}.isdisjoint(hint.by for hint in refusal.value.hints)
+
+
 def test_areas_are_counted_as_they_were_asked_for(city: Version) -> None:
     """A larger area that is shown shows all the areas asked for that lie in it."""
     schema = city.schema

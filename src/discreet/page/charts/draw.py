@@ -52,13 +52,23 @@ def _tick(found: Data, tick: int, t: Texts) -> str:
     return t.percent(tick / 100, 0) if found.percent else t.number(tick)
 
 
+def _ticks(found: Data, lengths: Floats, most: int) -> tuple[list[int], float]:
+    """Return the ticks of an axis, and the number up to which it has room.
+
+    An axis of percentages ends at 100: parts whose total was changed on its own may run beyond.
+    """
+    largest = float(lengths.max())
+    axis = ticks(min(largest, 100) if found.percent else largest, most)
+    return axis, max(axis[-1], largest)
+
+
 def bars(found: Data, series: Names, values: Floats, width: float, t: Texts) -> Svg:
     """Return horizontal bars, stacked where there are series (values: series × categories)."""
     margin = _margin(found, 16, width * (0.42 if width < 500 else 0.3))
     step, thick, every = _row_height(found.categories, margin - 12)
     top, right = 8, 36
-    axis = ticks(float(np.nansum(values, axis=0).max()), 3 if width < 500 else 6)
-    scale = (width - margin - right) / axis[-1]
+    axis, reach = _ticks(found, np.nansum(values, axis=0), 3 if width < 500 else 6)
+    scale = (width - margin - right) / reach
     bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 34, found.title, "chart")
     _axis(svg, found, axis, margin, scale, top, bottom, t)
@@ -127,8 +137,8 @@ def pyramid(found: Data, width: float, t: Texts) -> Svg:
     half = (width - middle) / 2 - 44
     top = 30
     # A number of six digits takes 60 pixels beside the next one.
-    axis = ticks(float(np.nansum(values, axis=1).max()), max(1, min(5, int(half // 60))))
-    bases, scales = (44 + half, 44 + half + middle), (-half / axis[-1], half / axis[-1])
+    axis, reach = _ticks(found, np.nansum(values, axis=1), max(1, min(5, int(half // 60))))
+    bases, scales = (44 + half, 44 + half + middle), (-half / reach, half / reach)
     bottom = top + step * len(found.categories)
     svg = Svg(width, bottom + 34, found.title, "chart pyramid")
     for base, scale, name, kind in zip(

@@ -1,0 +1,103 @@
+"""What a page says of figures, from what was applied to them: notes, and how far off they may be.
+
+The same facts that the notes of a release tell, in the words and the language of the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from discreet.page.quality import Quality, quality
+from discreet.page.texts import Texts
+from discreet.policy import Margins, Protection
+from discreet.release import Release
+from discreet.release.told import BEFOREHAND, PERTURBED
+from discreet.service import Opened
+
+
+@dataclass(frozen=True)
+class Told:
+    """What readers are told; the kind is unaltered, changed, beforehand or both.
+
+    Beforehand means that records were altered before any table was made, changed that figures
+    were, after they were counted.
+    """
+
+    kind: str
+    notes: tuple[str, ...]
+    far: str
+    source: str
+    quality: Quality | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether figures were changed after they were counted."""
+        return self.kind in ("changed", "both")
+
+
+def of_release(release: Release, opened: Opened, t: Texts) -> Told:
+    """Return what is told of a table: of the protection applied to it, not of its tier's.
+
+    Whether figures were changed, and records altered, is what the notes of the release say.
+    """
+    protection = release.protection
+    assert protection is not None  # the pipeline says it with every release
+    totals, dimensions = Margins.of(release.provenance.totals), len(release.table.dimensions)
+    kind = _kind(PERTURBED in release.notes, BEFOREHAND in release.notes)
+    return told(protection, totals, dimensions, kind, t)
+
+
+def of_tier(opened: Opened, t: Texts) -> Told:
+    """Return what is told of the tables of a data set, official figures aside."""
+    protection = opened.tier.protection
+    dimensions = 2 if 2 in protection.takes else protection.takes[0]
+    beforehand = bool(opened.version.manifest.get("protected_beforehand"))
+    kind = _kind(protection.build is not None, beforehand)
+    return told(protection, protection.margins, dimensions, kind, t)
+
+
+def _kind(changed: bool, beforehand: bool) -> str:
+    return (("unaltered", "beforehand"), ("changed", "both"))[changed][beforehand]
+
+
+def told(protection: Protection, totals: Margins, dimensions: int, kind: str, t: Texts) -> Told:
+    """Return what is told of a table with so many dimensions and these totals."""
+    found = None
+    if kind in ("changed", "both"):
+        found = quality(protection, dimensions, kind == "both", t)
+    far = t(f"quality.{kind}") if found is None or kind == "both" else found.said(t)
+    notes = _notes(protection, totals, dimensions, kind, t)
+    return Told(kind, notes, far, t(f"chart.said.{kind}"), found)
+
+
+def _notes(
+    protection: Protection, totals: Margins, dimensions: int, kind: str, t: Texts
+) -> tuple[str, ...]:
+    if kind == "unaltered":
+        return (t("notes.unaltered"),)
+    if kind == "beforehand":
+        return (t("notes.beforehand"), t(f"notes.{_unchanged(protection)}"))
+    method = protection.effect(dimensions).told
+    before = (t("notes.beforehand"),) if kind == "both" else ()
+    adding = t(f"notes.{_adding_up(protection, totals, dimensions)}")
+    return (t("notes.perturbed"), *((method,) if method else ()), *before, adding)
+
+
+def _unchanged(protection: Protection) -> str:
+    """Return which text says that altered records were counted and no more was done.
+
+    Official figures do not add up to other tables, whose figures are changed.
+    """
+    return "adds_up" if protection.beforehand else "no_further"
+
+
+def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
+    """Return which text says whether parts add up to totals."""
+    if totals is Margins.PROTECTED:
+        bounded = protection.effect(dimensions).largest_change is not None
+        return "protected" if bounded else "protected_unbounded"
+    if totals is Margins.SUMMED:
+        every = {a for size in range(dimensions) for a in combinations(range(dimensions), size)}
+        return "summed_kept" if every <= set(protection.keeps(dimensions).margins) else "summed"
+    return "none"
