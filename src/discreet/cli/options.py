@@ -10,8 +10,6 @@ import typer
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from discreet.desk.report import Report
 
 Groups = dict[str, dict[str, list[str]]]
@@ -81,21 +79,6 @@ def check_out(out: Path, table: Path, option: str = "--out") -> None:
         raise ParameterError(f"{option} must be in a folder that exists. Got {out}.")
     if out.exists() and out.resolve() == table.resolve():
         raise ParameterError(f"{option} must be another file than the table.")
-
-
-def check_chance(secret: Path | None, seed: int | None) -> None:
-    """Raise if there are two sources of chance."""
-    if secret is not None and seed is not None:
-        raise ParameterError("--secret and --seed cannot both be given.")
-
-
-def generator(
-    table: object, method: str, options: dict[str, str], secret: Path | None, seed: int | None
-) -> np.random.Generator:
-    """Return the source of chance of a method on a table."""
-    from discreet.protect.chance import generator as drawn
-
-    return drawn(table, method, options, secret, seed)
 
 
 def rules_of(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AbsentZero, SecretFile, Seed, check_chance, check_out, generator
+from discreet.cli.options import AbsentZero, SecretFile, Seed, check_out
 from discreet.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def command(
     Without --secret and --seed the draws are new each time: publish one of them only, for the
     mean of many is the truth.
     """
+    from discreet.protect.chance import generator
     from discreet.protect.registry import method as build
     from discreet.table.files import read_table
 
     check_out(out, table)
-    check_chance(secret, seed)
     file = read_table(table, absent_zero)
     if totals is not None and not file.has_totals:
         file = file.with_totals()
