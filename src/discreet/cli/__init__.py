@@ -1,4 +1,4 @@
-"""The command line: one file a command, heavy imports inside the commands.
+"""The command line: one file per command, heavy imports inside the commands.
 
 Nothing else is imported here: `main` minds Ctrl-C first.
 """

@@ -71,7 +71,7 @@ def command(
     Without --secret and --seed the draws are new each time: publish one of them only, for the
     mean of many is the truth.
     """
-    from discreet.protect.chance import generator
+    from discreet.protect.keys import generator
     from discreet.protect.registry import method as build
     from discreet.table.files import read_table
 

@@ -1,4 +1,4 @@
-"""From cell keys to uniform numbers.
+"""Where chance comes from: cell keys as uniform numbers, and generators for whole tables.
 
 The key of a cell is the sum of the keys of its records, modulo m. Sums add: the key of a union is
 the sum of the keys of its parts. With a look-up that grows with the key, the noise of two cells
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.protect import kernels
+
+Secret = str | Path | bytes
+"""The path of a file of at least 16 bytes, or the bytes themselves."""
 
 LEAST_SECRET = 16
 """Bytes: fewer could be tried one by one by whoever knows one record's cell."""
@@ -131,3 +136,26 @@ def _checked(keys: ArrayLike) -> NDArray[Any]:
     if words.dtype.kind not in "iu" or (words.size and int(words.min()) < 0):
         raise ParameterError(f"keys must be non-negative integers. Got the type {words.dtype}.")
     return words.reshape(np.shape(keys))
+
+
+def generator(
+    table: object, method: str, options: dict[str, str], secret: Secret | None, seed: int | None
+) -> np.random.Generator:
+    """Return the source of chance: the secret and the table, the seed, or the system's own.
+
+    `table` is all that makes the table, with a repr that says it all.
+    """
+    if secret is not None and seed is not None:
+        raise ParameterError("a secret and a seed cannot both be given.")
+    if seed is not None:
+        if seed < 0:
+            raise ParameterError(f"seed must not be negative. Got {seed}.")
+        return np.random.default_rng(seed)
+    try:
+        given = token_bytes(32) if secret is None else secret
+        content = given if isinstance(given, bytes) else Path(given).read_bytes()
+    except OSError as error:
+        raise ParameterError(f"secret must be a readable file. {error}") from None
+    # Everything that makes the question, and the counts: another table must not share its luck.
+    question = repr((method, sorted(options.items()), table))
+    return table_generator(content, question.encode())

@@ -28,7 +28,7 @@ Facts = list[tuple[str, str]]
 def stem(dataset: str, question: Question) -> str:
     """Return what a file is called after its question, without an ending: `census-age-sex`."""
     parts = [dataset, *(level.id for level in question.levels)]
-    parts += [f.canonical for f in question.filters]
+    parts += [f.text for f in question.filters]
     name = "-".join(re.sub(r"[^A-Za-z0-9_]+", "-", part).strip("-") for part in parts)
     if len(name) <= LONGEST_STEM:
         return name

@@ -77,11 +77,11 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
 
 
 def test_every_setting_has_a_variable_that_is_read() -> None:
-    """As docs/deploy.md says: DISCREET_ and the name, of a limit DISCREET_LIMITS_ and the name."""
+    """As docs/settings.md says: DISCREET_ and the name, of a limit DISCREET_LIMITS_ too."""
     names = {f"DISCREET_{f.name.upper()}" for f in fields(Settings) if f.name != "limits"}
     limits = {f"DISCREET_LIMITS_{f.name.upper()}" for f in fields(Limits)}
     assert set(variables()) == names | limits
-    page = (DOCS.parent / "deploy.md").read_text(encoding="utf-8")
+    page = DOCS.read_text(encoding="utf-8")
     told = set(re.findall(r"`(DISCREET_[A-Z_]*[A-Z])[`=]", page))
     assert told - {"DISCREET_SERVICE_HOST", "DISCREET_PORT"} <= names | limits
     assert {"DISCREET_RATE", "DISCREET_LIMITS_SECONDS", "DISCREET_PROXIES"} <= told

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import Hierarchies
     from discreet.progress import Tell
-    from discreet.protect.chance import Secret
+    from discreet.protect.keys import Secret
     from discreet.table.source import Given
 
 
@@ -69,7 +69,7 @@ def adjust(
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
     from discreet.desk.sensitivity import rules_of
-    from discreet.protect.chance import generator
+    from discreet.protect.keys import generator
     from discreet.table.source import read_source
 
     method = ControlledAdjustment.of(norm, weight, margins, capacity, above, spread)
@@ -108,7 +108,7 @@ def adjust_records(
     from discreet.desk.cells import read_records
     from discreet.desk.cells.given import groups_of
     from discreet.desk.sensitivity import PriorPosterior
-    from discreet.protect.chance import generator
+    from discreet.protect.keys import generator
     from discreet.table.source import read_source
 
     source = read_source(table)

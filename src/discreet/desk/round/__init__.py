@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.desk.round.report import RoundReport
     from discreet.progress import Tell
-    from discreet.protect.chance import Secret
+    from discreet.protect.keys import Secret
     from discreet.table.source import Given
 
 
@@ -39,7 +39,7 @@ def round(
     from discreet.checks import chosen
     from discreet.desk.round.method import rounded
     from discreet.desk.round.report import RoundReport
-    from discreet.protect.chance import generator
+    from discreet.protect.keys import generator
     from discreet.table.files import read_table
     from discreet.table.source import read_source
 
