@@ -117,6 +117,11 @@ def test_the_structure_is_served(client: Client) -> None:
         ({"by": "sex,age_band", "format": "csv"}, "town-sex-age_band.csv"),
         ({"by": "sex,age_band", "format": "csv-layout"}, "town-sex-age_band-csv-layout.csv"),
         ({"by": "sex", "where": "district=1,health=1|2"}, "town-sex-health-1-2-district-1.json"),
+        # The twenty youngest years are an age band; the file says what was asked.
+        (
+            {"by": "sex", "where": "age=" + "|".join(map(str, range(20)))},
+            "town-sex-age-" + "-".join(map(str, range(20))) + ".json",
+        ),
     ],
 )
 def test_a_file_is_named_after_its_question(
