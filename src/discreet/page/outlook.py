@@ -85,11 +85,7 @@ def judge(state: State, tier: Tier, t: Texts) -> Outlook:
     widest = max((len(a) for a in question.axes if not a.variable.is_geography), default=0)
     if widest > rules.max_categories:
         lines.append(_line(t, "categories", rules.max_categories, widest))
-    outside = (f for f in question.filters if not question.shows(f.variable))
-    picked = max((len(f.picked) for f in outside), default=0)
-    if picked > rules.max_filter_categories:
-        lines.append(_line(t, "filter", rules.max_filter_categories, picked))
-    elif rules.levels_refused or rules.filters_refused:
+    if rules.levels_refused or rules.filters_refused:
         passed = code not in (Code.LEVEL, Code.FILTER)
         lines.append(RuleLine(t("rules.detail"), passed, _result(t, passed)))
     lines += [RuleLine(t(f"rules.{name}"), None, t("rules.later")) for name in LATER]

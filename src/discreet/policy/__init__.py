@@ -2,6 +2,7 @@
 
 from discreet.policy.explain import explain
 from discreet.policy.model import (
+    Claim,
     CountRules,
     Gate,
     Margins,
@@ -10,6 +11,7 @@ from discreet.policy.model import (
     Protection,
     QuestionRules,
     RiskRules,
+    SpaceRules,
     Tier,
 )
 from discreet.policy.read import (
@@ -24,6 +26,7 @@ from discreet.policy.read import (
 __all__ = [
     "PRESET",
     "PRESETS",
+    "Claim",
     "CountRules",
     "Gate",
     "Margins",
@@ -32,6 +35,7 @@ __all__ = [
     "Protection",
     "QuestionRules",
     "RiskRules",
+    "SpaceRules",
     "Tier",
     "explain",
     "parse_policy",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from discreet.policy.model import (
-    MOST_CATEGORIES,
     MOST_DIMENSIONS,
     CountRules,
     Gate,
     Margins,
     Place,
     Policy,
+    SpaceRules,
     Tier,
 )
 from discreet.protect import Multiplier
@@ -55,10 +55,7 @@ def _tier(tier: Tier) -> list[str]:
         rules.append(f"Not available: {', '.join(question.levels_refused)}.")
     if question.filters_refused:
         rules.append(f"Not available as filters: {', '.join(question.filters_refused)}.")
-    if question.max_filter_categories < MOST_CATEGORIES:
-        most = question.max_filter_categories
-        picked = "one category" if most == 1 else f"at most {most:,} categories"
-        rules.append(f"A filter picks {picked} from a variable that is not in the table.")
+    rules += _space(tier.space)
     rules += _protection(tier)
     rules.append(_totals(tier))
     rules += [f"{text}" for text in _counts(tier.counts)]
@@ -101,6 +98,21 @@ def _measured(tier: Tier) -> str:
     if public:
         return "from the protected figures alone, not from the true counts"
     return "exactly, from the true counts"
+
+
+def _space(space: SpaceRules) -> list[str]:
+    """What all tables together may tell."""
+    if not space.guards:
+        return ["Detail is not guarded: all tables together tell all that the records tell."]
+    shown = "one released table" if space.looks == 1 else f"{space.looks} released tables"
+    said = [
+        f"Detail with fewer than {space.guard_below:,} people in a cell on average may be in "
+        f"{shown}, for everybody together; then it is used up. Every other question is answered "
+        "from released tables, by slices and sums of their figures.",
+    ]
+    if space.plan:
+        said.append(f"Released before anybody asks: {_number(len(space.plan), 'table')}.")
+    return said
 
 
 def _protection(tier: Tier) -> list[str]:

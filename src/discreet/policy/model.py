@@ -70,13 +70,60 @@ class QuestionRules:
     levels_refused: tuple[str, ...] = ()
     # Variables (or "geography") by which this tier may not filter.
     filters_refused: tuple[str, ...] = ()
-    # Categories that a filter on a variable outside the table may pick. Every union has noise of
-    # its own: whoever may ask for all of them can average it (SECURITY.md).
-    max_filter_categories: int = MOST_CATEGORIES
 
     def __post_init__(self) -> None:
-        for name in ("max_dimensions", "max_cells", "max_categories", "max_filter_categories"):
+        for name in ("max_dimensions", "max_cells", "max_categories"):
             whole(name, getattr(self, name), 1)
+
+
+class Claim(StrEnum):
+    """By which request over HTTP a table may be published that is not yet."""
+
+    GET = "get"
+    POST = "post"
+
+
+@dataclass(frozen=True)
+class SpaceRules:
+    """What all tables together may tell: how many may show the same fine detail.
+
+    A class of questions whose cells hold fewer than `guard_below` people on average is guarded: it
+    may lie inside `looks` released tables, and no more. Decided from the schema and the size of
+    the population alone.
+    """
+
+    # 0 guards nothing: for synthetic data and for a protected base alone.
+    guard_below: int = 100
+    looks: int = 2
+    # What the tiers that are not public may see of a class, all people together.
+    office_looks: int = 10
+    # Tables that are released before anybody asks, one question each: "by" or "by&where=…".
+    plan: tuple[str, ...] = ()
+    # A guarded table is summed from a finer one that is released, rather than released itself,
+    # where each figure is the sum of up to this many: the look is saved for another.
+    sums_up_to: float = 4.0
+    # Cells of the complete table of a class: what is larger is not made.
+    max_table: int = 5_000_000
+    # Seconds that reading the records may take at 20 million people a second and variable.
+    max_seconds: float = 60.0
+    # Size of the population as the office publishes it; 0 is the number of records, rounded to
+    # two digits.
+    population: int = 0
+    claim: Claim = Claim.GET
+
+    def __post_init__(self) -> None:
+        whole("guard_below", self.guard_below, 0)
+        whole("looks", self.looks, 1)
+        whole("office_looks", self.office_looks, self.looks)
+        whole("max_table", self.max_table, 1)
+        whole("population", self.population, 0)
+        number("sums_up_to", self.sums_up_to, 1, 1e9)
+        number("max_seconds", self.max_seconds, 0, 1e9)
+
+    @property
+    def guards(self) -> bool:
+        """Whether anything is guarded at all."""
+        return self.guard_below > 0
 
 
 @dataclass(frozen=True)
@@ -227,6 +274,7 @@ class Tier:
     counts_by_level: Mapping[str, CountRules]
     protection: Protection
     risk: RiskRules
+    space: SpaceRules = field(default_factory=SpaceRules)
 
     def __post_init__(self) -> None:
         wrong = [*self._not_public(), *self._no_totals(), *self._never_measured()]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from discreet.errors import ParameterError, unknown
 from discreet.policy.model import (
+    Claim,
     CountRules,
     Gate,
     Margins,
@@ -20,6 +21,7 @@ from discreet.policy.model import (
     Protection,
     QuestionRules,
     RiskRules,
+    SpaceRules,
     Tier,
 )
 from discreet.population.schema import identifier
@@ -30,7 +32,7 @@ PRESET = "preset:"
 """What begins the name of a preset where a file could stand."""
 
 Rules = TypeVar("Rules")
-Choice = TypeVar("Choice", Margins, Place, Gate)
+Choice = TypeVar("Choice", Margins, Place, Gate, Claim)
 
 
 def policy_values(given: str, folder: Path) -> dict[str, Any]:
@@ -134,14 +136,17 @@ def _tier(key: str, given: object, minimum: int, mistakes: Mistakes) -> Tier | N
     protection = _protection(protected, f"{where}.protection", mistakes)
     risked = take("risk", dict, default={}) or {}
     risk = _rules(RiskRules, risked, f"{where}.risk", mistakes)
+    spaced = take("space", dict, default={}) or {}
+    space = _rules(SpaceRules, spaced, f"{where}.space", mistakes)
     mistakes.gather(section.end)
     if len(mistakes.found) > before:
         return None
     assert question is not None
+    assert space is not None
     assert counts is not None
     assert protection is not None
     assert risk is not None
-    return Tier(name, label, public, question, counts, levels, protection, risk)
+    return Tier(name, label, public, question, counts, levels, protection, risk, space)
 
 
 def _level_rules(
@@ -158,6 +163,8 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "filters_refused": lambda value: _texts(value),
     "weights": lambda value: _numbers(value),
     "gate": lambda value: _choice(Gate, "gate", value),
+    "claim": lambda value: _choice(Claim, "claim", value),
+    "plan": lambda value: _texts(value),
 }
 
 

@@ -94,6 +94,11 @@ class Level:
         """Whether the finest categories marked are whole categories of this level."""
         return bool(np.array_equal(self.holding(finest)[self.of], finest))
 
+    def refines(self, other: Level) -> bool:
+        """Whether each category of this level lies in one category of the other."""
+        joint = np.unique(self.of.astype(np.int64) * len(other) + other.of)
+        return len(joint) == len(np.unique(self.of))
+
     def members(self, codes: Iterable[str]) -> Flags:
         """Return which finest categories belong to one of these codes."""
         chosen = np.zeros(len(self), bool)
@@ -137,6 +142,28 @@ class Variable:
     def finest(self) -> Level:
         """The level at which records are held."""
         return self.levels[0]
+
+    @cached_property
+    def chain(self) -> tuple[Level, ...]:
+        """The levels that are nested in one another, the finest first.
+
+        Tables are made at these. A grouping that cuts across a finer one is not among them: its
+        figures are sums.
+        """
+        found = [self.finest]
+        for level in sorted(self.levels[1:], key=len, reverse=True):
+            if len(level) < len(found[-1]) and found[-1].refines(level):
+                found.append(level)
+        return tuple(found)
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """By level the place, from the coarsest, of the coarsest of the chain that refines it."""
+        chain = list(enumerate(reversed(self.chain), 1))
+        return {
+            level.id: next(rank for rank, other in chain if other is level or other.refines(level))
+            for level in self.levels
+        }
 
     @property
     def is_geography(self) -> bool:

@@ -55,6 +55,12 @@ class Filter:
         """This filter at the coarsest level that can say it."""
         return replace(self, level=self.variable.coarsest(self.allowed))
 
+    @cached_property
+    def rank(self) -> int:
+        """The place of the coarsest level of the variable's chain that can say it, 1 the first."""
+        chain = enumerate(reversed(self.variable.chain), 1)
+        return next(rank for rank, level in chain if level.can_say(self.allowed))
+
     def widened(self, level: Level) -> Filter:
         """Return the filter that picks every category of a level that this one picks from."""
         return Filter(self.variable, level.holding(self.allowed)[level.of], level)

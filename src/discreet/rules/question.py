@@ -29,15 +29,6 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
     for f in question.filters:
         if f.variable.id in rules.filters_refused:
             raise QueryRefused(Code.FILTER, f"Tables cannot be limited by '{f.variable.id}'.")
-        picked = 0 if question.shows(f.variable) else len(f.picked)
-        most = rules.max_filter_categories
-        if picked > most:
-            allowed = "one category" if most == 1 else f"at most {most:,} categories"
-            raise QueryRefused(
-                Code.FILTER,
-                f"A filter may pick {allowed} of a variable that is not in the table. This one "
-                f"picks {picked:,} of '{f.level.id}'.",
-            )
         if f.level.id in rules.levels_refused:
             raise QueryRefused(Code.LEVEL, f"'{f.level.id}' is not available to you.")
     if question.cells > rules.max_cells:
