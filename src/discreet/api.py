@@ -69,7 +69,7 @@ class Population:
         return replace(release, signer=self._opened.signer)
 
     def again(self, origin: Mapping[str, str]) -> Release | None:
-        """Return the release that a file claims to be, made once more and not recorded.
+        """Return the release that a file claims to be, made once more and recorded nowhere.
 
         None where this version of the data or of the policy is not the one of the file.
         """
@@ -77,8 +77,7 @@ class Population:
         if now != (origin["dataset"], origin["data_version"], origin["policy_version"]):
             return None
         question = self.question(Query.parse_canonical(origin["question"]))
-        quiet = self._opened.releaser.unrecorded
-        return quiet.release(question, origin["totals"], origin["tier"])
+        return self._opened.releaser.quiet.release(question, origin["totals"], origin["tier"])
 
     def tabulate(
         self,
@@ -100,11 +99,17 @@ class Population:
         return self._opened.engine.tabulate(self.question(by, where), stop)
 
 
-def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None) -> Population:
+def open(
+    path: str | PathLike[str],
+    originals: str | PathLike[str] | None = None,
+    database: str | None = None,
+) -> Population:
     """Return the current version of the population in a store.
 
     `originals` is the custodian's folder in which the build kept the records as they were before
-    protection: the records of releases then compare with them.
+    protection: the records of releases then compare with them. `database` is the address of the
+    state, in which the ledger is: by default a file in the store, "sqlite://" for an empty one in
+    memory that is forgotten afterwards.
 
     >>> population = dc.open("people")
     >>> population.schema.title
@@ -112,4 +117,5 @@ def open(path: str | PathLike[str], originals: str | PathLike[str] | None = None
     """
     if not isinstance(path, str | PathLike):
         raise ParameterError(f"path must be the folder of a store. Got {path!r}.")
-    return Population(open_store(Path(path), None if originals is None else Path(originals)))
+    kept = None if originals is None else Path(originals)
+    return Population(open_store(Path(path), kept, database))

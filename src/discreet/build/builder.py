@@ -21,6 +21,8 @@ from discreet import __version__
 from discreet.build import originals as apart
 from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
+from discreet.build.edition import number_edition
+from discreet.build.impossible import check_impossible
 from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import Done, apply_steps
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
@@ -92,12 +94,13 @@ def build(
         version = scratch / "version"
         _write_version(ingest, secret, version, done, tell)
         _build_views(version, views, tell)
+        edition = number_edition(store, version, dataset.policy, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
         _switch(store, version, secret, keep, kept, beside)
         if kept is not None:
             apart.sweep(kept, store, ours)
-    notes = (*ingest.notes(), *(step.note for step in done))
+    notes = (*ingest.notes(), *(step.note for step in done), *edition)
     return Built(store.current() or "", ingest.rows, notes)
 
 
@@ -227,6 +230,7 @@ def _build_views(path: Path, budget: int, tell: Tell) -> None:
     version = Version.open(path)
     scan = ScanEngine(version)
     engine = ViewEngine(version, scan, version.views, max(budget, BUDGET))
+    check_impossible(engine, version.schema)
     chosen = choose(version.schema, budget)
     for i, key in enumerate(chosen):
         tell("views", i, len(chosen))

@@ -78,6 +78,7 @@ class Dataset:
     policy_values: Mapping[str, Any]
     accept_differencing: tuple[str, ...] = ()
     protect: tuple[Step, ...] = ()
+    impossible: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Dataset:
@@ -99,13 +100,14 @@ class Dataset:
         policy = mistakes.gather(lambda: _policy(top.take("policy", str, default=DEFAULT), folder))
         accepted = mistakes.gather(lambda: texts(top.take("accept_differencing", list, default=[])))
         protect = mistakes.gather(lambda: read_steps(top.take("protect", list, default=[])))
+        impossible = mistakes.gather(lambda: texts(top.take("impossible", list, default=[])))
         mistakes.gather(top.end)
         mistakes.end()
         if not columns and not areas:
             raise ParameterError(f"{path}: a data set must have at least one variable.")
         dataset = cls(
             path, name, title, unit, source, tuple(columns), areas, policy[0], policy[1], accepted,
-            protect,
+            protect, impossible,
         )  # fmt: skip
         mistakes.gather(dataset._check_names)
         mistakes.gather(dataset._check_policy)

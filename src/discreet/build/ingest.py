@@ -149,7 +149,10 @@ class Ingest:
             geography, order = self.nesting.variable()
             variables.append(geography)
         dataset = self.dataset
-        return Schema(dataset.id, dataset.title, dataset.unit, tuple(variables)), order
+        schema = Schema(
+            dataset.id, dataset.title, dataset.unit, tuple(variables), dataset.impossible
+        )
+        return schema, order
 
     def read(self, tell: Tell) -> None:
         """Read every batch into the raw columns."""

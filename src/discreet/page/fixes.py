@@ -48,18 +48,8 @@ def of_hints(state: State, hints: Iterable[Hint], t: Texts) -> list[Fix]:
     question = state.question
     if question is None:
         return []
-    return [_of_hint(_fix(state, question, hint.question, t), hint, t) for hint in hints]
-
-
-def _of_hint(fix: Fix, hint: Hint, t: Texts) -> Fix:
-    label = "" if hint.areas is None else t("fix.areas")
-    return replace(
-        fix,
-        text=fix.text or hint.text,
-        available=hint.available,
-        areas=hint.areas,
-        area_label=label,
-    )
+    found = [(_fix(state, question, hint.question, t), hint) for hint in hints]
+    return [replace(fix, text=fix.text or hint.text) for fix, hint in found]
 
 
 def _changes(question: Question) -> Iterator[Question]:

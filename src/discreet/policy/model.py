@@ -193,8 +193,17 @@ class Protection:
     plain_keys: bool = False
     # Whether the public may know the method and its parameters, and bounds of each figure.
     published: bool = False
+    # The share of zeros that are released as something else, as a one would be, so that a figure
+    # above zero does not prove that somebody is there. Zeros that are declared impossible stay.
+    zeros: float = 0.0
 
     def __post_init__(self) -> None:
+        number("zeros", self.zeros, 0, 0.5)
+        if self.zeros and self.transition is None:
+            raise ParameterError(
+                f"zeros must be 0 with the method '{self.method}': only the chances of a method "
+                "that acts cell by cell, with bounded changes, say what a zero becomes."
+            )
         if self.place is Place.INPUT and self.method != "none":
             raise ParameterError(
                 f"place must be 'both' with the method '{self.method}': 'input' leaves tables as "
@@ -210,7 +219,7 @@ class Protection:
             raise ParameterError(
                 f"the method '{self.method}' takes no table of up to {MOST_DIMENSIONS} dimensions."
             )
-        effect = self.effect(self.takes[0])
+        effect = self._effect(self.takes[0])
         if effect.chances is not None and effect.chances.row(0)[0].any():
             raise ParameterError(
                 f"the method '{self.method}' must leave zeros alone: which zeros are impossible "
@@ -240,10 +249,17 @@ class Protection:
     @property
     def transition(self) -> Transition | None:
         """Pr(released | true) of a method that acts cell by cell with bounded changes, or None."""
-        return self.effect(1).transition if self.cellwise else None
+        return self._effect(1).transition if self.cellwise else None
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count of a table with so many dimensions."""
+        found = self._effect(dimensions)
+        if not self.zeros or found.transition is None:
+            return found
+        moving = Effect.of(found.transition.moving_zeros(self.zeros), found.multiplier)
+        return replace(found, chances=moving.chances, largest_change=moving.largest_change)
+
+    def _effect(self, dimensions: int) -> Effect:
         return Effect.none() if self.build is None else self.build.effect(dimensions)
 
     def keeps(self, dimensions: int) -> Kept:
@@ -379,9 +395,13 @@ class Policy:
     benchmark_totals: tuple[str, ...] = ()
     # Data that are invented need no protection. All others do: of tables, of records, or both.
     synthetic: bool = False
+    # Records that must differ before a new edition is built: fewer would show who changed. In a
+    # small population one record in a hundred is enough, but never fewer than ten.
+    minimum_changes: int = 1_000
 
     def __post_init__(self) -> None:
         whole("minimum_population", self.minimum_population, 1)
+        whole("minimum_changes", self.minimum_changes, 1)
         if not self.tiers:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
@@ -392,6 +412,10 @@ class Policy:
                     "(synthetic = true) and for records that are protected before any table "
                     '(place = "input").'
                 )
+
+    def changes_needed(self, records: int) -> int:
+        """Return how many records must differ before a new edition of so many is built."""
+        return 0 if self.synthetic else min(self.minimum_changes, max(records // 100, 10))
 
     @property
     def default_tier(self) -> Tier:
@@ -406,7 +430,11 @@ class Policy:
             raise unknown("tier", name, self.tiers)
         return self.tiers[name]
 
-    def applied(self, tier: Tier, levels: Iterable[str], filtered: bool) -> Tier:
+    def applied(self, tier: Tier, levels: Iterable[str]) -> Tier:
         """Return the tier as it treats a table by these levels: official figures as counted."""
-        listed = [set(text.replace(" ", "").split(",")) for text in self.benchmark_totals]
-        return tier.as_counted if set(levels) in listed and not filtered else tier
+        return tier.as_counted if set(levels) in self.official else tier
+
+    @property
+    def official(self) -> list[set[str]]:
+        """The levels of each table of official figures."""
+        return [set(text.replace(" ", "").split(",")) for text in self.benchmark_totals]

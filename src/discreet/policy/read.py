@@ -86,6 +86,7 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
             )
         minimum = 10
     synthetic = taken("synthetic", bool, default=False)
+    changes = taken("minimum_changes", int, default=1_000)
     benchmark = taken("benchmark_totals", list, default=[])
     tiers = taken("tiers", dict, default={"public": {}})
     mistakes.gather(top.end)
@@ -96,7 +97,7 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
             built[key] = tier
     if not mistakes.found:
         policy = mistakes.gather(
-            lambda: Policy(version, heading, built, minimum, _texts(benchmark), synthetic)
+            lambda: Policy(version, heading, built, minimum, _texts(benchmark), synthetic, changes)
         )
     mistakes.end()
     assert isinstance(policy, Policy)
@@ -217,6 +218,7 @@ def _protection(given: dict[str, Any], where: str, mistakes: Mistakes) -> Protec
     place = take("place", str, default="output")
     plain = take("plain_keys", bool, default=False)
     published = take("published", bool, default=False)
+    zeros = take("zeros", int, float, default=0.0)
     mistakes.gather(section.end)
 
     def told(function: Callable[[], Any]) -> Any:
@@ -233,7 +235,13 @@ def _protection(given: dict[str, Any], where: str, mistakes: Mistakes) -> Protec
     if method is None or options is None:
         return None
     # The method is judged even where something beside it is wrong.
-    rest = (kinds[0] or Margins.PROTECTED, kinds[1] or Place.OUTPUT, bool(plain), bool(published))
+    rest = (
+        kinds[0] or Margins.PROTECTED,
+        kinds[1] or Place.OUTPUT,
+        bool(plain),
+        bool(published),
+        0.0 if zeros is None else zeros,
+    )
     chosen = {key: _option(value) for key, value in options.items()}
     made = told(lambda: Protection(method, chosen, *rest))
     return made if len(mistakes.found) == before and isinstance(made, Protection) else None

@@ -21,6 +21,7 @@ from discreet.files import written
 DEFAULT_MODULUS = 2**32
 _PERSON = b"discreet record\0"
 _FINGERPRINT = b"discreet secret\0"
+_EDITION = b"discreet edition"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,18 @@ class Secret:
     def fingerprint(self) -> str:
         """Return what a version keeps to recognise its secret by; it reveals nothing of it."""
         return hashlib.blake2b(digest_size=16, key=self.value, person=_FINGERPRINT).hexdigest()
+
+    def of_edition(self, edition: int) -> Secret:
+        """Return what noise is drawn with in an edition: the same in one, unrelated in two.
+
+        Figures that stay the same from one edition to the next would show which ones changed.
+        """
+        if edition == 1:
+            return self
+        name = str(edition).encode("ascii")
+        return Secret(
+            hashlib.blake2b(name, digest_size=32, key=self.value, person=_EDITION).digest()
+        )
 
     def write(self, path: Path) -> None:
         """Write the secret to a file of mode 600, at once or not at all."""

@@ -225,6 +225,8 @@ class Schema:
     title: str
     unit: str
     variables: tuple[Variable, ...]
+    # Combinations of categories that nobody can have, each as the text of filters.
+    impossible: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         identifier(self.id, "the id of a data set")
@@ -265,10 +267,12 @@ class Schema:
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads back."""
         variables = [variable.to_json() for variable in self.variables]
-        return {"id": self.id, "title": self.title, "unit": self.unit, "variables": variables}
+        found = {"id": self.id, "title": self.title, "unit": self.unit, "variables": variables}
+        return {**found, "impossible": list(self.impossible)} if self.impossible else found
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Schema:
         """Return the schema that `to_json` wrote."""
         variables = tuple(Variable.from_json(variable) for variable in data["variables"])
-        return cls(data["id"], data["title"], data["unit"], variables)
+        impossible = tuple(data.get("impossible", ()))
+        return cls(data["id"], data["title"], data["unit"], variables, impossible)

@@ -207,6 +207,16 @@ class Version:
         return self.path / "views"
 
     @property
+    def edition(self) -> int:
+        """Which of the editions of the data set it is: records that changed make a new one."""
+        return int(self.manifest.get("edition", 1))
+
+    @cached_property
+    def people(self) -> int:
+        """The number of people, or of whatever is counted."""
+        return self.rows if self.counts is None else int(self.counts.sum(dtype=np.int64))
+
+    @property
     def rows(self) -> int:
         """The number of records, or of populated cells of a hypercube."""
         return len(self.keys)

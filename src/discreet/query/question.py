@@ -191,6 +191,19 @@ class Question:
         """Whether a variable is in the table."""
         return any(axis.variable is variable for axis in self.axes)
 
+    def place_of(self, variable: Variable, level: Level) -> NDArray[np.int64]:
+        """Return where each category of a level goes along its axis, −1 where nowhere.
+
+        Of a variable that is not shown, 0 for the categories that are counted. The level must be
+        able to say the question: any finest category of a category then stands for it.
+        """
+        finest = level.member
+        axis = next((axis for axis in self.axes if axis.variable is variable), None)
+        place = np.zeros(len(level), np.int64) if axis is None else axis.position(finest)
+        f = self.filter_on(variable)
+        there = finest >= 0
+        return np.where(there if f is None else there & f.allowed[finest], place, -1)
+
     def filter_on(self, variable: Variable | None) -> Filter | None:
         """Return the filter on a variable, None where there is none."""
         return next((f for f in self.filters if f.variable is variable), None)
@@ -260,19 +273,6 @@ class Question:
     def unfiltered(self, f: Filter) -> Question:
         """Return the question without one of its filters."""
         return replace(self, filters=tuple(other for other in self.filters if other is not f))
-
-    def widened(self) -> Question:
-        """Return the question for all areas within the next larger areas of those asked for.
-
-        It is the question itself where that shows no areas, or only parts of them.
-        """
-        areas = self.areas
-        f = None if areas is None else self.filter_on(areas.variable)
-        if areas is None or f is None or not areas.level.can_say(f.allowed):
-            return self
-        above = areas.variable.above(areas.level)
-        everybody = replace(f, allowed=np.ones_like(f.allowed))
-        return self.filtered(f.widened(above[0]) if above else everybody)
 
 
 def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:

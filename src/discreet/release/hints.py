@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-
-import numpy as np
+from itertools import islice
 
 from discreet.population import Level
 from discreet.query import Axis, Filter, Question
 from discreet.release.result import Hint
-from discreet.release.steps import Judged
-from discreet.types import Flags
 
 MOST_HINTS = 3
 MOST_NAMED = 3
 
 
-def hints(found: Judged, judge: Callable[[Question], Judged | None]) -> tuple[Hint, ...]:
-    """Return other questions that would be answered, those that show most of the areas first.
+def hints(question: Question, may: Callable[[Question], bool]) -> tuple[Hint, ...]:
+    """Return coarser questions that the rules on questions allow, the smallest change first.
 
-    `judge` returns the verdict on another question, None where it may not be asked.
+    Of the question alone: nothing that was counted decides which they are, or their order.
     """
-    question = found.allowed.question
-    hints = []
-    for text, other in alternatives(question):
-        answer = judge(other.restated)  # as its text will ask it
-        if answer is None or answer.code is not None:
-            continue
-        asked = answer.allowed.question
-        freed = newly_shown(question, found.free, asked, answer.free)
-        if found.code is None and freed <= 0:
-            continue
-        free = areas = None
-        if answer.free is not None:
-            free, areas = int(answer.free.sum()), len(answer.free)
-            text += f" ({free:,} of {areas:,} areas available)"
-        hints.append(Hint(text, asked, free, areas, freed))
-    hints.sort(key=lambda hint: (-hint.freed, -hint.question.cells))
-    return tuple(hints[:MOST_HINTS])
+    found = (Hint(text, other.restated) for text, other in alternatives(question))
+    return tuple(islice((hint for hint in found if may(hint.question)), MOST_HINTS))
 
 
 def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
@@ -81,22 +63,6 @@ def larger(f: Filter) -> list[Filter]:
 def _named(f: Filter) -> str:
     many = f"{len(f.picked):,} of {len(f.level):,}"
     return f"{', '.join(f.labels) if len(f.picked) <= MOST_NAMED else many} ({f.level.label})"
-
-
-def newly_shown(
-    question: Question, shown: Flags | None, other: Question, then: Flags | None
-) -> int:
-    """Return how many more of the areas asked for another table shows, or the areas around them.
-
-    `shown` and `then` mark the areas that are available in either table; None is a table without.
-    """
-    here, there = question.areas, other.areas
-    if here is None or there is None or shown is None or then is None:
-        return 0
-    available = np.zeros(len(there.level), bool)
-    available[there.kept[then]] = True
-    covered = available[there.level.of[here.level.member[here.kept]]]
-    return int((covered & ~shown).sum()) - int((shown & ~covered).sum())
 
 
 def _coarser(axis: Axis) -> list[Level]:

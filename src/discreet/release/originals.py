@@ -49,13 +49,13 @@ def whole_way(record: Record, found: Judged, originals: Version) -> Record:
     swap and method multiply.
     """
     engine = ScanEngine(originals)
-    true = np.asarray(engine.tabulate(found.allowed.ordered).dense().counts, np.int64)
+    true = np.asarray(engine.tabulate(found.making.question).dense().counts, np.int64)
     engine.close()
-    tier, rate = found.allowed.applied, found.allowed.swap_rate
+    tier, rate = found.making.applied, found.making.swap_rate
     return replace(
         record,
         risk_before=measures.risk_before(true, tier),
-        risk_after=measures.risk_after(true, found.inner, tier, rate, "observed"),
-        utility=measures.utility(true, found.inner),
+        risk_after=measures.risk_after(true, found.figures, tier, rate, "observed"),
+        utility=measures.utility(true, found.figures),
         measured_from=ORIGINAL,
     )

@@ -1,73 +1,99 @@
 """The five steps, for the page, the API, the command line and Python alike.
 
-1. rules on the question   2. risk before   3. protection   4. rules on the protected counts, and
-risk after   5. output with its public quality.
+1. rules on the question, and the ledger   2. counts, and risk before   3. protection   4. rules on
+the protected counts, and risk after   5. the answer: slices and sums of what is released.
 
-Nothing public here depends on a true count other than through the released figures: the verdicts
-of step 4 are functions of them, and so are hints, notes and quality. The exact measures go into
-the record, which only the custodian sees.
+Steps 2 to 4 make the complete table of a class of questions, once. Nothing public here depends on
+a true count other than through the released figures: the verdicts of step 4 are functions of them.
+Hints, and whether a question is answered at all, depend on the question and the ledger alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.policy import Gate, Margins, Policy
+from discreet.ledger import Ledger, Ledgers, State, Status
+from discreet.policy import Margins, Policy
 from discreet.population import Version
 from discreet.population.keys import Secret
-from discreet.query import Question
-from discreet.release import measures, told
+from discreet.query import Question, QuestionClass
+from discreet.query.classes import margins
+from discreet.release import told
 from discreet.release.beforehand import prepared
+from discreet.release.complete import (
+    CompleteTable,
+    Tables,
+    complete,
+    counted,
+    judged,
+    protected,
+)
 from discreet.release.hints import hints
 from discreet.release.originals import whole_way
-from discreet.release.protection import protect
+from discreet.release.projection import project, with_totals
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.release.steps import Allowed, Counted, Judged, Protected
-from discreet.risk import public_gate
-from discreet.rules import Code, broken_rules, check_question, withheld_areas
-from discreet.table import ProtectedTable
+from discreet.release.steps import Allowed, Making, Projected
+from discreet.rules import Code, check_question
+from discreet.table import Dimension, ProtectedTable
 from discreet.tabulate import Engine
-from discreet.types import Flags
 
 
 @dataclass(frozen=True, eq=False)
 class Releaser:
     """Answers questions about one version of a population under its policy.
 
-    Records of releases are appended to `log`, None for none. With `originals`, the records as
-    they came, the record that is handed back measures the whole way from them.
+    Records of tables are appended to `log` when they are
+    first made, None for none. With `originals`, the records as they came, the record that is
+    handed back measures the whole way from them. With `claims` false only what is released
+    already is answered.
     """
 
     version: Version
     engine: Engine
     policy: Policy
     secret: Secret
-    log: Path | None
+    ledgers: Ledgers
+    log: Path | None = None
     originals: Version | None = None
+    claims: bool = True
+    tables: Tables = field(default_factory=Tables)
+
+    @classmethod
+    def alone(
+        cls, version: Version, engine: Engine, policy: Policy, secret: Secret,
+        log: Path | None = None,
+    ) -> Releaser:  # fmt: skip
+        """Return a releaser with an empty ledger of its own, which is forgotten with it."""
+        ledgers = Ledgers(version, policy, secret, "sqlite://")
+        return cls(version, engine, policy, secret, ledgers, log)
 
     @property
-    def unrecorded(self) -> Releaser:
-        """The same releaser, without a log."""
-        return replace(self, log=None)
+    def quiet(self) -> Releaser:
+        """The same releaser, which claims and records nothing."""
+        return replace(self, log=None, claims=False)
+
+    # Step 1
 
     def check(self, question: Question, totals: str = "none", tier: str | None = None) -> Allowed:
-        """Return the question with what will be applied to it, or raise `QueryRefused`."""
-        margins, asking = Margins.of(totals), self.policy.tier(tier)
-        check_question(question, asking, margins)
-        levels = (level.id for level in question.levels)
-        applied = self.policy.applied(asking, levels, bool(question.filters))
-        if len(question.levels) not in applied.protection.takes:
+        """Return the question with what it is asked for, or raise `QueryRefused`."""
+        kind, asking = Margins.of(totals), self.policy.tier(tier)
+        allowed = Allowed(question, kind, asking, self.version, self.policy)
+        check_question(question, asking, kind, self.version.people)
+        making = allowed.making(allowed.of)
+        many = max(len(making.of.levels), 1)
+        if many not in making.protection.takes:
             raise QueryRefused(Code.NO_METHOD, Code.NO_METHOD.sentence)
-        if not applied.measured(len(question.levels)):
+        if not making.applied.measured(many):
             raise QueryRefused(Code.NOT_MEASURED, Code.NOT_MEASURED.sentence)
-        return Allowed(question, margins, asking, applied, self.version, self.policy)
+        return allowed
 
     def release(
         self,
@@ -81,144 +107,163 @@ class Releaser:
 
     def answer(self, allowed: Allowed, stop: Event | None = None) -> Release:
         """Return the release of a question that was checked, or raise `QueryRefused`."""
-        if not prepared(self.version, allowed.tier.protection):
+        if not prepared(self.version, allowed.policy, allowed.tier):
             raise QueryRefused(Code.NOT_PROTECTED, Code.NOT_PROTECTED.sentence)
-        found = self._judge(allowed, stop)
+        table = self._table(allowed, self._claimed(allowed), stop)
+        if table.refused:
+            raise self._not_available(allowed, table)
+        inner = project(table, allowed.question)
+        if inner.withheld.all():
+            raise self._not_available(allowed, table)
+        find = self._totals(allowed, table, stop)
+        shown = with_totals(allowed.question, allowed.totals, inner, find)
+        others = self._hints(allowed) if inner.withheld.any() else ()
+        return released(allowed, table, shown, others)
+
+    def _not_available(self, allowed: Allowed, table: CompleteTable) -> QueryRefused:
+        """Return the one refusal of all rules that look at counts."""
+        code = Code.NOT_AVAILABLE
+        return QueryRefused(code, code.sentence, self._hints(allowed), table.record)
+
+    def _claimed(self, allowed: Allowed) -> QuestionClass:
+        """Return the class whose table answers a question, claimed now or before."""
+        ledger, asked = self.ledgers.of(allowed.tier), allowed.of
+        known = ledger.route(asked)
+        if known is not None:
+            return known.source
+        if not self.claims and not ledger.space.guarded(asked):
+            return asked
+        try:
+            if self.claims:
+                return ledger.claim(asked).source
+            raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence)
+        except QueryRefused as refused:
+            others = self._hints(allowed, lambda other: _open_to(ledger, other))
+            raise QueryRefused(refused.code, str(refused), others) from None
+
+    def _totals(
+        self, allowed: Allowed, table: CompleteTable, stop: Event | None
+    ) -> Callable[[Question], Projected]:
+        """Return what answers the questions of totals.
+
+        Totals of a class that is not guarded come from its own table. Those of fine detail are
+        sums of the figures beside them: a figure of their own would be one look more.
+        """
+        if allowed.totals is not Margins.PROTECTED:
+            return partial(project, table)
+        ledger = self.ledgers.of(allowed.tier)
+        asked = {QuestionClass.of(other): None for _, other in margins(allowed.question)}
+        free = [one for one in asked if one != table.of and not ledger.space.guarded(one)]
+        if self.claims:
+            ledger.claim_all(free)
+        sources = {one: self._table(allowed, one, stop) for one in free}
+
+        def total(other: Question) -> Projected:
+            source = sources.get(QuestionClass.of(other), table)
+            return project(table if source.refused or source.partial else source, other)
+
+        return total
+
+    # Steps 2 to 4
+
+    def _table(self, allowed: Allowed, of: QuestionClass, stop: Event | None) -> CompleteTable:
+        """Return the complete table of a class, from those kept or made now."""
+        ledger = self.ledgers.of(allowed.tier)
+        return self.tables.get(allowed.making(of), lambda making: self._make(making, ledger, stop))
+
+    def _make(self, making: Making, ledger: Ledger, stop: Event | None) -> CompleteTable:
+        found = judged(protected(counted(making, self.engine, stop), self.secret))
         record = Record.of(found)
-        if self.log is not None:
+        status = Status.RELEASED
+        if found.code is not None:
+            status = Status.REFUSED
+        elif len(found.missing):
+            status = Status.PARTIAL
+        first = self.claims and ledger.settle(making.of, status)
+        if first and self.log is not None:
             append(self.log, record)
         if self.originals is not None:
             record = whole_way(record, found, self.originals)
-        others = self._hints(found, stop)
-        if found.code is not None:
-            raise QueryRefused(found.code, found.code.sentence, others, record)
-        return released(found, record, others)
+        return complete(found, record)
 
-    def _judge(self, allowed: Allowed, stop: Event | None) -> Judged:
-        return judged(protected(counted(allowed, self.engine, stop), self.secret))
+    def _hints(
+        self, allowed: Allowed, also: Callable[[Question], bool] = lambda _: True
+    ) -> tuple[Hint, ...]:
+        """Return coarser questions that the rules allow: of the question and the ledger alone."""
 
-    def _hints(self, found: Judged, stop: Event | None) -> tuple[Hint, ...]:
-        """Return questions to ask instead, where the table or some of its areas are refused."""
-        if found.code is None and not len(found.missing):
-            return ()
-        allowed = found.allowed
-
-        def judge(other: Question) -> Judged | None:
+        def may(other: Question) -> bool:
             try:
-                return self._judge(self.check(other, allowed.totals, allowed.tier.id), stop)
+                self.check(other, allowed.totals, allowed.tier.id)
             except QueryRefused:
-                return None
+                return False
+            return also(other)
 
-        return hints(found, judge)
-
-
-def counted(allowed: Allowed, engine: Engine, stop: Event | None = None) -> Counted:
-    """Step 2: return the true counts."""
-    # A table-wise draw is of the table asked for and no other.
-    question = allowed.ordered
-    wide = question.widened() if allowed.protection.cellwise else question
-    return Counted(allowed, wide, engine.tabulate(wide, stop).dense())
+        return hints(allowed.question, may)
 
 
-def protected(counted: Counted, secret: Secret) -> Protected:
-    """Step 3: return the figures, of the table asked for and of the areas beside it."""
-    allowed, asked = counted.allowed, counted.asked
-    protection, seed = allowed.protection, allowed.seed
-    released = protect(asked, protection, allowed.totals, secret, seed)
-    found = Protected(counted, released, released)
-    if asked is counted.table:
-        return replace(found, judged=found.inner)
-    return replace(found, judged=protect(counted.table, protection, Margins.NONE, secret, seed))
+def _open_to(ledger: Ledger, question: Question) -> bool:
+    """Whether a question would be answered, as far as that is known without counting."""
+    return ledger.outlook(QuestionClass.of(question)).state not in (State.USED, State.REFUSED)
 
 
-def judged(protected: Protected) -> Judged:
-    """Step 4: return the verdict on the figures, by the rules on counts and then by the risk."""
-    code, withheld = _counts(protected)
-    found = Judged(protected, code, withheld)
-    return found if code is not None else _gate(found)
-
-
-def _counts(protected: Protected) -> tuple[Code | None, Flags | None]:
-    """Return the rule that refuses the whole table, and the areas that are withheld."""
-    wide, tier = protected.counted.wide, protected.counted.allowed.applied
-    areas, at = wide.areas, wide.geography
-    if areas is None or at is None:
-        return broken_rules(protected.judged, tier.counts, areas=False)[0], None
-    tables, shown = np.moveaxis(protected.judged, at, 0), protected.counted.shown
-    codes = broken_rules(tables, tier.counts_at(areas.level.id), areas=True)
-    failing = np.array([code is not None for code in codes])
-    people = tables.reshape(len(tables), -1).sum(axis=1)
-    withheld = withheld_areas(failing, areas.parents, people)[shown]
-    if not withheld.all():
-        return None, withheld
-    common = Counter(codes[i] for i in shown if codes[i] is not None)
-    return (common.most_common(1)[0][0] if common else Code.SPARSE), withheld
-
-
-def _gate(found: Judged) -> Judged:
-    """Return the verdict after the risk that is left was measured."""
-    tier, rate, available = found.allowed.applied, found.allowed.swap_rate, found.available
-    psi = measures.multiplier(available, tier, rate)
-    bound = None if psi is None else float(public_gate(available, psi, tier.risk.weights))
-    measure = bound
-    if tier.risk.gate is Gate.TRANSITION:
-        measure = measures.risk_after(found.true, found.inner, tier, rate)
-    code = None
-    if measure is None:
-        code = Code.NOT_MEASURED
-    elif measure > tier.risk.maximum:
-        code = Code.RISK
-    return replace(found, code=code, bound=bound, multiplier=psi)
-
-
-def released(found: Judged, record: Record, hints: tuple[Hint, ...] = ()) -> Release:
+def released(
+    allowed: Allowed, table: CompleteTable, shown: Projected, hints: tuple[Hint, ...]
+) -> Release:
     """Step 5: return the output, with its variables in the order asked."""
-    allowed, question = found.allowed, found.allowed.question
-    protection, totals, beforehand = allowed.protection, allowed.totals, allowed.beforehand
+    question, making = allowed.question, table.making
     dimensions = question.dimensions
-    if totals is not Margins.NONE:
+    if allowed.totals is not Margins.NONE:
         dimensions = tuple(dimension.with_total() for dimension in dimensions)
-    back = np.argsort(question.order)
-    withheld = _withheld(found).transpose(back)
-    values = np.where(withheld, 0, found.protected.released.transpose(back))
-    areas = question.areas
+    about = told.Told(
+        shown,
+        shown.withheld,
+        allowed.totals,
+        making.protection,
+        max(len(table.of.levels), 1),
+        allowed.beforehand,
+    )
+    missing = _missing(question, shown)
     return Release(
-        ProtectedTable(
-            dimensions, values, withheld, *told.ranges(values, protection, totals, beforehand)
-        ),
+        _table(dimensions, shown, about),
         allowed.version.schema.title,
         tuple((f.level.label, f.labels) for f in question.filters),
-        told.quality(found.available, protection, beforehand),
-        told.notes(values[~withheld], protection, totals, len(dimensions), beforehand),
-        _provenance(allowed),
-        ()
-        if areas is None
-        else tuple(
-            Withheld(areas.dimension.codes[i], areas.dimension.labels[i]) for i in found.missing
-        ),
-        0 if areas is None else len(areas),
-        hints,
-        record,
-        protection=protection,
+        told.quality(about),
+        told.notes(about),
+        _provenance(allowed, table),
+        missing,
+        0 if question.areas is None else len(question.areas),
+        hints if missing else (),
+        table.record,
+        protection=making.protection,
     )
 
 
-def _withheld(found: Judged) -> Flags:
-    """Return which figures are withheld, those of totals included."""
-    allowed = found.allowed
-    cells = np.zeros(found.protected.released.shape, bool)
-    at = allowed.ordered.geography
-    if at is None or not len(found.missing):
-        return cells
-    by_area = np.moveaxis(cells, at, 0)
-    by_area[found.missing] = True
-    summed = allowed.totals is Margins.SUMMED or allowed.protection.build is None
-    if summed and allowed.totals is not Margins.NONE:
-        by_area[-1] = True  # a sum over all areas would give the withheld ones away
-    return cells
+def _table(dimensions: tuple[Dimension, ...], shown: Projected, about: told.Told) -> ProtectedTable:
+    """Return the figures with what may be told of each."""
+    low, high = shown.low, shown.high
+    if low is None or high is None or not shown.drawn.any():
+        low = high = None
+    at_most = often = None
+    if shown.summed:
+        at_most, often = told.off(about, shown.drawn)
+    parts = shown.parts if shown.summed else None
+    return ProtectedTable(
+        dimensions, shown.values, shown.withheld, low, high, parts, at_most, often
+    )
 
 
-def _provenance(allowed: Allowed) -> Provenance:
+def _missing(question: Question, shown: Projected) -> tuple[Withheld, ...]:
+    """Return the areas of which nothing is available."""
+    areas, at = question.areas, question.geography
+    if areas is None or at is None:
+        return ()
+    by_area = np.moveaxis(shown.withheld, at, 0).reshape(shown.withheld.shape[at], -1)
+    gone = np.flatnonzero(by_area[: len(areas)].all(axis=1))
+    dimension = areas.dimension
+    return tuple(Withheld(dimension.codes[i], dimension.labels[i]) for i in gone)
+
+
+def _provenance(allowed: Allowed, table: CompleteTable) -> Provenance:
     version, schema = allowed.version, allowed.version.schema
     return Provenance(
         schema.id,
@@ -230,4 +275,5 @@ def _provenance(allowed: Allowed) -> Provenance:
         version.id,
         str(version.manifest["created"]),
         allowed.policy.version,
+        table.of.name,
     )

@@ -21,10 +21,9 @@ PROTECTED = "protected records"
 
 @dataclass(frozen=True)
 class Record:
-    """What was decided on a question, with the exact figures it would be wrong to publish."""
+    """What was decided on a complete table, with exact figures it would be wrong to publish."""
 
     question: str
-    totals: str
     tier: str
     data_version: str
     policy_version: str
@@ -44,24 +43,23 @@ class Record:
     @classmethod
     def of(cls, found: Judged) -> Record:
         """Return the record of a table, whether it is released or refused."""
-        allowed, areas = found.allowed, found.allowed.question.areas
-        tier, true, inner = allowed.applied, found.true, found.inner
+        making, areas = found.making, found.making.question.areas
+        tier, true, inner = making.applied, found.true, found.figures
         return cls(
-            allowed.question.canonical,
-            allowed.totals.value,
-            allowed.tier.id,
-            allowed.version.id,
-            allowed.policy.version,
+            making.question.canonical,
+            making.tier.id,
+            making.version.id,
+            making.policy.version,
             "released" if found.code is None else str(found.code),
-            allowed.question.cells,
+            making.of.cells,
             measures.risk_before(true, tier),
-            measures.risk_after(true, inner, tier, allowed.swap_rate),
+            measures.risk_after(true, inner, tier, making.swap_rate),
             found.bound,
             measures.utility(true, inner),
             () if areas is None else tuple(areas.dimension.codes[i] for i in found.missing),
-            PROTECTED if allowed.beforehand else ORIGINAL,
+            PROTECTED if making.version.manifest.get("protected_beforehand") else ORIGINAL,
             tier.protection.method,
-            tier.risk.gate.value if tier.risk == allowed.tier.risk else "none",
+            tier.risk.gate.value if tier.risk == making.tier.risk else "none",
             found.multiplier,
         )
 

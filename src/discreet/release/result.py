@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hint:
-    """Another question that would be answered, and what it changes in words."""
+    """A coarser question that may be asked instead, and what it changes in words."""
 
     text: str
     question: Question
-    # How many areas of how many it is available for, where it has areas.
-    available: int | None = None
-    areas: int | None = None
-    # How many more of the areas asked for it shows, by themselves or inside larger ones.
-    freed: int = 0
 
     @property
     def by(self) -> str:
@@ -55,6 +50,8 @@ class Provenance:
     data_version: str
     data_date: str
     policy_version: str
+    table: str = ""
+    """The class of questions whose released table the figures are taken from."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +158,7 @@ class Release:
             "hints": [{"text": h.text, "by": h.by, "where": h.where} for h in self.hints],
             "provenance": vars(self.provenance),
         }
-        if table.low is not None and table.high is not None:
-            found |= {"low": shown(table.low), "high": shown(table.high)}
-        return found
+        return found | {name: shown(array) for name, array in table.told.items()}
 
 
 def _in_sentence(label: str) -> str:

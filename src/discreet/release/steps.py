@@ -1,7 +1,7 @@
-"""What each step of a release hands to the next: allowed, counted, protected, judged.
+"""What each step of a release hands to the next: making, counted, protected, judged, complete.
 
-Inside, the variables are in the order of the schema, whatever the order asked. Values that hold
-true counts have no text form that could end in a log.
+A table is made for a class of questions, whole, with its variables in the order of the schema.
+Values that hold true counts have no text form that could end in a log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.policy import Margins, Policy, Protection, Tier
 from discreet.population import Version
-from discreet.query import Question
+from discreet.query import Question, QuestionClass
 from discreet.release.beforehand import swap_rate
 from discreet.rules import Code
 from discreet.table import CountTable
@@ -30,24 +30,47 @@ class Allowed:
     question: Question
     totals: Margins
     tier: Tier
-    applied: Tier  # as the tier treats this very question: official figures are as counted
     version: Version
     policy: Policy
 
+    @cached_property
+    def of(self) -> QuestionClass:
+        """The class that it belongs to."""
+        return QuestionClass.of(self.question)
+
     @property
-    def ordered(self) -> Question:
-        """The question with its variables in the order of the schema."""
-        return self.question.ordered
+    def beforehand(self) -> bool:
+        """Whether records were altered before any table was made."""
+        return bool(self.version.manifest.get("protected_beforehand"))
+
+    def making(self, of: QuestionClass) -> Making:
+        """Return the complete table of a class as it is to be made for this tier."""
+        return Making(of, self.tier, self.version, self.policy)
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """The complete table of a class, to be made for a tier."""
+
+    of: QuestionClass
+    tier: Tier
+    version: Version
+    policy: Policy
+
+    @cached_property
+    def applied(self) -> Tier:
+        """The tier as it treats this very table: official figures are as counted."""
+        return self.policy.applied(self.tier, (level.id for level in self.of.levels))
 
     @property
     def protection(self) -> Protection:
         """What is applied to this very table."""
         return self.applied.protection
 
-    @property
-    def beforehand(self) -> bool:
-        """Whether records were altered before any table was made."""
-        return bool(self.version.manifest.get("protected_beforehand"))
+    @cached_property
+    def question(self) -> Question:
+        """The question that asks for it."""
+        return self.of.question
 
     @cached_property
     def swap_rate(self) -> float:
@@ -57,51 +80,37 @@ class Allowed:
     @property
     def seed(self) -> str:
         """What seeds a draw for the whole table, together with the secret."""
-        schema, tier = self.version.schema.id, self.applied.id
-        return f"{schema}\0{tier}\0{self.policy.version}\0{self.question.canonical}"
+        protection = self.protection
+        options = sorted(protection.options.items())
+        parts = (
+            self.version.schema.id,
+            self.tier.id,
+            protection.method,
+            str(options),
+            self.of.name,
+        )
+        return "\0".join(parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counted:
-    """True counts of the areas asked for, and of the areas beside them that are judged as well.
+    """The true counts of a complete table."""
 
-    Whether an area is withheld must not depend on which others are shown beside it.
-    """
-
-    allowed: Allowed
-    wide: Question
+    making: Making
     table: CountTable
-
-    @cached_property
-    def shown(self) -> NDArray[np.intp]:
-        """The places of the areas asked for among all that are judged."""
-        areas, wide = self.allowed.ordered.areas, self.wide.areas
-        assert areas is not None
-        assert wide is not None
-        return np.searchsorted(wide.kept, areas.kept)
-
-    @cached_property
-    def asked(self) -> CountTable:
-        """The counts of the areas asked for."""
-        at, question = self.wide.geography, self.allowed.ordered
-        if at is None or len(self.shown) == self.table.shape[at]:
-            return self.table
-        counts, keys = (a.take(self.shown, axis=at) for a in (self.table.counts, self.table.keys))
-        return CountTable(question.dimensions, counts, keys, self.table.modulus)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Protected:
-    """The figures to release, with totals if asked for, and the figures that are judged."""
+    """The figures of a complete table."""
 
     counted: Counted
-    released: Integers
-    judged: Integers
+    figures: Integers
 
     @property
-    def inner(self) -> Integers:
-        """The figures without totals."""
-        return self.released[tuple(slice(0, size) for size in self.counted.asked.shape)]
+    def making(self) -> Making:
+        """The table that was made."""
+        return self.counted.making
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,41 +119,55 @@ class Judged:
 
     protected: Protected
     code: Code | None  # the rule that refuses it
-    withheld: Flags | None = None  # by area asked for, None where the table has no areas
+    withheld: Flags | None = None  # by area, None where the table has no areas
     bound: float | None = None  # on the risk, from the released figures alone
     multiplier: Psi | None = None
 
     @property
-    def allowed(self) -> Allowed:
-        """The question that it answers."""
-        return self.protected.counted.allowed
+    def making(self) -> Making:
+        """The table that was made."""
+        return self.protected.making
 
     @property
     def true(self) -> Integers:
         """The true counts."""
-        return np.asarray(self.protected.counted.asked.counts, np.int64)
+        return np.asarray(self.protected.counted.table.counts, np.int64)
 
     @property
-    def inner(self) -> Integers:
-        """The figures without totals."""
-        return self.protected.inner
+    def figures(self) -> Integers:
+        """The protected figures."""
+        return self.protected.figures
 
     @property
     def available(self) -> Integers:
         """The figures of the areas that are not withheld."""
-        at = self.allowed.ordered.geography
+        at = self.making.question.geography
         if at is None or self.withheld is None:
-            return self.inner
-        return np.compress(~self.withheld, self.inner, axis=at)
+            return self.figures
+        return np.compress(~self.withheld, self.figures, axis=at)
 
     @property
     def missing(self) -> NDArray[np.intp]:
         """The places of the areas that are withheld."""
         return np.flatnonzero([] if self.withheld is None else self.withheld)
 
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Figures of an answer in the order asked, each the sum of `parts` published ones.
+
+    `withheld` marks those of which a part is withheld. `drawn` is how many of the parts were
+    perturbed. `low` and `high` bound the true counts where that may be told.
+    """
+
+    values: Integers
+    parts: Integers
+    drawn: Integers
+    withheld: Flags
+    low: Integers | None = None
+    high: Integers | None = None
+
     @property
-    def free(self) -> Flags | None:
-        """The areas that are shown, None where the table has none."""
-        if self.withheld is None:
-            return None
-        return ~self.withheld if self.code is None else np.zeros_like(self.withheld)
+    def summed(self) -> bool:
+        """Whether any figure is a sum of several."""
+        return bool((self.parts > 1).any())

@@ -96,6 +96,7 @@ _ORIGIN = (
     ("Policy version", "policy_version"),
     ("Tier", "tier"),
     ("Question", "question"),
+    ("Taken from the released table", "table"),
     ("Totals", "totals"),
 )
 

@@ -6,18 +6,23 @@ of a method is not told: no figure stands for a guess.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy import Margins, Protection
 from discreet.protect import Effect
+from discreet.release.steps import Projected
 from discreet.risk import PublicQuality, public_quality
 from discreet.risk.public import (
     counted_quality,
     exact_figures,
     possible_ranges,
+    summed_quality,
     unknown_quality,
 )
+from discreet.risk.sums import ninety
 from discreet.table.transition import Transition
 from discreet.types import Flags
 
@@ -36,29 +41,71 @@ AS_COUNTED = (
 _NONE = "Figures of one table need not add up to those of another; use the published one."
 _PROTECTED = "Parts need not add up to totals. Each total is perturbed on its own"
 _CLOSER = ", which keeps it closer to the truth than a sum of parts: use the published total."
+_SOME = (
+    "Parts need not add up to totals. Some totals are perturbed on their own, others are sums of "
+    "published figures."
+)
 _SUMMED = "Totals are sums of perturbed figures"
 _FURTHER = ", and may be further off than they"
 
 
-def notes(
-    shown: NDArray[np.int64],
-    protection: Protection,
-    totals: Margins,
-    dimensions: int,
-    beforehand: bool,
-) -> tuple[str, ...]:
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A table of which readers are told, and what was applied to it.
+
+    `dimensions` are those of the complete table that its figures are taken from, which may have
+    more than are shown.
+    """
+
+    shown: Projected
+    withheld: Flags
+    totals: Margins
+    protection: Protection
+    dimensions: int
+    beforehand: bool
+
+    @property
+    def figures(self) -> NDArray[np.int64]:
+        """The figures that are not withheld."""
+        return self.shown.values[~self.withheld]
+
+    @property
+    def inner(self) -> tuple[slice, ...]:
+        """The places of the figures that are no totals."""
+        last = -1 if self.totals is not Margins.NONE else None
+        return (slice(0, last),) * self.shown.values.ndim
+
+    @property
+    def effect(self) -> Effect:
+        """What was done to each figure before any was added up."""
+        return self.protection.effect(self.dimensions)
+
+
+def notes(told: Told) -> tuple[str, ...]:
     """Return how the figures shown were made safe and whether they add up.
 
     Never by how much they changed.
     """
-    before = (BEFOREHAND,) if beforehand else ()
+    protection = told.protection
+    before = (BEFOREHAND,) if told.beforehand else ()
     if protection.build is None:
         return (*before, ADDS_UP) if protection.beforehand else before
-    effect = protection.effect(dimensions)
-    if _exact(shown, effect).all():
+    effect = told.effect
+    if _exact(told.figures, effect).all() and not told.shown.summed:
         return (*before, AS_COUNTED)
-    told = (effect.told,) if effect.told else ()
-    return (PERTURBED, *told, *before, _adding_up(protection, totals, dimensions))
+    method = (effect.told,) if effect.told else ()
+    sums = (_sums(told),) if (told.shown.parts[told.inner] > 1).any() else ()
+    return (PERTURBED, *method, *before, *sums, _adding_up(told))
+
+
+def _sums(told: Told) -> str:
+    """Return what a reader of sums must know."""
+    parts = told.shown.parts[told.inner]
+    many = f"{parts.min():,}" if parts.min() == parts.max() else f"up to {parts.max():,}"
+    return (
+        f"Figures are sums of {many} published figures each. Adding up adds up the changes too: "
+        "look at the ranges before you compare."
+    )
 
 
 def _exact(figures: NDArray[np.int64], effect: Effect) -> Flags:
@@ -69,27 +116,35 @@ def _exact(figures: NDArray[np.int64], effect: Effect) -> Flags:
     return np.asarray(figures > limit)
 
 
-def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
-    if totals is Margins.NONE:
+def _adding_up(told: Told) -> str:
+    if told.totals is Margins.NONE:
         return _NONE
-    if totals is Margins.PROTECTED:
-        bounded = protection.effect(dimensions).largest_change is not None
+    if told.totals is Margins.PROTECTED:
+        inner = np.zeros(told.shown.parts.shape, bool)
+        inner[told.inner] = True
+        if (told.shown.parts[~inner] > 1).any():
+            return _SOME
+        bounded = told.effect.largest_change is not None
         return _PROTECTED + (_CLOSER if bounded else ".")
-    kept = protection.keeps(dimensions)
-    if not kept.every_total(dimensions):
+    kept = told.protection.keeps(told.dimensions)
+    if not kept.every_total(told.dimensions) or told.shown.values.ndim != told.dimensions:
         held = ", but for those that the method keeps" if kept.margins else ""
         return f"{_SUMMED}{_FURTHER}{held}."
-    if not protection.published:
+    if not told.protection.published:
         return f"{_SUMMED}."
     return f"{_SUMMED}, and {kept.closeness}."
 
 
-def quality(inner: NDArray[np.int64], protection: Protection, beforehand: bool) -> PublicQuality:
+def quality(told: Told) -> PublicQuality:
     """Return how close the inner figures are, as far as that is known of what was done to them."""
-    effect = protection.effect(inner.ndim)
-    exact = _exact(inner, effect)
-    if beforehand:  # what was done to the records is not in the method's chances
+    cells = ~told.withheld[told.inner]
+    inner, parts = told.shown.values[told.inner][cells], told.shown.parts[told.inner][cells]
+    effect, protection = told.effect, told.protection
+    exact = _exact(inner, effect) & (parts <= 1)
+    if told.beforehand:  # what was done to the records is not in the method's chances
         return counted_quality(inner) if exact.all() else unknown_quality(inner)
+    if (parts > 1).any() and protection.build is not None:
+        return summed_quality(inner, *_bounds(told, parts))
     chances = Transition.identity() if exact.all() else effect.transition
     if chances is None:
         bound = effect.largest_change if protection.published else None
@@ -97,19 +152,39 @@ def quality(inner: NDArray[np.int64], protection: Protection, beforehand: bool) 
     return public_quality(inner, chances, protection.published)
 
 
-def ranges(
-    values: NDArray[np.int64], protection: Protection, totals: Margins, beforehand: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | tuple[None, None]:
-    """Return the smallest and largest true count of each figure, None where it is not to be told.
+def _bounds(told: Told, parts: NDArray[np.int64]) -> tuple[int | None, int | None]:
+    """Return by how much the largest sum is off at most, and in nine of ten; None if not told."""
+    at_most, often = off(told, np.array([parts.max()]))
+    return (None if at_most is None else int(at_most[0]), None if often is None else int(often[0]))
 
-    Sums of figures have wider ranges than a figure, so that a table with summed totals has none.
+
+def off(
+    told: Told, drawn: NDArray[np.int64]
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Return by how much sums of so many perturbed figures are off at most, and in nine of ten.
+
+    None where it is not known, or not to be told.
     """
-    effect = protection.effect(values.ndim)
+    bound, chances = told.effect.largest_change, told.effect.transition
+    if bound is None or not told.protection.published or told.beforehand:
+        return None, None
+    return drawn * bound, None if chances is None else ninety(chances, drawn)
+
+
+def ranges(
+    figures: NDArray[np.int64], protection: Protection, beforehand: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | tuple[None, None]:
+    """Return the smallest and largest true count of each figure of a complete table.
+
+    None where it is not known, or not to be told.
+    """
+    if beforehand or not protection.published:
+        return None, None
+    effect = protection.effect(max(figures.ndim, 1))
     bound = effect.largest_change
-    told = protection.published and not beforehand and totals is not Margins.SUMMED
-    if not told or not bound:  # not known, or nothing is changed
+    if bound is None:
         return None, None
     if effect.transition is not None:
-        return possible_ranges(effect.transition, values)
-    change = np.where(_exact(values, effect), 0, bound)
-    return np.maximum(values - change, 0), values + change
+        return possible_ranges(effect.transition, figures)
+    change = np.where(_exact(figures, effect), 0, bound)
+    return np.maximum(figures - change, 0), figures + change

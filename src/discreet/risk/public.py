@@ -188,6 +188,21 @@ def unknown_quality(
     return PublicQuality(cells, True, None, None, None, None, largest_change, tuple(said))
 
 
+def summed_quality(G: ArrayLike, at_most: int | None, often: int | None) -> PublicQuality:
+    """Return what a reader may see of a table of sums: how far off they may be, if it is told.
+
+    For the public. `at_most` bounds the change of every sum, `often` that of nine in ten.
+    """
+    said = ["Figures are deliberately altered, and added up."]
+    if at_most is None:
+        said.append("Each is off by a few for each figure added up.")
+    elif often is None:
+        said.append(f"A sum is off by up to {at_most:,}.")
+    else:
+        said.append(f"A sum is off by up to {at_most:,}, and by {often:,} or less in nine of ten.")
+    return replace(unknown_quality(G), largest_change=at_most, sentences=tuple(said))
+
+
 def counted_quality(G: ArrayLike) -> PublicQuality:
     """Return what a reader may see of a table counted from records that were altered before.
 

@@ -23,6 +23,16 @@ class Code(StrEnum):
     LEVEL = "LEVEL", "This much detail is not available to you."
     FILTER = "FILTER", "The table cannot be limited in this way."
     TOTALS = "TOTALS", "Totals are not available in this form."
+    NOT_AVAILABLE = (
+        "NOT_AVAILABLE",
+        "Not available. This table could tell too much about too few people.",
+    )
+    USED_UP = "USED_UP", "This detail is in as many released tables as there may be."
+    TOO_LARGE = (
+        "TOO_LARGE",
+        "The complete table of which this is a part is too large to be made.",
+    )
+    # Of the following only the custodian's record tells which it was.
     EMPTY = "EMPTY", "Nobody, or very few people, would be counted in this table."
     MIN_POPULATION = "MIN_POPULATION", "Too few people would be counted in this table."
     MEAN_CELL = "MEAN_CELL", "There are too few people for this much detail."

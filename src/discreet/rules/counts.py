@@ -75,9 +75,10 @@ def withheld_areas(
     smallest by its protected count, goes with it. `parents` is the parent of each area.
     """
     out = failing.copy()
-    for parent in np.unique(parents):
-        inside = np.flatnonzero(parents == parent)
-        if out[inside].sum() == 1 and len(inside) > 1:
-            left = inside[~out[inside]]
-            out[left[np.argmin(people[left])]] = True
+    family = np.unique(parents, return_inverse=True)[1]
+    alone = (np.bincount(family, out) == 1) & (np.bincount(family) > 1)
+    left = np.flatnonzero(~out & alone[family])
+    # By parent and then by people: the first of each parent is its smallest that is left.
+    left = left[np.lexsort((people[left], family[left]))]
+    out[left[np.unique(family[left], return_index=True)[1]]] = True
     return out

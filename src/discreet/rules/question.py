@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from discreet.errors import QueryRefused
-from discreet.policy import Margins, Tier
-from discreet.query import Question
+from discreet.policy import Margins, SpaceRules, Tier
+from discreet.query import Question, QuestionClass
 from discreet.rules.codes import Code
 
 
-def check_question(question: Question, tier: Tier, totals: Margins = Margins.NONE) -> None:
-    """Raise the first rule on questions that a question breaks."""
-    rules = tier.question
-    if len(question.axes) > rules.max_dimensions:
+def check_question(
+    question: Question, tier: Tier, totals: Margins = Margins.NONE, people: int = 0
+) -> None:
+    """Raise the first rule on questions that a question breaks.
+
+    `people` is the size of the population, of which the time to count a table is estimated.
+    """
+    rules, of = tier.question, QuestionClass.of(question)
+    if len(of.levels) > rules.max_dimensions:
         raise QueryRefused(
             Code.MAX_DIMENSIONS,
-            f"A table may have at most {rules.max_dimensions} variables. This one has "
-            f"{len(question.axes)}.",
+            f"A table may have at most {rules.max_dimensions} variables, those of its filters "
+            f"included. This one has {len(of.levels)}.",
         )
     for axis in question.axes:
         if axis.level.id in rules.levels_refused:
@@ -36,7 +41,27 @@ def check_question(question: Question, tier: Tier, totals: Margins = Margins.NON
             Code.MAX_CELLS,
             f"A table may have at most {rules.max_cells:,} cells. This one has {question.cells:,}.",
         )
+    _check_size(of, tier.space, people)
     if totals is not Margins.NONE and totals is not tier.protection.margins:
         allowed = tier.protection.margins
         choices = "none" if allowed is Margins.NONE else f"none or {allowed}"
         raise QueryRefused(Code.TOTALS, f"Totals may be {choices}. Got '{totals}'.")
+
+
+READ = 20e6
+"""People that are read in a second for each variable, as a round figure."""
+
+
+def _check_size(of: QuestionClass, rules: SpaceRules, people: int) -> None:
+    """Raise where the complete table that a question is a part of is too large to be made."""
+    if of.cells > rules.max_table:
+        raise QueryRefused(
+            Code.TOO_LARGE,
+            f"The table of {of.label} has {of.cells:,} cells, and this question is a part of it. "
+            f"At most {rules.max_table:,} are made.",
+        )
+    if people * len(of.levels) / READ > rules.max_seconds:
+        raise QueryRefused(
+            Code.TOO_LARGE,
+            f"The table of {of.label}, of which this question is a part, takes too long to count.",
+        )

@@ -8,7 +8,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
+from discreet.errors import (
+    Busy,
+    LedgerUnavailable,
+    NotReleased,
+    ParameterError,
+    QueryRefused,
+    Starting,
+    TooLong,
+    UnknownDataset,
+)
 from discreet.rules import Code
 from discreet.server.models import Failed, Suggested, Told
 
@@ -30,13 +39,18 @@ def failure_of(error: BaseException) -> Failure | None:
     if isinstance(error, Failure):
         return error
     if isinstance(error, QueryRefused):
-        status = 413 if error.code == Code.MAX_CELLS else 403
+        status = 413 if error.code in (Code.MAX_CELLS, Code.TOO_LARGE) else 403
         hint = error.hints[0].text + "." if error.hints else _HINTS.get(error.code)
         return Failure(status, error.code, str(error), hint, error.hints)
     if isinstance(error, UnknownDataset):
         return Failure(404, "UNKNOWN_DATASET", _sentence(error), "GET /api/v1/datasets lists them.")
     if isinstance(error, ParameterError):
         return Failure(400, "BAD_REQUEST", _sentence(error), "See /api/openapi.json.")
+    if isinstance(error, NotReleased):
+        return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
+    if isinstance(error, LedgerUnavailable):
+        wait = {"Retry-After": "30"}
+        return Failure(503, "UNAVAILABLE", str(error), "Ask again later.", headers=wait)
     if isinstance(error, Busy):
         wait = {"Retry-After": str(error.retry_after)}
         return Failure(503, "BUSY", str(error), "Ask again in a moment.", headers=wait)
@@ -54,7 +68,9 @@ _HINTS: dict[str, str] = {
     Code.MAX_DIMENSIONS: "Leave out a variable.",
     Code.MAX_CATEGORIES: "Use a coarser level, or keep some of the categories by a filter.",
     Code.LEVEL: "Use a coarser level.",
-    Code.FILTER: "Leave out the filter, pick one category, or put the variable into the table.",
+    Code.FILTER: "Leave out the filter.",
+    Code.TOO_LARGE: "Use coarser levels, or leave out a variable or a filter.",
+    Code.USED_UP: "Use a coarser level, or leave out a variable.",
     Code.TOTALS: "Leave out totals.",
 }
 

@@ -27,6 +27,7 @@ API_HEADERS = [
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
     # Tables are public: a page of anyone may load them, and sends no cookie with it.
     (b"access-control-allow-origin", b"*"),
+    (b"x-robots-tag", b"noindex, nofollow"),
     (b"access-control-expose-headers", b"ETag, Retry-After, X-Request-Id"),
     (b"cross-origin-resource-policy", b"cross-origin"),
 ]
@@ -73,6 +74,7 @@ class Front:
         inner: Scope = {**scope, "state": state}
         if scope["method"] == "HEAD":
             inner["method"] = "GET"  # the server below leaves out the body
+            state["quiet"] = True  # whoever wants no table releases none
         status = 0
         common = API_HEADERS if is_api(scope["path"]) else PAGE_HEADERS
 

@@ -229,6 +229,37 @@ class Checked(_Answer):
     totals: str
     code: str | None
     message: str | None
+    state: str | None = Field(examples=["released"])
+
+
+class InTables(_Answer):
+    """A released table that shows a detail."""
+
+    table: str
+    cells: int
+    origin: str
+    since: str
+
+
+class Detail(_Answer):
+    """The finest detail of a question: in how many tables it is, and in how many it may be."""
+
+    variables: str
+    used: int
+    limit: int
+    tables: list[InTables]
+
+
+class LedgerAnswer(_Answer):
+    """Where the figures of a question would come from, and what it would use up."""
+
+    state: str = Field(
+        description="released, sums, look, free, used or refused", examples=["released"]
+    )
+    question: str
+    table: str | None
+    since: str | None
+    detail: Detail | None
 
 
 class Meta(_Answer):

@@ -182,6 +182,12 @@ OF: dict[str, dict[str, Any]] = {
         models.Typed,
         _PATH,
     ),
+    "ledger": _of(
+        _json(models.LedgerAnswer, "Where the figures would come from; nothing is counted."),
+        (*_ALL, 403, 404, 413),
+        models.Typed,
+        _PATH,
+    ),
     "table": _of(_table(), _TABLE, models.TypedTable, _PATH, _HELD),
     "table_meta": _of(
         _json(

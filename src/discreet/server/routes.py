@@ -18,13 +18,14 @@ from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import File, Service
+from discreet.service import Asked, File, Service
 
 TABLE = "/api/v1/datasets/{dataset}/table"
 ROUTES = {
     "datasets": "/api/v1/datasets",
     "dataset": "/api/v1/datasets/{dataset}",
     "check": "/api/v1/datasets/{dataset}/check",
+    "ledger": "/api/v1/datasets/{dataset}/ledger",
     "table": TABLE,
     "post_table": TABLE,
     "table_meta": f"{TABLE}/meta",
@@ -82,6 +83,12 @@ class Api:
         asked = self.service.ask(_name(request), *_question(given))
         return as_json(models.Checked(**self.service.check(asked)))
 
+    async def ledger(self, request: Request) -> Response:
+        """Say whether a table is released, would be added up or new, or is used up."""
+        given = _asked(request, models.Typed)
+        asked = self.service.ask(_name(request), *_question(given))
+        return as_json(models.LedgerAnswer(**self.service.ledger(asked)))
+
     async def table(self, request: Request) -> Response:
         """Answer a question with a protected table."""
         given = _asked(request, models.TypedTable)
@@ -95,13 +102,14 @@ class Api:
     async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _asked(request, models.Nothing)
-        return await self._table(request, read_body(await self._body(request)))
+        return await self._table(request, read_body(await self._body(request)), claim=True)
 
     async def _table(
         self,
         request: Request,
         given: models.TypedTable | models.Posted,
         typed: tuple[str, ...] | None = None,
+        claim: bool | None = None,
     ) -> Response:
         asked = self.service.ask(_name(request), *_question(given))
         key = self.service.file_key(asked, given.format)
@@ -110,7 +118,8 @@ class Api:
             request.state.cache = "hit"
             return unchanged(request, key.hex(), asked.public)
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
-        file: File = await self.service.file(asked, given.format)
+        claims = _claims(request, asked) if claim is None else claim
+        file: File = await self.service.file(asked, given.format, claims)
         if typed is not None:
             self.service.remember(key, *typed)
         return file_of(request, file)
@@ -128,7 +137,9 @@ class Api:
     ) -> Response:
         asked = self.service.ask(_name(request), *_question(given))
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
-        return file_of(request, await self.service.beside(asked, given.format, ending))
+        claims = _claims(request, asked)
+        file = await self.service.beside(asked, given.format, ending, claims)
+        return file_of(request, file)
 
     async def config(self, request: Request) -> Response:
         """Return the limits and the formats."""
@@ -165,6 +176,13 @@ class Api:
                 raise Failure(413, "BODY_TOO_LARGE", f"The body may have at most {most:,} bytes.")
             parts.append(part)
         return b"".join(parts)
+
+
+def _claims(request: Request, asked: Asked) -> bool:
+    """Whether a request by address may release a table: not one that wants none, or not yet."""
+    ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
+    quiet = getattr(request.state, "quiet", False) or "prefetch" in ahead
+    return asked.claims and not quiet
 
 
 def _name(request: Request) -> str:

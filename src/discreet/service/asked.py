@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from discreet.errors import QueryRefused
-from discreet.policy import Margins
+from discreet.policy import Claim, Margins
 from discreet.query import Question
 from discreet.release.result import Hint, Release
 from discreet.release.text import stem
@@ -39,6 +39,11 @@ class Asked:
     def public(self) -> bool:
         """Whether the answer is for everyone."""
         return self.opened.public
+
+    @property
+    def claims(self) -> bool:
+        """Whether asking for it by its address alone may release it."""
+        return self.opened.tier.space.claim is Claim.GET
 
     @property
     def stem(self) -> str:

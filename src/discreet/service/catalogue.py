@@ -30,7 +30,7 @@ def _warm(opened: Opened) -> None:
     levels = [level for variable in opened.schema.variables for level in variable.levels]
     smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused):
-        opened.releaser.unrecorded.release(smallest)
+        opened.releaser.quiet.release(smallest)
     opened.signer  # noqa: B018 - a key that cannot be read is told now
 
 

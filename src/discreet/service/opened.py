@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import InternalError, ParameterError
+from discreet.ledger import Ledger, Ledgers
 from discreet.policy import Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
 from discreet.population.keys import Secret
@@ -50,6 +52,11 @@ class Opened:
         """Whether the answers are for everyone."""
         return self.tier.public
 
+    @property
+    def ledger(self) -> Ledger:
+        """What is released to whoever does not say."""
+        return self.releaser.ledgers.of(self.tier)
+
     @cached_property
     def signer(self) -> Signer:
         """The key by which files are signed; it is made when it is first needed."""
@@ -66,11 +73,22 @@ class Opened:
         return hashlib.blake2b(text.encode(), digest_size=16, key=self._tag_key).digest()
 
 
-def open_store(path: Path, originals: Path | None = None) -> Opened:
+DATABASE = "DISCREET_DATABASE_URL"
+"""The setting that names the database of the state."""
+
+
+def state_of(path: Path, database: str | None = None) -> str:
+    """Return the address of the state of a store: the one given, the one set, or a file in it."""
+    return database or os.environ.get(DATABASE) or f"sqlite:///{path.resolve() / 'state.db'}"
+
+
+def open_store(path: Path, originals: Path | None = None, database: str | None = None) -> Opened:
     """Return the current version of a store, ready to answer.
 
-    `originals` is the custodian's folder of the records as they came. Raises `InternalError` where
-    the secret is not the one of the version, as while a build is just switching it.
+    `originals` is the custodian's folder of the records as they came; `database` is the address of
+    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
+    `InternalError` where the secret is not the one of the version, as while a build is just
+    switching it.
     """
     store = Store(path)
     version = store.open()
@@ -86,5 +104,6 @@ def open_store(path: Path, originals: Path | None = None) -> Opened:
         )
     engine = ViewEngine(version, ScanEngine(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
-    releaser = Releaser(version, engine, policy, secret, path / "records", kept)
+    ledgers = Ledgers(version, policy, secret, state_of(path, database))
+    releaser = Releaser(version, engine, policy, secret, ledgers, path / "records", kept)
     return Opened(path, version, policy, engine, releaser)

@@ -19,14 +19,16 @@ from discreet import __version__
 from discreet.errors import (
     DiscreetError,
     InternalError,
+    NotReleased,
     ParameterError,
     QueryRefused,
     Starting,
     UnknownDataset,
     unknown,
 )
+from discreet.ledger import Outlook
 from discreet.lru import Lru
-from discreet.query import Query, Question
+from discreet.query import Query, Question, QuestionClass
 from discreet.query.parse import Where
 from discreet.release.formats import FORMATS, file_name, to_bytes, with_beside
 from discreet.release.formats.tidy import META
@@ -170,12 +172,42 @@ class Service:
             "totals": asked.totals.value,
             "code": None,
             "message": None,
+            "state": None,
         }
         try:
             self._allowed(asked)
+            found["state"] = self.outlook(asked).state
         except QueryRefused as refused:
             found |= {"allowed": False, "code": refused.code, "message": str(refused)}
         return found
+
+    def outlook(self, asked: Asked) -> Outlook:
+        """Return whether a table is released, would be added up or new, or is used up."""
+        return asked.opened.ledger.outlook(QuestionClass.of(asked.question))
+
+    def ledger(self, asked: Asked) -> dict[str, Any]:
+        """Return where the figures would come from, and what they would use up; no count."""
+        self._allowed(asked)
+        found = self.outlook(asked)
+        detail = found.detail
+        tables = [
+            {"table": s.name, "cells": s.cells, "origin": s.origin.value, "since": str(s.since)}
+            for s in found.tables
+        ]
+        return {
+            "state": found.state.value,
+            "question": asked.question.canonical,
+            "table": None if found.source is None else found.source.name,
+            "since": None if found.since is None else str(found.since),
+            "detail": None
+            if detail is None
+            else {
+                "variables": detail.of.name,
+                "used": detail.used,
+                "limit": detail.limit,
+                "tables": tables,
+            },
+        }
 
     def _allowed(self, asked: Asked) -> Allowed:
         allowed = asked.opened.releaser.check(asked.question, asked.totals)
@@ -189,9 +221,19 @@ class Service:
 
     # Releases
 
-    async def release(self, asked: Asked) -> Release:
-        """Return the release, computed once however many ask; raises `QueryRefused` likewise."""
+    def published(self, asked: Asked) -> bool:
+        """Whether the table that answers a question is decided on: asking it publishes nothing."""
+        return asked.opened.ledger.route(QuestionClass.of(asked.question)) is not None
+
+    async def release(self, asked: Asked, claim: bool = True) -> Release:
+        """Return the release, computed once however many ask; raises `QueryRefused` likewise.
+
+        Without `claim` a table that is not released yet is not made: raises `NotReleased`.
+        """
         held = self.cache.get(asked.key)
+        if held is None and not claim and not self.published(asked):
+            self._allowed(asked)
+            raise NotReleased
         if held is None:
             return await self._once(asked.key, lambda: self._compute(asked))
         if isinstance(held, QueryRefused):
@@ -199,7 +241,7 @@ class Service:
         assert isinstance(held, Release)
         return held
 
-    async def file(self, asked: Asked, format: str) -> File:
+    async def file(self, asked: Asked, format: str, claim: bool = True) -> File:
         """Return the release in a format, or raise `QueryRefused`."""
         key, kind = self.file_key(asked, format), FORMATS[format]
         link = asked.link("table/meta", format) if META in kind.beside else ""
@@ -208,9 +250,9 @@ class Service:
             name, body = file_name(asked.stem, format), to_bytes(release, format)
             return File.of(body, kind.media_type, name, key, asked.public, link)
 
-        return await self._written(asked, key, write)
+        return await self._written(asked, key, write, claim)
 
-    async def beside(self, asked: Asked, format: str, ending: str) -> File:
+    async def beside(self, asked: Asked, format: str, ending: str, claim: bool = True) -> File:
         """Return a file that belongs beside the release in a format, such as `.meta.json`."""
         if format not in with_beside(ending):
             raise unknown(f"format with a file {ending}", format[:64], with_beside(ending))
@@ -221,7 +263,7 @@ class Service:
             kind = "application/json" if ending.endswith(".json") else "application/xml"
             return File.of(body, kind, name + ending, key, asked.public)
 
-        return await self._written(asked, key, write)
+        return await self._written(asked, key, write, claim)
 
     def file_key(self, asked: Asked, format: str) -> bytes:
         """Return the name of a release in a format; it is the same after a restart."""
@@ -267,9 +309,11 @@ class Service:
 
         return await self._once(key, kept)
 
-    async def _written(self, asked: Asked, key: bytes, write: Callable[[Release], File]) -> File:
+    async def _written(
+        self, asked: Asked, key: bytes, write: Callable[[Release], File], claim: bool
+    ) -> File:
         async def work() -> File:
-            release = await self.release(asked)
+            release = await self.release(asked, claim)
             return await self._lane_of(asked).run(lambda stop: write(release))
 
         return await self._file(asked.opened, key, work)
@@ -293,8 +337,12 @@ class Service:
                     "a question that was looked up could not be answered"
                 ) from error
 
-        lane = self._lane_of(asked) if opened.engine.covers(asked.question) else self.heavy
-        found = self._kept(opened, asked.key, await lane.run(work))
+        complete = allowed.of.question
+        light = opened.engine.covers(complete) and complete.cells <= self.limits.light_cells
+        found = await (self._lane_of(asked) if light else self.heavy).run(work)
+        # What is used up may yet be added up from a table that somebody else asks for.
+        if not isinstance(found, QueryRefused) or found.code == Code.NOT_AVAILABLE:
+            self._kept(opened, asked.key, found)
         if isinstance(found, QueryRefused):
             raise found
         return found

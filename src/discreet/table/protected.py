@@ -17,7 +17,9 @@ class ProtectedTable:
     """Released figures of a cross-tabulation.
 
     `withheld` marks the cells that are not available, whose values are 0 here and missing in
-    every file. `low` and `high` bound the true counts where the policy publishes its method.
+    every file. `low` and `high` bound the true counts where the policy publishes its method. In a
+    table with sums `parts` is the number of published figures that each figure is the sum of,
+    `off_at_most` and `off_90` by how much it may be off, at most and in nine of ten.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -25,6 +27,9 @@ class ProtectedTable:
     withheld: NDArray[np.bool_]
     low: NDArray[np.int64] | None = None
     high: NDArray[np.int64] | None = None
+    parts: NDArray[np.int64] | None = None
+    off_at_most: NDArray[np.int64] | None = None
+    off_90: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.shape or self.withheld.shape != self.shape:
@@ -38,7 +43,7 @@ class ProtectedTable:
             raise ParameterError("released figures must not be negative.")
         if self.values[self.withheld].any():
             raise ParameterError("a withheld cell must have the value 0.")
-        for array in (self.values, self.withheld, self.low, self.high):
+        for array in (self.values, self.withheld, *self.told.values()):
             if array is not None:
                 array.setflags(write=False)
 
@@ -46,6 +51,13 @@ class ProtectedTable:
     def shape(self) -> tuple[int, ...]:
         """The number of categories along each dimension, totals included."""
         return tuple(len(dimension) for dimension in self.dimensions)
+
+    @property
+    def told(self) -> dict[str, NDArray[np.int64]]:
+        """What is told of each figure beside it, by the name of its column."""
+        names = ("low", "high", "parts", "off_at_most", "off_90")
+        found = {name: getattr(self, name) for name in names}
+        return {name: array for name, array in found.items() if array is not None}
 
     @property
     def inner(self) -> tuple[slice, ...]:
@@ -56,7 +68,7 @@ class ProtectedTable:
         )
 
     def columns(self, labels: bool = False) -> dict[str, list[Any] | NDArray[Any]]:
-        """Return a column of codes (or labels) for each dimension, then `value` and its bounds.
+        """Return a column of codes (or labels) for each dimension, `value` and what is told of it.
 
         One row for each cell, the last dimension fastest; a withheld cell has the value None.
 
@@ -71,11 +83,10 @@ class ProtectedTable:
             outer = int(np.prod(self.shape[:d]))
             found[dimension.level] = np.tile(np.repeat(texts, inner), outer)
         missing = self.withheld.ravel()
-        for name, array in (("value", self.values), ("low", self.low), ("high", self.high)):
-            if array is not None:
-                column = array.ravel().astype(object)
-                column[missing] = None
-                found[name] = column
+        for name, array in {"value": self.values, **self.told}.items():
+            column = array.ravel().astype(object)
+            column[missing] = None
+            found[name] = column
         return found
 
     def to_arrow(self) -> Any:
@@ -87,7 +98,7 @@ class ProtectedTable:
         import pyarrow as pa
 
         columns = self.columns()
-        kinds = {"value": pa.int64(), "low": pa.int64(), "high": pa.int64()}
+        kinds = dict.fromkeys(("value", *self.told), pa.int64())
         return pa.table(
             {name: pa.array(list(column), kinds.get(name, pa.string()))
              for name, column in columns.items()}
@@ -102,5 +113,4 @@ class ProtectedTable:
         import pandas as pd
 
         frame = pd.DataFrame(self.columns())
-        numbers = [name for name in ("value", "low", "high") if name in frame]
-        return frame.astype(dict.fromkeys(numbers, "Int64"))
+        return frame.astype(dict.fromkeys(("value", *self.told), "Int64"))

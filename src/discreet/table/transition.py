@@ -95,6 +95,31 @@ class Transition:
             probabilities[i, : len(values)] = dense[i, values]
         return cls(changes, probabilities, period)
 
+    def moving_zeros(self, share: float) -> Transition:
+        """Return the chances where a share of the zeros is released as a one would be.
+
+        They take a figure above zero as a count of 1 takes one; every other count is as before.
+
+        >>> moved = Transition.from_matrix([[1, 0], [0.5, 0.5]]).moving_zeros(0.1)
+        >>> moved.matrix(1).tolist()
+        [[0.9, 0.1], [0.5, 0.5]]
+        """
+        values, chances = self.row(1)
+        above = values > 0
+        row = np.zeros(1 + int(values[-1]))
+        row[values[above]] = share * chances[above] / chances[above].sum()
+        row[0] = 1 - share
+        shown = np.flatnonzero(row)
+        width = max(self.changes.shape[1], len(shown))
+        pad = ((0, self.period), (0, width - self.changes.shape[1]))
+        changes, probabilities = np.pad(self.changes, pad), np.pad(self.probabilities, pad)
+        # The rows for large counts once more: the first of them may be that of zero.
+        changes[-self.period :] = changes[-2 * self.period : -self.period]
+        probabilities[-self.period :] = probabilities[-2 * self.period : -self.period]
+        changes[0], probabilities[0] = 0, 0
+        changes[0, : len(shown)], probabilities[0, : len(shown)] = shown, row[shown]
+        return Transition(changes, probabilities, self.period)
+
     @cached_property
     def bias(self) -> NDArray[np.float64]:
         """The mean change of each described count."""

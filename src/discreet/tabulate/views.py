@@ -19,12 +19,11 @@ from pathlib import Path
 from threading import Event, Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.files import written
 from discreet.lru import Lru
 from discreet.population import Level, Schema, Variable, Version
-from discreet.query import Axis, Question
+from discreet.query import Question
 from discreet.table import CountTable
 from discreet.tabulate.engine import Engine, Words, gather, summed_table
 
@@ -70,15 +69,15 @@ class View:
     def _reduce(self, question: Question, cells: Words) -> tuple[list[int], Words]:
         """Return the cells added up to the axes of the question, and the order of these axes."""
         asked = {axis.variable.id: (i, axis) for i, axis in enumerate(question.axes)}
-        allowed = {f.variable.id: f.allowed for f in question.filters}
+        filtered = {f.variable.id for f in question.filters}
         order: list[int] = []
         # First the axes that go altogether: what is left to add up is then small.
-        gone = [v.id not in asked and v.id not in allowed for v, _ in self.levels]
+        gone = [v.id not in asked and v.id not in filtered for v, _ in self.levels]
         cells = cells.sum(axis=tuple(i for i, out in enumerate(gone) if out), dtype=np.uint64)
         left = [pair for pair, out in zip(self.levels, gone, strict=True) if not out]
         for variable, level in left:
             i, axis = asked.get(variable.id, (-1, None))
-            place = _places(level, axis, allowed.get(variable.id))
+            place = question.place_of(variable, level)
             length = 1 if axis is None else len(axis)
             if length != len(level) or (np.diff(place) != 1).any():
                 cells = gather(cells, len(order), place, length)
@@ -87,17 +86,6 @@ class View:
             else:
                 order.append(i)
         return order, cells
-
-
-def _places(
-    level: Level, axis: Axis | None, allowed: NDArray[np.bool_] | None
-) -> NDArray[np.int64]:
-    """Return where each category of a view's level goes along the axis, −1 where nowhere."""
-    # Any finest category of a category of the level stands for it: the view covers the question.
-    finest = level.member
-    there = finest >= 0
-    place = np.zeros(len(level), np.int64) if axis is None else axis.position(finest)
-    return np.where(there if allowed is None else there & allowed[finest], place, -1)
 
 
 class ViewEngine:

@@ -115,7 +115,7 @@ def kept(store: Path) -> Path:
 def releaser(store: Path, policy: dict[str, Any], version: Version | None = None) -> Releaser:
     found = version or Store(store).open()
     rules = parse_policy(policy, "policy", "policy")
-    return Releaser(found, ScanEngine(found), rules, Secret(bytes(32)), None)
+    return Releaser.alone(found, ScanEngine(found), rules, Secret(bytes(32)), None)
 
 
 def question(store: Path, by: str) -> Question:

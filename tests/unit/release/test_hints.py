@@ -54,7 +54,7 @@ def hints_of(answers: Releaser, by: str, where: str | None, totals: str, tier: s
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "synthetic-only"])
 def test_every_hint_leads_to_a_table(city: Version, name: str) -> None:
     rules = parse_policy(policy_values(f"preset:{name}", Path()), name, name)
-    answers = Releaser(city, ScanEngine(city), rules, SECRET, None)
+    answers = Releaser.alone(city, ScanEngine(city), rules, SECRET, None)
     followed = 0
     for tier in rules.tiers.values():
         for by, where in questions():
@@ -109,7 +109,7 @@ def test_the_best_hint_comes_first() -> None:
     """Most areas first; of those that free as many, the finest."""
     version = towns(10)
     rules = _policy({"minimum_population": 60})
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     # Wards have about 40 people, towns 80, the county 240. Without `a` a ward has 40 all the same.
     with pytest.raises(QueryRefused) as refusal:
         answers.release(ask(answers.version, "ward,a"))
@@ -124,7 +124,7 @@ def test_a_hint_is_not_given_where_it_frees_nothing() -> None:
     """A table with areas withheld has hints only to tables that show more of them."""
     version = towns(30)
     rules = _policy({"minimum_population": 60})
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     release = answers.release(ask(answers.version, "ward,a"))
     assert len(release.withheld) == 4
     # To leave out `a` or the wards frees none of the four.
@@ -135,7 +135,7 @@ def test_a_filter_fewer_or_a_larger_area_is_a_hint() -> None:
     """Other filters come first, then larger areas around the one picked, then everywhere."""
     version = towns(10)
     rules = _policy({"minimum_population": 30})
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     # About 20 people of a0 in a ward. All of the ward are 40, a0 in the town 40, in all 120.
     with pytest.raises(QueryRefused) as refusal:
         answers.release(ask(answers.version, "b", "a=a0,ward=ward0"))
@@ -156,7 +156,7 @@ def test_the_filter_of_areas_that_are_shown_is_no_hint() -> None:
     """Other areas say nothing of those asked for."""
     version = towns(10)
     rules = _policy({"minimum_population": 60})
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     with pytest.raises(QueryRefused) as refusal:
         answers.release(ask(answers.version, "ward,a", "town=town1"))
     assert {"ward,a"}.isdisjoint(hint.by for hint in refusal.value.hints)

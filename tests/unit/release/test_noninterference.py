@@ -137,7 +137,7 @@ def told(hint: Hint) -> list[Any]:
 
 def seen(version: Version, rules: Policy, by: str, where: str | None, totals: str) -> str:
     """Everything a reader sees of an answer, as bytes would carry it."""
-    releaser = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    releaser = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     try:
         release = releaser.release(ask(version, by, where), totals)
     except QueryRefused as refusal:
@@ -192,7 +192,7 @@ def test_the_record_differs_and_is_nowhere_in_what_is_seen(
 ) -> None:
     records = []
     for version in versions:
-        releaser = Releaser(version, ScanEngine(version), policy(), SECRET, None)
+        releaser = Releaser.alone(version, ScanEngine(version), policy(), SECRET, None)
         release = releaser.release(ask(version, "a,b"))
         assert release.record is not None
         records.append(release.record)
@@ -209,7 +209,7 @@ def test_totals_are_sums_at_the_end_of_each_axis() -> None:
 
 def test_no_step_shows_its_counts(versions: tuple[Version, Version]) -> None:
     """A value that is logged by mistake says nothing of the people in it."""
-    releaser = Releaser(versions[0], ScanEngine(versions[0]), policy(), SECRET, None)
+    releaser = Releaser.alone(versions[0], ScanEngine(versions[0]), policy(), SECRET, None)
     step = counted(releaser.check(ask(versions[0], "a,b")), releaser.engine)
     figures = protected(step, SECRET)
     for value in (step, figures, judged(figures)):

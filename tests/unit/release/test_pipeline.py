@@ -44,7 +44,7 @@ def version() -> Version:
 
 
 def releaser(version: Version, rules: Policy | None = None, log: Path | None = None) -> Releaser:
-    return Releaser(version, ScanEngine(version), rules or policy(), SECRET, log)
+    return Releaser.alone(version, ScanEngine(version), rules or policy(), SECRET, log)
 
 
 def figures(release: Release) -> dict[frozenset[str], int]:
@@ -72,7 +72,7 @@ def test_every_engine_gives_the_same_figures(version: Version) -> None:
         ViewEngine(version, ScanEngine(version)),
     ]  # fmt: skip
     answers = [
-        figures(Releaser(version, engine, policy(), SECRET, None).release(query, "protected"))
+        figures(Releaser.alone(version, engine, policy(), SECRET, None).release(query, "protected"))
         for engine in engines
     ]
     assert all(answer == answers[0] for answer in answers)

@@ -132,7 +132,7 @@ def test_what_is_said_is_true(version: Version, method: str) -> None:
         if rules is None:
             continue
         tier = rules.tier("one")
-        answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+        answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
         for by, where in QUESTIONS:
             totals = tier.protection.margins
             for asked in {Margins.NONE, totals}:
@@ -271,7 +271,7 @@ def test_figures_that_the_method_leaves_alone_are_said_to_be_exact(version: Vers
     assert true.min() > 20
     for method in ("small-cell-adjustment", "small-count-rounding"):
         rules = policy(method, {"base": 20}, False, "summed", True)
-        release = Releaser(version, ScanEngine(version), rules, SECRET, None).release(
+        release = Releaser.alone(version, ScanEngine(version), rules, SECRET, None).release(
             ask(version, "a"), "summed"
         )
         assert release.public_quality.sentences == ("Figures are not altered.",)
@@ -330,7 +330,7 @@ def test_official_figures_are_as_counted_and_said_to_be(
     large: Version, name: str, order: str
 ) -> None:
     rules = preset(name, benchmark_totals=[order])
-    answers = Releaser(large, ScanEngine(large), rules, SECRET, None)
+    answers = Releaser.alone(large, ScanEngine(large), rules, SECRET, None)
     true = true_counts(large, "g1,a", None)
     for tier in rules.tiers.values():
         for totals in {"none", tier.protection.margins.value}:
@@ -353,7 +353,7 @@ def test_official_figures_are_as_counted_and_said_to_be(
 
 def test_official_figures_of_altered_records_are_not_said_to_be_true(city: Version) -> None:
     rules = preset("swapping-and-light-keys", benchmark_totals=["g2"])
-    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "g2"))
+    release = Releaser.alone(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "g2"))
     assert np.array_equal(release.table.values, true_counts(city, "g2", None))
     quality = release.public_quality
     assert quality.altered
@@ -371,7 +371,7 @@ def test_a_total_of_official_figures_does_not_give_a_withheld_area_away(version:
     rules = parse_policy(
         {"version": "t", "benchmark_totals": ["g0"], "tiers": {"public": tier}}, "p", "p"
     )
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     table = answers.release(ask(version, "g0"), "protected").table
     assert table.withheld[:-1].any()
     assert table.withheld[-1]
@@ -381,7 +381,7 @@ def test_figures_of_altered_records_have_no_range_and_no_quality(city: Version) 
     protection = {"method": "random-rounding", "published": True, "place": "both"}
     tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1}}
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
-    release = Releaser(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "a,b"))
+    release = Releaser.alone(city, ScanEngine(city), rules, SECRET, None).release(ask(city, "a,b"))
     assert release.table.low is None
     assert release.public_quality.score is None
     assert release.public_quality.largest_change is None
@@ -395,7 +395,7 @@ def test_a_withheld_figure_has_no_range(version: Version) -> None:
         "risk": {"maximum": 1},
     }  # fmt: skip
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
-    told = Releaser(version, ScanEngine(version), rules, SECRET, None).release(ask(version, "g0"))
+    told = Releaser.alone(version, ScanEngine(version), rules, SECRET, None).release(ask(version, "g0"))
     answer = told.as_dict()
     gone = [value is None for value in answer["values"]]
     assert any(gone)
@@ -408,7 +408,7 @@ def test_a_table_in_which_nothing_changed_keeps_its_risk(version: Version) -> No
     rules = policy("small-cell-adjustment", {"base": 3}, True, "none", True)
     true = true_counts(version, "a,b", None)
     assert true.min() > 6
-    answers = Releaser(version, ScanEngine(version), rules, SECRET, None)
+    answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     record = answers.release(ask(version, "a,b")).record
     assert record is not None
     assert record.multiplier == 1
@@ -420,7 +420,7 @@ def test_the_policy_may_state_the_multiplier(version: Version) -> None:
     tier = {"counts": LENIENT, "risk": {"maximum": 1, "multiplier": 0.5}}
     rules = parse_policy({"version": "t", "tiers": {"public": tier}}, "p", "p")
     record = (
-        Releaser(version, ScanEngine(version), rules, SECRET, None)
+        Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
         .release(ask(version, "a,b"))
         .record
     )

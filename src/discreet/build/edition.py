@@ -1,0 +1,87 @@
+"""Editions: records that changed since the last build, and what may be told of them.
+
+Two editions of the same figures would show which of them changed, and with them who came, left or
+was corrected. So a build whose records differ in a few is refused, one whose records differ in
+many is a new edition with noise of its own, and one with the same records is the same edition.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.build.scratch import manifest
+from discreet.errors import ParameterError
+from discreet.files import sync
+from discreet.policy import Policy
+from discreet.population import Store, Version
+from discreet.progress import Tell
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+
+def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tuple[str, ...]:
+    """Write into the manifest of a finished version which edition it is; return what to say of it.
+
+    Raises `ParameterError` where so few records changed that the two editions would show whose.
+    """
+    if store.current() is None:
+        return ()
+    tell("comparing", 0, None)
+    new = Version.open(path)
+    try:
+        old = store.open()
+    except ParameterError:  # a damaged version cannot be compared: its place is taken
+        return _numbered(new, int(manifest(store).get("edition", 1)) + 1, new.rows)
+    differ = changes(old, new)
+    needed = policy.changes_needed(new.rows)
+    if 0 < differ < needed:
+        raise ParameterError(
+            f"a new edition must differ in at least {needed:,} records from the one that is "
+            f"published: with fewer, comparing the two would show whose records changed. Here "
+            f"{differ:,} differ (one that changed counts twice, as left and come). Collect more "
+            "changes first (minimum_changes in the policy)."
+        )
+    return _numbered(new, old.edition + (differ > 0), differ)
+
+
+def _numbered(version: Version, edition: int, differ: int) -> tuple[str, ...]:
+    if edition == 1:
+        return ()
+    described = {**version.manifest, "edition": edition}
+    target = version.path / "manifest.json"
+    target.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    sync(target)
+    if not differ:
+        return ()
+    return (f"Edition {edition}: {differ:,} records differ, and all figures are drawn anew.",)
+
+
+def changes(old: Version, new: Version) -> int:
+    """Return how many records of two versions are not in both; all, where their keys differ."""
+    if old.schema.to_json() != new.schema.to_json() or (
+        old.manifest.get("secret") != new.manifest.get("secret")
+    ):
+        return old.rows + new.rows
+    mine, (kept, many) = _marks(new), np.unique(_marks(old), return_counts=True)
+    found, number = np.unique(mine, return_counts=True)
+    _, i, j = np.intersect1d(kept, found, assume_unique=True, return_indices=True)
+    both = int(np.minimum(many[i], number[j]).sum())
+    return old.rows + new.rows - 2 * both
+
+
+def _marks(version: Version) -> NDArray[np.uint64]:
+    """Return a number for each record that is the same for the same key, codes and area."""
+    found = version.keys.astype(np.uint64)
+    columns = [version.column(variable) for variable in version.schema.columns]
+    if version.areas is not None:
+        columns.append(np.repeat(np.arange(len(version.areas) - 1), np.diff(version.areas)))
+    if version.counts is not None:
+        columns.append(version.counts)
+    for column in columns:
+        found = (found ^ column.astype(np.uint64)) * _PRIME
+        found ^= found >> np.uint64(29)
+    return found

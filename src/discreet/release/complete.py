@@ -1,0 +1,165 @@
+"""The complete table of a class: counted, protected and judged once, and kept.
+
+Every question of the class is answered from it. What is public of it is a function of its
+figures; the exact measures are in its record, which only the custodian sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Event, Lock
+
+import numpy as np
+
+from discreet.lru import Lru
+from discreet.policy import Gate
+from discreet.population.keys import Secret
+from discreet.query import QuestionClass
+from discreet.query.impossible import structural_zeros
+from discreet.release import measures, told
+from discreet.release.protection import protect
+from discreet.release.record import Record
+from discreet.release.steps import Counted, Judged, Making, Protected
+from discreet.risk import public_gate
+from discreet.rules import Code, broken_rules, withheld_areas
+from discreet.tabulate import Engine
+from discreet.types import Flags, Integers
+
+BUDGET = 128 * 2**20
+"""Bytes of complete tables that are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteTable:
+    """The table of a class as it is released; refused where `refused`.
+
+    `withheld` marks the areas that are not available, None where the table has none.
+    """
+
+    making: Making
+    figures: Integers
+    withheld: Flags | None
+    refused: bool
+    record: Record | None = field(default=None, repr=False)
+
+    @property
+    def of(self) -> QuestionClass:
+        """The class whose table it is."""
+        return self.making.of
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of its areas are withheld."""
+        return self.withheld is not None and bool(self.withheld.any())
+
+    @cached_property
+    def ranges(self) -> tuple[Integers, Integers] | tuple[None, None]:
+        """The smallest and largest true count of each figure, None where it is not to be told."""
+        beforehand = bool(self.making.version.manifest.get("protected_beforehand"))
+        return told.ranges(self.figures, self.making.protection, beforehand)
+
+    @property
+    def bytes(self) -> int:
+        """Roughly how many bytes of memory it takes."""
+        return 4_000 + 2 * self.figures.nbytes
+
+
+class Tables:
+    """Complete tables that were made, the least recently used going first; for many threads."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self._lock = Lock()
+        self._making: dict[tuple[str, str], Lock] = {}
+        self._held: Lru[tuple[str, str], CompleteTable] = Lru(budget, lambda table: table.bytes)
+
+    def get(self, making: Making, make: Callable[[Making], CompleteTable]) -> CompleteTable:
+        """Return a table, made once however many ask at a time."""
+        key = (making.tier.id, making.of.name)
+        with self._lock:
+            held = self._held.get(key)
+            if held is not None:
+                return held
+            lock = self._making.setdefault(key, Lock())
+        with lock:
+            with self._lock:
+                held = self._held.get(key)
+            if held is None:
+                held = make(making)
+                with self._lock:
+                    self._held.put(key, held)
+                    self._making.pop(key, None)
+            return held
+
+    def holds(self, making: Making) -> bool:
+        """Whether a table is at hand."""
+        with self._lock:
+            return self._held.get((making.tier.id, making.of.name)) is not None
+
+
+def complete(found: Judged, record: Record) -> CompleteTable:
+    """Return what is kept of a table that was judged."""
+    refused = found.code is not None
+    if refused:
+        return CompleteTable(found.making, np.zeros(0, np.int64), None, True, record)
+    for array in (found.figures, found.withheld):
+        if array is not None:
+            array.setflags(write=False)
+    return CompleteTable(found.making, found.figures, found.withheld, False, record)
+
+
+def counted(making: Making, engine: Engine, stop: Event | None = None) -> Counted:
+    """Step 2: return the true counts."""
+    return Counted(making, engine.tabulate(making.question, stop).dense())
+
+
+def protected(counted: Counted, secret: Secret) -> Protected:
+    """Step 3: return the figures."""
+    making, edition = counted.making, counted.making.version.edition
+    structural = structural_zeros(making.of) if making.protection.zeros else None
+    figures = protect(
+        counted.table, making.protection, secret.of_edition(edition), making.seed, structural
+    )
+    return Protected(counted, figures)
+
+
+def judged(protected: Protected) -> Judged:
+    """Step 4: return the verdict on the figures, by the rules on counts and then by the risk."""
+    code, withheld = _counts(protected)
+    found = Judged(protected, code, withheld)
+    return found if code is not None else _gate(found)
+
+
+def _counts(protected: Protected) -> tuple[Code | None, Flags | None]:
+    """Return the rule that refuses the whole table, and the areas that are withheld."""
+    making, figures = protected.making, protected.figures
+    question, tier = making.question, making.applied
+    areas, at = question.areas, question.geography
+    if areas is None or at is None:
+        return broken_rules(figures, tier.counts, areas=False)[0], None
+    tables = np.moveaxis(figures, at, 0)
+    codes = broken_rules(tables, tier.counts_at(areas.level.id), areas=True)
+    failing = np.array([code is not None for code in codes])
+    people = tables.reshape(len(tables), -1).sum(axis=1)
+    withheld = withheld_areas(failing, areas.parents, people)
+    if not withheld.all():
+        return None, withheld
+    # Of areas that are withheld for different rules, the first is named in the record.
+    return next((code for code in codes if code is not None), Code.SPARSE), withheld
+
+
+def _gate(found: Judged) -> Judged:
+    """Return the verdict after the risk that is left was measured."""
+    tier, rate, available = found.making.applied, found.making.swap_rate, found.available
+    psi = measures.multiplier(available, tier, rate)
+    bound = None if psi is None else float(public_gate(available, psi, tier.risk.weights))
+    measure = bound
+    if tier.risk.gate is Gate.TRANSITION:
+        measure = measures.risk_after(found.true, found.figures, tier, rate)
+    code = None
+    if measure is None:
+        code = Code.NOT_MEASURED
+    elif measure > tier.risk.maximum:
+        code = Code.RISK
+    return replace(found, code=code, bound=bound, multiplier=psi)
