@@ -8,6 +8,7 @@ DiscreetError
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
   Busy, Starting, TooLong   the server cannot answer now
+  LedgerUnavailable    what is released cannot be looked up or written down now
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -89,6 +90,17 @@ class Starting(DiscreetError):
 
 class TooLong(DiscreetError):
     """The question took longer than allowed and was stopped."""
+
+
+class LedgerUnavailable(DiscreetError):
+    """What is released cannot be looked up or written down now: nothing new is answered.
+
+    `reason` is for whoever runs the program only.
+    """
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__("New tables cannot be made now. Please try again later.")
+        self.reason = reason
 
 
 def unknown(

@@ -46,3 +46,8 @@ class Code(StrEnum):
         "NOT_MEASURED",
         "The risk of a table with this number of variables cannot be measured here.",
     )
+    USED_UP = "USED_UP", "This detail is in as many released tables as there may be."
+    TOO_LARGE = (
+        "TOO_LARGE",
+        "The complete table of which this is a part is too large to be made.",
+    )

@@ -1,0 +1,21 @@
+"""What has been released of a data set, and how often each detail; the state database."""
+
+from discreet.ledger.database import Database
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, Shown, State, Status
+from discreet.ledger.space import Space, public_population
+
+__all__ = [
+    "Database",
+    "Entry",
+    "Ledger",
+    "Look",
+    "Origin",
+    "Outlook",
+    "Route",
+    "Shown",
+    "Space",
+    "State",
+    "Status",
+    "public_population",
+]

@@ -1,0 +1,265 @@
+"""The ledger: which tables are released, and whether one more may be.
+
+It holds classes and the number of looks at each, no figures and nothing about who asked. What it
+decides follows from the schema, the size of the population and what was decided before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.errors import InternalError, LedgerUnavailable, QueryRefused
+from discreet.ledger.database import Database, Place
+from discreet.ledger.memory import Memory
+from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, Status
+from discreet.ledger.space import Space
+from discreet.query import QuestionClass
+from discreet.rules import Code
+
+if TYPE_CHECKING:
+    from discreet.ledger.tables import Transaction
+
+Adding = Callable[[QuestionClass, QuestionClass, Origin], Route]
+
+
+class Ledger:
+    """What is released of a data set in an edition, for the public or for one scope of a tier.
+
+    `edition` names the records and the method. A class is answered from one table for as long as
+    an edition lasts; looks are counted over all editions. Any number of processes and threads may
+    ask; what is decided once costs no access to the database again.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        dataset: str,
+        edition: str,
+        scope: str,
+        space: Space,
+        public: bool,
+    ) -> None:
+        self.database = database
+        self.space = space
+        self._place = Place(dataset, edition, scope, public)
+        self._memory = Memory(space, self._place)
+        self._turn = threading.RLock()
+        # Refused by this process, and how often since that was last written down.
+        self._refused: set[QuestionClass] = set()
+        self._uncounted: Counter[QuestionClass] = Counter()
+
+    # What is decided
+
+    def route(self, asked: QuestionClass) -> Route | None:
+        """Return the table that answers a class, None where that is not decided yet."""
+        known = self._memory.routes.get(asked)
+        if known is not None and known.status is not Status.CLAIMED:
+            return known
+        try:
+            with self.database.reading() as transaction:
+                row = transaction.find(self._place, asked.name)
+        except LedgerUnavailable:
+            if self.space.guarded(asked):
+                raise
+            return known
+        with self._turn:
+            return known if row is None else self._memory.decided(row)
+
+    def entries(self) -> list[Entry]:
+        """Return all that is decided in this edition, in the order of time."""
+        with self.database.reading() as transaction:
+            rows = list(transaction.own(self._place))
+        return [Entry(self._memory.route_of(row), Origin(row.origin), row.since) for row in rows]
+
+    def looks(self) -> list[Look]:
+        """Return the looks at each coarsest guarded class that a table shows, most used first.
+
+        A class that is used up covers one of these that is, so no other need be listed.
+        """
+        with self._turn:
+            self._read()
+            return self._memory.looks()
+
+    def questions(self) -> Mapping[QuestionClass, int]:
+        """Return how often each class was asked for anew, answered or refused, by anybody."""
+        with self.database.reading() as transaction:
+            asked = transaction.questions(self._place.dataset)
+        found: Counter[QuestionClass] = Counter()
+        for name, number in asked.items():
+            found[self._memory.named(name)] += number
+        return found
+
+    def outlook(self, asked: QuestionClass) -> Outlook:
+        """Return what would become of a question of a class; nothing is written."""
+        with self._turn:
+            try:
+                self._read()
+            except LedgerUnavailable:
+                if self.space.guarded(asked) and asked not in self._memory.routes:
+                    raise
+            state, source = self._memory.foreseen(asked)
+            since = None if source is None else self._memory.since(source)
+            detail = self._memory.fewest_left(asked)
+            tables = () if detail is None else tuple(self._memory.showing(detail.of))
+            return Outlook(state, source, since, detail, tables)
+
+    # Deciding
+
+    def claim(
+        self,
+        asked: QuestionClass,
+        origin: Origin = Origin.ASKED,
+        fallback: QuestionClass | None = None,
+    ) -> Route:
+        """Return the table that answers a class; a new one is claimed, and its looks are used.
+
+        `fallback` is a finer class known to be released whole. Raises `QueryRefused` where no
+        table can answer, and `LedgerUnavailable` where a claim cannot be written down.
+        """
+        known = self.route(asked)
+        if known is not None:
+            return known
+        found = self.claim_all([asked], fallback, origin)[0]
+        if found is None:
+            raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence)
+        return found
+
+    def claim_all(
+        self,
+        asked: Sequence[QuestionClass],
+        fallback: QuestionClass | None = None,
+        origin: Origin = Origin.ASKED,
+    ) -> list[Route | None]:
+        """Claim several classes at once, in this order; None for each that no table can answer."""
+        with self._turn:
+            if self._refused.issuperset(asked) and self._still_refused(asked, fallback):
+                self._uncounted.update(asked)
+                return [None] * len(asked)
+            try:
+                return self._claimed(asked, fallback, origin)
+            except LedgerUnavailable:
+                if any(self.space.guarded(one) for one in asked):
+                    raise
+            # No look depends on these: they may be answered without being written down.
+            routes = self._memory.routes
+            return [routes.setdefault(one, Route(one, one, Status.CLAIMED)) for one in asked]
+
+    def preload(self, planned: Iterable[tuple[QuestionClass, Origin]]) -> list[QuestionClass]:
+        """Claim the tables of a plan; return those for which no look was left."""
+        left_out = []
+        with self._turn, self._writing() as add:
+            for asked, origin in planned:
+                if asked in self._memory.routes:
+                    continue
+                if self._memory.may_claim(asked):
+                    add(asked, asked, origin)
+                else:
+                    left_out.append(asked)
+        return left_out
+
+    def settle(self, made: QuestionClass, status: Status) -> bool:
+        """Write down what became of a table; return whether it was not known yet.
+
+        A table that was left unjudged is judged again by whoever asks next, with the same result:
+        another one is an error.
+        """
+        with self._turn:
+            known, first = self._memory.routes.get(made), False
+            if known is None or known.status is Status.CLAIMED:
+                known, first = self._settled(made, status)
+            if known.status is not status:
+                raise InternalError(f"'{made.name}' was {known.status} before, and now {status}")
+            return first
+
+    def _settled(self, made: QuestionClass, status: Status) -> tuple[Route, bool]:
+        """Return what became of a table, and whether that was not written down before."""
+        guarded = self.space.guarded(made)
+        try:
+            with self.database.writing(self._place.dataset) as transaction:
+                first = transaction.settle(self._place, made.name, status)
+                row = transaction.find(self._place, made.name)
+        except LedgerUnavailable:
+            if guarded:
+                raise
+            row, first = None, True
+        if row is not None:
+            route = self._memory.decided(row)
+            assert route is not None
+            return route, first
+        if guarded:
+            raise InternalError(f"'{made.name}' was not claimed before it was made")
+        self._memory.routes[made] = Route(made, made, status)
+        return self._memory.routes[made], True
+
+    # The database
+
+    def _read(self) -> None:
+        with self.database.reading() as transaction:
+            self._catch_up(transaction)
+
+    def _catch_up(self, transaction: Transaction) -> None:
+        for row in transaction.after(self._place, self._memory.last):
+            self._memory.learn(row)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Adding]:
+        """Give the function that writes down a decision, all others being known.
+
+        What is not on the disk in the end is forgotten.
+        """
+        written: set[QuestionClass] = set()
+        try:
+            with self.database.writing(self._place.dataset) as transaction:
+                self._catch_up(transaction)
+
+                def add(asked: QuestionClass, source: QuestionClass, origin: Origin) -> Route:
+                    written.add(asked)
+                    status = self._status(asked, source)
+                    row = transaction.add(self._place, asked.name, source.name, status, origin)
+                    self._memory.learn(row)
+                    return self._memory.routes[asked]
+
+                yield add
+                if self._uncounted:
+                    counted = {one.name: number for one, number in self._uncounted.items()}
+                    transaction.want(self._place.dataset, counted)
+        except BaseException:
+            if written:
+                self._memory = self._memory.without(written)
+            raise
+        self._uncounted.clear()
+
+    def _status(self, asked: QuestionClass, source: QuestionClass) -> Status:
+        """Return the status of a new route: that of its source, which is released by now."""
+        if asked == source:
+            return Status.CLAIMED
+        known = self._memory.routes.get(source)
+        return Status.PARTIAL if known and known.status is Status.PARTIAL else Status.RELEASED
+
+    def _still_refused(
+        self, asked: Sequence[QuestionClass], fallback: QuestionClass | None
+    ) -> bool:
+        """Whether no table can answer any of them; nothing need be written down for that."""
+        self._read()
+        routes, decide = self._memory.routes, self._memory.decide
+        return not any(one in routes or decide(one, fallback) for one in asked)
+
+    def _claimed(
+        self, asked: Sequence[QuestionClass], fallback: QuestionClass | None, origin: Origin
+    ) -> list[Route | None]:
+        found: list[Route | None] = []
+        with self._writing() as add:
+            for one in asked:
+                route = self._memory.routes.get(one)
+                source = None if route else self._memory.decide(one, fallback)
+                if source is not None:
+                    route = add(one, source, origin)
+                elif route is None:
+                    self._uncounted[one] += 1
+                    self._refused.add(one)
+                found.append(route)
+        return found

@@ -1,0 +1,174 @@
+"""The tables of the state database, and all that is ever said to it about the ledger.
+
+The only module that imports SQLAlchemy, and itself imported when a database is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from discreet.ledger.database import Place, Row
+
+FORMAT = 1
+"""The version of the tables below."""
+
+metadata = sa.MetaData()
+_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+facts = sa.Table(
+    "discreet_state",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+entries = sa.Table(
+    "discreet_entries",
+    metadata,
+    sa.Column("id", _Id, primary_key=True),
+    # Numbers the changes of a data set's entries, so that only what is new need be read.
+    sa.Column("changed", _Id, nullable=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("edition", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("public", sa.Boolean, nullable=False),
+    # The class that is answered and the one whose table answers it, by name.
+    sa.Column("asked", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("since", sa.Date, nullable=False),
+    sa.UniqueConstraint("dataset", "edition", "scope", "asked"),
+    sa.Index("discreet_entries_in_order", "dataset", "changed"),
+)
+wanted = sa.Table(
+    "discreet_wanted",
+    metadata,
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("asked", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+)
+
+_CLAIMED = "claimed"
+
+
+_COLUMNS = [entries.c[name] for name in Row.__dataclass_fields__]
+_OWN = sa.and_(
+    entries.c.dataset == sa.bindparam("dataset_"),
+    entries.c.edition == sa.bindparam("edition_"),
+    entries.c.scope == sa.bindparam("scope_"),
+)
+_FIND = sa.select(*_COLUMNS).where(_OWN, entries.c.asked == sa.bindparam("asked_"))
+_ALL = sa.select(*_COLUMNS).where(_OWN).order_by(entries.c.id)
+# Tables of all editions, which are looks, and what is decided in this one.
+_AFTER = (
+    sa.select(*_COLUMNS)
+    .where(
+        entries.c.dataset == sa.bindparam("dataset_"),
+        entries.c.changed > sa.bindparam("after_"),
+        entries.c.public == sa.bindparam("public_"),
+        sa.or_(entries.c.asked == entries.c.source, _OWN),
+    )
+    .order_by(entries.c.changed)
+)
+_others = entries.alias()
+_NEXT = (
+    sa.select(sa.func.coalesce(sa.func.max(_others.c.changed), 0) + 1)
+    .where(_others.c.dataset == sa.bindparam("dataset_"))
+    .scalar_subquery()
+)
+_SETTLE = (
+    sa.update(entries)
+    .where(
+        _OWN,
+        entries.c.asked == sa.bindparam("asked_"),
+        entries.c.source == sa.bindparam("asked_"),
+        entries.c.status == _CLAIMED,
+    )
+    .values(status=sa.bindparam("status_"), changed=_NEXT)
+)
+_ADD = sa.insert(entries).values(changed=_NEXT).returning(entries.c.id, entries.c.changed)
+_QUESTIONS = sa.select(entries.c.asked, sa.func.count()).where(
+    entries.c.dataset == sa.bindparam("dataset_"), entries.c.origin == "asked"
+)
+_WANTED = sa.select(wanted.c.asked, wanted.c.number).where(
+    wanted.c.dataset == sa.bindparam("dataset_")
+)
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """What can be read and written while a transaction is open."""
+
+    connection: sa.Connection
+
+    def find(self, place: Place, asked: str) -> Row | None:
+        """Return what is decided on a class in an edition."""
+        row = self.connection.execute(_FIND, _own(place) | {"asked_": asked}).first()
+        return None if row is None else Row(*row)
+
+    def own(self, place: Place) -> Iterator[Row]:
+        """Yield all that is decided in an edition, in the order of time."""
+        return (Row(*row) for row in self.connection.execute(_ALL, _own(place)))
+
+    def after(self, place: Place, last: int) -> Iterator[Row]:
+        """Yield what changed after a change: tables of all editions, and what this one decides."""
+        values = _own(place) | {"after_": last, "public_": place.public}
+        return (Row(*row) for row in self.connection.execute(_AFTER, values))
+
+    def add(self, place: Place, asked: str, source: str, status: str, origin: str) -> Row:
+        """Write down a decision and return it."""
+        since = datetime.now(UTC).date()
+        values = {"asked": asked, "source": source, "status": status, "origin": origin}
+        row = self.connection.execute(
+            _ADD, asdict(place) | values | {"since": since, "dataset_": place.dataset}
+        ).one()
+        return Row(row.id, row.changed, place.edition, place.scope, **values, since=since)
+
+    def settle(self, place: Place, made: str, status: str) -> bool:
+        """Write down what became of a claim; return whether nobody had."""
+        values = _own(place) | {"asked_": made, "status_": status}
+        return self.connection.execute(_SETTLE, values).rowcount == 1
+
+    def want(self, dataset: str, asked: Mapping[str, int]) -> None:
+        """Count questions that were refused: of which class, and nothing else."""
+        insert = (
+            postgresql.insert if self.connection.dialect.name == "postgresql" else sqlite.insert
+        )
+        rows = [{"dataset": dataset, "asked": name, "number": n} for name, n in asked.items()]
+        adding = insert(wanted).values(rows)
+        total = wanted.c.number + adding.excluded.number
+        adding = adding.on_conflict_do_update(
+            index_elements=["dataset", "asked"], set_={"number": total}
+        )
+        self.connection.execute(adding)
+
+    def questions(self, dataset: str) -> dict[str, int]:
+        """Return how often each class was asked for anew, whether answered or refused."""
+        found: dict[str, int] = {}
+        for statement in (_QUESTIONS.group_by(entries.c.asked), _WANTED):
+            for asked, number in self.connection.execute(statement, {"dataset_": dataset}):
+                found[asked] = found.get(asked, 0) + number
+        return found
+
+
+def _own(place: Place) -> dict[str, object]:
+    return {"dataset_": place.dataset, "edition_": place.edition, "scope_": place.scope}
+
+
+def format_of(connection: sa.Connection) -> int | None:
+    """Return the version of the tables that are there, None where there are none."""
+    if not sa.inspect(connection).has_table(facts.name):
+        return None
+    found = connection.scalar(sa.select(facts.c.value).where(facts.c.name == "format"))
+    return None if found is None else int(found)
+
+
+def create(connection: sa.Connection) -> None:
+    """Make the tables."""
+    metadata.create_all(connection)
+    connection.execute(sa.insert(facts), {"name": "format", "value": str(FORMAT)})
