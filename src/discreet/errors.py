@@ -7,6 +7,7 @@ DiscreetError
   QueryRefused         a disclosure rule refuses the question
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
+  NotReleased          a table that a question alone does not release
   Busy, Starting, TooLong   the server cannot answer now
   LedgerUnavailable    what is released cannot be looked up or written down now
 
@@ -86,6 +87,13 @@ class Busy(DiscreetError):
 
 class Starting(DiscreetError):
     """The stores are being opened."""
+
+
+class NotReleased(DiscreetError):
+    """The table is not released yet, and the way it was asked for does not release it."""
+
+    def __init__(self) -> None:
+        super().__init__("This table is not released yet.")
 
 
 class TooLong(DiscreetError):

@@ -2,6 +2,7 @@
 
 from discreet.ledger.database import Database
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledgers import Ledgers
 from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, Shown, State, Status
 from discreet.ledger.space import Space, public_population
 
@@ -9,6 +10,7 @@ __all__ = [
     "Database",
     "Entry",
     "Ledger",
+    "Ledgers",
     "Look",
     "Origin",
     "Outlook",

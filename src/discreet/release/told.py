@@ -102,9 +102,10 @@ def _sums(told: Told) -> str:
     """Return what a reader of sums must know."""
     parts = told.shown.parts[told.inner]
     many = f"{parts.min():,}" if parts.min() == parts.max() else f"up to {parts.max():,}"
+    ranges = ": look at the ranges before you compare" if told.shown.low is not None else ""
     return (
-        f"Figures are sums of {many} published figures each. Adding up adds up the changes too: "
-        "look at the ranges before you compare."
+        f"Figures are sums of {many} published figures each. Adding up adds up the changes too"
+        f"{ranges}."
     )
 
 

@@ -32,6 +32,12 @@ class Code(StrEnum):
         "TOO_LARGE",
         "The complete table of which this is a part is too large to be made.",
     )
+    NOT_PROTECTED = "NOT_PROTECTED", "The data were not prepared as the policy asks."
+    NO_METHOD = "NO_METHOD", "A table with this number of variables cannot be protected here."
+    NOT_MEASURED = (
+        "NOT_MEASURED",
+        "The risk of a table with this number of variables cannot be measured here.",
+    )
     # Of the following only the custodian's record tells which it was.
     EMPTY = "EMPTY", "Nobody, or very few people, would be counted in this table."
     MIN_POPULATION = "MIN_POPULATION", "Too few people would be counted in this table."
@@ -40,14 +46,3 @@ class Code(StrEnum):
     SPARSE = "SPARSE", "Too many of the figures would be very small."
     SINGLE_LINES = "SINGLE_LINES", "Too many rows or columns would show only one group."
     RISK = "RISK", "The table as a whole would tell too much about single people."
-    NOT_PROTECTED = "NOT_PROTECTED", "The data were not prepared as the policy asks."
-    NO_METHOD = "NO_METHOD", "A table with this number of variables cannot be protected here."
-    NOT_MEASURED = (
-        "NOT_MEASURED",
-        "The risk of a table with this number of variables cannot be measured here.",
-    )
-    USED_UP = "USED_UP", "This detail is in as many released tables as there may be."
-    TOO_LARGE = (
-        "TOO_LARGE",
-        "The complete table of which this is a part is too large to be made.",
-    )

@@ -1,0 +1,91 @@
+"""The ledgers of a version: one for each tier, in one state database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from threading import Lock
+
+from discreet.ledger.database import Database
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.model import Origin
+from discreet.ledger.space import Space, public_population
+from discreet.policy import Policy, Tier
+from discreet.population import Version
+from discreet.population.keys import Secret
+from discreet.query import Query, Question, QuestionClass
+from discreet.rules import check_question
+
+
+class Ledgers:
+    """The ledger of each tier for one version; plans are claimed when one is first opened."""
+
+    def __init__(self, version: Version, policy: Policy, secret: Secret, database: str) -> None:
+        self.version = version
+        self.policy = policy
+        self._secret = secret
+        self._address = database
+        self._lock = Lock()
+        self._open: dict[str, Ledger] = {}
+        self.left_out: dict[str, list[QuestionClass]] = {}
+
+    @cached_property
+    def database(self) -> Database:
+        """The state database."""
+        return Database.of(self._address)
+
+    def of(self, tier: Tier) -> Ledger:
+        """Return the ledger of a tier."""
+        with self._lock:
+            if tier.id not in self._open:
+                self._open[tier.id] = self._opened(tier)
+            return self._open[tier.id]
+
+    def _opened(self, tier: Tier) -> Ledger:
+        people = public_population(tier.space, self.version.people)
+        ledger = Ledger(
+            self.database,
+            self.version.schema.id,
+            self.edition(tier),
+            tier.id,
+            Space(self.version.schema, people, tier.space),
+            tier.public,
+        )
+        planned = [(one, Origin.OFFICIAL) for one in self._official()]
+        planned += [(one, Origin.PLAN) for one in self._planned(tier)]
+        self.left_out[tier.id] = ledger.preload(planned) if planned else []
+        return ledger
+
+    def edition(self, tier: Tier) -> str:
+        """Return what figures depend on beside the class: the records, the secret, the method.
+
+        Other figures for the same people are a new look at them, whatever made them differ.
+        """
+        protection = tier.protection
+        parts = [
+            self.version.edition,
+            self._secret.fingerprint(),
+            protection.method,
+            dict(sorted(protection.options.items())),
+            protection.plain_keys,
+            protection.zeros,
+        ]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
+
+    def _official(self) -> list[QuestionClass]:
+        schema = self.version.schema
+        found = []
+        for levels in self.policy.official:
+            chosen = tuple(schema.find(name)[1] for name in sorted(levels))
+            found.append(QuestionClass.of(Question(schema, chosen)))
+        return found
+
+    def _planned(self, tier: Tier) -> list[QuestionClass]:
+        found = []
+        for text in tier.space.plan:
+            by, _, where = text.partition("&where=")
+            question = Question.of(Query.parse(by, where or None), self.version.schema)
+            check_question(question, tier, people=self.version.people)
+            found.append(QuestionClass.of(question))
+        return found
