@@ -27,7 +27,7 @@ def explain(policy: Policy) -> str:
     said.append(_groups(policy.minimum_population))
     for levels in policy.benchmark_totals:
         said.append(
-            f"Tables by {levels} alone, without filters, are official figures: they are released "
+            f"Tables by {levels} alone, and parts of them, are official figures: they are released "
             "as counted. The rules on counts apply to them, the limit on the risk does not."
         )
     for tier in policy.tiers.values():

@@ -390,8 +390,8 @@ class Policy:
     tiers: Mapping[str, Tier]
     # A group with fewer people than this must not be obtainable by subtracting two groupings.
     minimum_population: int = 10
-    # Tables without filters over exactly these levels (comma-separated) are official figures that
-    # are published elsewhere: they are released as counted.
+    # Tables over exactly these levels (comma-separated), and parts of them, are official figures
+    # that are published elsewhere: they are released as counted.
     benchmark_totals: tuple[str, ...] = ()
     # Data that are invented need no protection. All others do: of tables, of records, or both.
     synthetic: bool = False
@@ -406,6 +406,12 @@ class Policy:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
             protection = tier.protection
+            if not tier.space.guards and not (self.synthetic or protection.beforehand):
+                raise ParameterError(
+                    f"guard_below must be at least 1 in tier '{tier.id}': without a guard all "
+                    "tables together tell all that the records tell. 0 is for synthetic data "
+                    "(synthetic = true) and for a protected base."
+                )
             if protection.method == "none" and not (self.synthetic or protection.beforehand):
                 raise ParameterError(
                     f"tier '{tier.id}' must have a method: 'none' is for synthetic data "

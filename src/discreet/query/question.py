@@ -75,14 +75,6 @@ class Filter:
         """The filter at the coarsest level that can say it, codes in the schema's order."""
         return self.restated.text
 
-    @property
-    def single_area(self) -> Level | None:
-        """The largest level at which the filter is exactly one area, None where there is none."""
-        if not self.variable.is_geography:
-            return None
-        one = self.restated
-        return one.level if len(one.picked) == 1 else None
-
 
 @dataclass(frozen=True, eq=False)
 class Axis:

@@ -147,9 +147,10 @@ class Releaser:
         """Return what answers the questions of totals.
 
         Totals of a class that is not guarded come from its own table. Those of fine detail are
-        sums of the figures beside them: a figure of their own would be one look more.
+        sums of the figures beside them: a figure of their own would be one look more. So are
+        those of figures that are released as counted.
         """
-        if allowed.totals is not Margins.PROTECTED:
+        if allowed.totals is not Margins.PROTECTED or table.making.protection.build is None:
             return partial(project, table)
         ledger = self.ledgers.of(allowed.tier)
         asked = {QuestionClass.of(other): None for _, other in margins(allowed.question)}

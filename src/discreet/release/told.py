@@ -65,9 +65,9 @@ class Told:
     beforehand: bool
 
     @property
-    def figures(self) -> NDArray[np.int64]:
-        """The figures that are not withheld."""
-        return self.shown.values[~self.withheld]
+    def single(self) -> NDArray[np.int64]:
+        """The figures that are shown as they are published, neither withheld nor added up."""
+        return self.shown.values[~self.withheld & (self.shown.parts <= 1)]
 
     @property
     def inner(self) -> tuple[slice, ...]:
@@ -91,10 +91,11 @@ def notes(told: Told) -> tuple[str, ...]:
     if protection.build is None:
         return (*before, ADDS_UP) if protection.beforehand else before
     effect = told.effect
-    if _exact(told.figures, effect).all() and not told.shown.summed:
+    added = bool((told.shown.parts[told.inner] > 1).any())
+    if not added and _exact(told.single, effect).all():
         return (*before, AS_COUNTED)
     method = (effect.told,) if effect.told else ()
-    sums = (_sums(told),) if (told.shown.parts[told.inner] > 1).any() else ()
+    sums = (_sums(told),) if added else ()
     return (PERTURBED, *method, *before, *sums, _adding_up(told))
 
 
@@ -128,7 +129,8 @@ def _adding_up(told: Told) -> str:
         bounded = told.effect.largest_change is not None
         return _PROTECTED + (_CLOSER if bounded else ".")
     kept = told.protection.keeps(told.dimensions)
-    if not kept.every_total(told.dimensions) or told.shown.values.ndim != told.dimensions:
+    added = bool((told.shown.parts[told.inner] > 1).any())
+    if added or not kept.every_total(told.dimensions):
         held = ", but for those that the method keeps" if kept.margins else ""
         return f"{_SUMMED}{_FURTHER}{held}."
     if not told.protection.published:

@@ -175,11 +175,32 @@ def test_a_policy_without_anything_protects_all_the_same() -> None:
     assert policy.default_tier.protection.method == "random-rounding"
 
 
-def test_a_limit_on_filters_is_explained() -> None:
-    limited = parse_policy(public(question={"max_filter_categories": 1}), "policy", "policy")
-    said = "A filter picks one category from a variable that is not in the table."
-    assert said in explain(limited)
-    assert "A filter picks" not in explain(parse_policy({}, "policy", "policy"))
+def test_what_all_tables_together_may_tell_is_explained() -> None:
+    said = " ".join(explain(parse_policy({}, "policy", "policy")).split())
+    assert (
+        "Detail with fewer than 100 people in a cell on average may be in 2 released tables, for "
+        "everybody together" in said
+    )
+    one = parse_policy(public(space={"looks": 1, "plan": ["a", "b"]}), "policy", "policy")
+    assert "may be in one released table," in " ".join(explain(one).split())
+    assert "Released before anybody asks: 2 tables." in explain(one)
+    free = {"synthetic": True, **public(space={"guard_below": 0})}
+    assert "Detail is not guarded" in explain(parse_policy(free, "policy", "policy"))
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ({"looks": 0}, "looks must be an integer of at least 1"),
+        ({"looks": 3, "office_looks": 2}, "office_looks must be an integer of at least 3"),
+        ({"claim": "put"}, "no claim 'put'"),
+        ({"plan": "a,b"}, "a list of names must hold texts"),
+        ({"guard_below": 0}, "guard_below must be at least 1"),
+    ],
+)
+def test_the_space_of_questions_is_checked(space: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        parse_policy(public(space=space), "policy", "policy")
 
 
 def safe(method: str, risk: dict[str, Any] | None = None, **protection: Any) -> dict[str, Any]:

@@ -187,13 +187,7 @@ def test_the_order_of_the_schema_leads_back_to_the_order_asked() -> None:
     assert ask("sex").areas is None
 
 
-def test_the_areas_beside_those_asked_for() -> None:
-    assert ask("oa", "oa=oa3").widened() == ask("oa", "la=la1")
-    assert ask("oa,sex", "oa=oa3|oa4,sex=sex1").widened() == ask("oa,sex", "la=la1|la2,sex=sex1")
-    assert ask("la", "la=la1").widened() == ask("la")  # there is no larger area
-    # No areas are shown, or all, or parts of them: nothing is beside.
-    for question in (ask("sex", "oa=oa3"), ask("oa"), ask("la", "oa=oa3")):
-        assert question.widened() is question
+def test_the_larger_areas_around_those_shown() -> None:
     areas = ask("oa", "la=la1|la2").areas
     assert areas is not None
     assert areas.parents.tolist() == [1, 1, 2, 2]
@@ -204,21 +198,6 @@ def test_another_level_keeps_whole_categories() -> None:
     assert coarse == ask("band,sex", "sex=sex0")  # both bands are picked: no filter is left
     assert ask("oa,sex", "oa=oa1|oa2").at_level(0, TOWNS) == ask("la,sex", "la=la0|la1")
     assert ask("oa,sex", "oa=oa1").without(0) == ask("sex", "oa=oa1")
-
-
-@pytest.mark.parametrize(
-    ("where", "level"),
-    [
-        ("oa=oa1", "oa"),
-        ("oa=oa0|oa1", "la"),
-        ("la=la2", "la"),
-        ("oa=oa1|oa2", None),
-        ("age=1", None),
-    ],
-)
-def test_a_filter_that_is_one_area(where: str, level: str | None) -> None:
-    found = ask("sex", where).filters[0].single_area
-    assert (None if found is None else found.id) == level
 
 
 def test_groupings_that_cut_across_each_other_are_said_at_a_level_that_can() -> None:

@@ -20,8 +20,7 @@ from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
 from discreet.protect import KeyMix, RandomRounding
 from discreet.release import Hint, Releaser
-from discreet.release.pipeline import counted, judged, protected
-from discreet.release.protection import with_totals
+from discreet.release.complete import counted, judged, protected
 from discreet.tabulate import ScanEngine
 from populations import ask, level
 
@@ -132,7 +131,7 @@ def policy(**rules: Any) -> Policy:
 
 
 def told(hint: Hint) -> list[Any]:
-    return [hint.text, hint.by, hint.where, hint.available, hint.areas, hint.freed]
+    return [hint.text, hint.by, hint.where]
 
 
 def seen(version: Version, rules: Policy, by: str, where: str | None, totals: str) -> str:
@@ -202,15 +201,11 @@ def test_the_record_differs_and_is_nowhere_in_what_is_seen(
     assert records[0].risk_before != records[1].risk_before
 
 
-def test_totals_are_sums_at_the_end_of_each_axis() -> None:
-    assert with_totals(np.array([[1, 2], [3, 4]])).tolist() == [[1, 2, 3], [3, 4, 7], [4, 6, 10]]
-    assert with_totals(np.array([200, 100]), 256).tolist() == [200, 100, 44]
-
-
 def test_no_step_shows_its_counts(versions: tuple[Version, Version]) -> None:
     """A value that is logged by mistake says nothing of the people in it."""
     releaser = Releaser.alone(versions[0], ScanEngine(versions[0]), policy(), SECRET, None)
-    step = counted(releaser.check(ask(versions[0], "a,b")), releaser.engine)
+    allowed = releaser.check(ask(versions[0], "a,b"))
+    step = counted(allowed.making(allowed.of), releaser.engine)
     figures = protected(step, SECRET)
     for value in (step, figures, judged(figures)):
         assert "array" not in repr(value)

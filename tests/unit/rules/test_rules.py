@@ -44,9 +44,8 @@ def asked(rules: dict[str, Any], by: str, where: str | None = None) -> str | Non
         ({"levels_refused": ["g0"]}, "g1", None, None),
         ({"levels_refused": ["g0"]}, "g0", None, "LEVEL"),
         ({"levels_refused": ["g0"]}, "a", "g0=g01", "LEVEL"),
-        ({"max_filter_categories": 1}, "a", "b=b1", None),
-        ({"max_filter_categories": 1}, "a", "b=b1|b2", "FILTER"),
-        ({"max_filter_categories": 1}, "a,b", "b=b1|b2", None),  # cells of their own either way
+        ({"max_dimensions": 2}, "a,b", "c=c1", "MAX_DIMENSIONS"),  # filters are variables too
+        ({"max_dimensions": 2}, "a,b", "b=b1|b2", None),
         ({"filters_refused": ["b"]}, "b", None, None),
         ({"filters_refused": ["b"]}, "a", "b_half=b_half0", "FILTER"),
         ({"filters_refused": ["geography"]}, "a", "g1=g10", "FILTER"),
@@ -158,10 +157,11 @@ def test_its_release_is_refused_and_that_of_its_margins_is_not(preset: str) -> N
     a, b = version.codes8[:2]
     version = replace(version, codes8=np.stack([a, b, a * b % 10]))
     version.manifest["created"] = "2026-01-05T10:15:00+00:00"
-    answers = Releaser(version, ScanEngine(version), read_preset(preset), Secret(bytes(32)), None)
+    answers = Releaser.alone(version, ScanEngine(version), read_preset(preset), Secret(bytes(32)))
     with pytest.raises(QueryRefused) as refusal:
         answers.release(ask(version, "a,b,c"))
-    assert refusal.value.code == Code.SINGLE_LINES
+    assert refusal.value.code == Code.NOT_AVAILABLE
+    assert refusal.value.record.verdict == Code.SINGLE_LINES
     assert answers.release(ask(version, "a,b")).table.values.shape == (10, 10)
 
 

@@ -37,21 +37,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_identical_questions_in_flight_run_once(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge, seen = Releaser._judge, Counter[str]()
+    make, seen = Releaser._make, Counter[str]()
 
-    def slow(self: Any, allowed: Any, *rest: Any) -> Any:
-        seen[allowed.question.canonical] += 1
+    def slow(self: Any, making: Any, *rest: Any) -> Any:
+        seen[making.of.name] += 1
         time.sleep(0.2)
-        return judge(self, allowed, *rest)
+        return make(self, making, *rest)
 
     with serving([store]) as client:
-        monkeypatch.setattr(Releaser, "_judge", slow)
+        monkeypatch.setattr(Releaser, "_make", slow)
         # One question in two spellings and one of its own.
         urls = [f"{TABLE}?by=sex&where=health=1|2"] * 5 + [f"{TABLE}?by=sex&where=health=2|1"] * 5
         answers = client.together([*urls, f"{TABLE}?by=sex&where=health=3"])
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.content for answer in answers[:10]}) == 1
-    assert seen == {"by=sex&where=health=1|2": 1, "by=sex&where=health=3": 1}
+    assert seen == {"sex,health": 1}  # all of them are parts of one table
 
 
 def test_the_rules_on_a_question_run_once_and_it_is_read_once(
@@ -95,16 +95,16 @@ def test_the_link_beside_a_file_asks_the_same_question(store: Path) -> None:
 def test_a_reader_who_goes_away_does_not_take_the_answer_with_them(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = Releaser._judge
+    make = Releaser._make
     begun = threading.Event()
 
     def slow(*arguments: Any) -> Any:
         begun.set()
         time.sleep(0.3)
-        return judge(*arguments)
+        return make(*arguments)
 
     with serving([store]) as client:
-        monkeypatch.setattr(Releaser, "_judge", slow)
+        monkeypatch.setattr(Releaser, "_make", slow)
         url = f"{TABLE}?by=health"
         waiting = client.begin([url, url])
         assert begun.wait(10)
@@ -115,7 +115,7 @@ def test_a_reader_who_goes_away_does_not_take_the_answer_with_them(
 def test_refusals_are_kept_too(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving([store]) as client:
         first = client.get(f"{TABLE}?by=ward,rare")
-        monkeypatch.setattr(Releaser, "_judge", None)  # nothing is judged again
+        monkeypatch.setattr(Releaser, "_make", None)  # nothing is made again
         again = client.get(f"{TABLE}?by=ward,rare")
         assert first.status_code == again.status_code == 403
         told, told_again = first.json()["error"], again.json()["error"]
@@ -184,16 +184,16 @@ def test_a_store_without_a_public_tier_is_not_served(tmp_path: Path) -> None:
 def test_slow_questions_do_not_keep_light_ones_waiting(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge, release = Releaser._judge, threading.Event()
+    make, release = Releaser._make, threading.Event()
 
-    def slow(self: Any, allowed: Any, *rest: Any) -> Any:
-        if allowed.question.cells > 100:
+    def slow(self: Any, making: Any, *rest: Any) -> Any:
+        if making.of.cells > 100:
             release.wait(30)
-        return judge(self, allowed, *rest)
+        return make(self, making, *rest)
 
     limits = Limits(light_workers=1, heavy_workers=2, light_cells=100)
     with serving([store], Settings(rate=10**6, burst=10**6, limits=limits)) as client:
-        monkeypatch.setattr(Releaser, "_judge", slow)
+        monkeypatch.setattr(Releaser, "_make", slow)
         heavy = client.begin([f"{TABLE}?by=age,health&where=sex={s}" for s in (1, 2)] * 5)
         assert client.get(f"{TABLE}?by=sex").status_code == 200
         release.set()

@@ -1,0 +1,84 @@
+"""Editions: what a rebuild from changed records may show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.build import build
+from discreet.errors import ParameterError
+from stores import write_town
+
+ROWS = 20_000  # of which 200 must differ: one in a hundred
+
+
+def changed(folder: Path, leave: int) -> Path:
+    """Take the first so many people out of the town."""
+    path = folder / "people.parquet"
+    pq.write_table(pq.read_table(path).slice(leave), path)
+    return folder / "dataset.toml"
+
+
+def test_the_same_records_are_the_same_edition(tmp_path: Path) -> None:
+    description = write_town(tmp_path / "town", ROWS)
+    build(description, tmp_path / "store")
+    first = dc.open(tmp_path / "store").release("sex,health").table.values
+    # In another order, too: what counts is who is there.
+    path = tmp_path / "town" / "people.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.take(pa.array(np.arange(ROWS)[::-1])), path)
+    build(description, tmp_path / "store")
+    again = dc.open(tmp_path / "store")
+    assert again.version.edition == 1
+    assert np.array_equal(again.release("sex,health").table.values, first)
+
+
+def test_a_few_changes_make_no_edition(tmp_path: Path) -> None:
+    description = write_town(tmp_path / "town", ROWS)
+    build(description, tmp_path / "store")
+    before = dc.open(tmp_path / "store").version.id
+    for leave in (1, 150):
+        with pytest.raises(ParameterError, match="would show whose records changed"):
+            build(changed(tmp_path / "town", leave), tmp_path / "store")
+    assert dc.open(tmp_path / "store").version.id == before
+
+
+def test_many_changes_make_an_edition_in_which_every_figure_is_drawn_anew(tmp_path: Path) -> None:
+    description = write_town(tmp_path / "town", ROWS)
+    build(description, tmp_path / "store")
+    first = dc.open(tmp_path / "store").release("ward,health").table
+    built = build(changed(tmp_path / "town", 400), tmp_path / "store")
+    assert any("Edition 2: 400 records differ" in note for note in built.notes)
+    second = dc.open(tmp_path / "store")
+    assert second.version.edition == 2
+    now = second.release("ward,health").table
+    both = ~first.withheld & ~now.withheld
+    # Of 200 figures rounded to base 3 about 2 in 5 would differ by two independent draws alone;
+    # with the noise kept only those of the wards and healths of those who left could.
+    assert (first.values != now.values)[both].mean() > 0.25
+
+
+def test_looks_are_counted_over_editions(tmp_path: Path) -> None:
+    description = write_town(tmp_path / "town", ROWS)
+    store = tmp_path / "store"
+    build(description, store)
+    dc.open(store).release("ward,age_band,health")  # 40 x 3 x 5: 33 a cell
+    build(changed(tmp_path / "town", 400), store)
+    dc.open(store).release("ward,age_band,health")
+    build(changed(tmp_path / "town", 400), store)
+    assert dc.open(store).version.edition == 3
+    with pytest.raises(dc.QueryRefused) as refusal:
+        dc.open(store).release("ward,age_band,health")
+    assert refusal.value.code == "USED_UP"
+
+
+def test_another_secret_is_another_edition(tmp_path: Path) -> None:
+    description = write_town(tmp_path / "town", ROWS)
+    build(description, tmp_path / "store")
+    build(description, tmp_path / "store", new_secret=True)
+    assert dc.open(tmp_path / "store").version.edition == 2
