@@ -4,7 +4,10 @@ An attacker knows the method and its parameters, and asks only through `Target.a
 a true count but to be scored, or to be told whom it attacks.
 """
 
+from discreet.study.attacks.differencing import Differencing
+from discreet.study.attacks.editions import Leaver
 from discreet.study.attacks.finding import Attack, Finding, Share
+from discreet.study.attacks.known import Membership, Reconstruction
 from discreet.study.attacks.margins import Margins
 from discreet.study.attacks.person import Unique
 from discreet.study.attacks.presence import Equality, Somebody
@@ -24,6 +27,10 @@ ATTACKS: tuple[Attack, ...] = (
     Somebody(),
     Refusals(),
     WithheldAreas(),
+    Differencing(),
+    Leaver(),
+    Reconstruction(),
+    Membership(),
 )
 """Every attacker with its usual parameters."""
 

@@ -50,16 +50,17 @@ class Noise:
         found = logs[self.transition.index(known), np.clip(change, -most, most) + most]
         return np.asarray(np.where((np.abs(change) > most) | (true < 0), IMPOSSIBLE, found))
 
-    def step(self, without: Floats, with_one: Floats) -> Floats:
+    def step(self, without: Floats, with_one: Floats, more: int = 1) -> Floats:
         """Return log Pr(second figure | one person more) given the first, of each pair.
 
-        The count behind the first figure is anything its noise allows.
+        The count behind the first figure is anything its noise allows. With `more` = 0, the chance
+        of the second figure if nobody is added and it is drawn anew.
         """
         most = self._logs[1]
         first, second = (np.rint(f).astype(np.int64)[..., None] for f in (without, with_one))
         counts = first + np.arange(-most, most + 1)
         weight = np.exp(self.log(counts, np.broadcast_to(first, counts.shape))) * (counts >= 0)
-        then = np.exp(self.log(counts + 1, np.broadcast_to(second, counts.shape)))
+        then = np.exp(self.log(counts + more, np.broadcast_to(second, counts.shape)))
         share = (weight * then).sum(-1) / np.maximum(weight.sum(-1), 1e-300)
         return np.asarray(np.log(np.maximum(share, np.exp(IMPOSSIBLE))))
 

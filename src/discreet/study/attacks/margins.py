@@ -76,7 +76,7 @@ def _sum_rows(sizes: tuple[int, ...], kept: tuple[bool, ...]) -> Floats:
     """Return the rows that add the cells of a table up to one of its margins."""
     rows: Floats = np.ones((1, 1))
     for size, keep in zip(sizes, kept, strict=True):
-        rows = np.kron(rows, np.eye(size) if keep else np.ones((1, size)))
+        rows = np.asarray(np.kron(rows, np.eye(size) if keep else np.ones((1, size))), np.float64)
     return rows
 
 
