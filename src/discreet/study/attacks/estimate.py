@@ -76,6 +76,24 @@ class Noise:
         weight = np.exp(chance - chance.max(-1, keepdims=True))
         return np.asarray((weight * counts).sum(-1) / weight.sum(-1))
 
+    def prior(self, figures: Floats, most: int = 40, rounds: int = 100) -> Floats:
+        """Return the logarithm of the chance of each count 0…most, from figures of many cells.
+
+        Notes: the distribution whose noise looks like the figures, by iteration [Lucy 1974]; a
+        little of everything is left in it, so that no count is ruled out.
+        """
+        seen = np.rint(figures[~np.isnan(figures)]).astype(np.int64)
+        values, number = np.unique(seen[seen <= most], return_counts=True)
+        counts = np.arange(most + 1)
+        if not len(values):
+            return np.zeros(most + 1)
+        chances = np.exp(self.log(*np.broadcast_arrays(counts[:, None], values[None, :])))
+        found = np.full(most + 1, 1 / (most + 1))
+        for _ in range(rounds):
+            found = found * (chances @ (number / np.maximum(found @ chances, 1e-300)))
+            found = found / found.sum()
+        return np.log(0.98 * found + 0.02 / (most + 1))
+
     @cached_property
     def variance(self) -> float:
         """The variance of a figure that is not small; never quite zero, so that it can divide."""
@@ -129,10 +147,17 @@ def non_negative(system: System) -> Integers:
     return np.asarray(np.rint(found), np.int64)
 
 
-def integers(system: System, noise: Noise, start: Integers, steps: int = 60) -> Integers:
+def integers(
+    system: System,
+    noise: Noise,
+    start: Integers,
+    prior: Floats | None = None,
+    steps: int = 60,
+) -> Integers:
     """Return whole numbers of the largest likelihood, found from a start by moving people.
 
-    A step changes a cell by one, or moves one from a cell to another, whichever gains most.
+    A step changes a cell by one, or moves one from a cell to another, whichever gains most. With
+    a `prior` (log chances of each count, a row for each cell) it is the largest posterior.
     """
     moves = _moves(len(start))
     change = system.rows @ moves.T
@@ -148,15 +173,24 @@ def integers(system: System, noise: Noise, start: Integers, steps: int = 60) -> 
         far = (sums[~one] - system.figures[~one][:, None]) ** 2 / spread
         return np.asarray(found - far.sum(0))
 
+    def before(counts: Integers) -> Floats:
+        """Return the logarithm of the prior of each row of counts."""
+        if prior is None:
+            return np.zeros(len(counts))
+        at = np.clip(counts, 0, prior.shape[1] - 1)
+        return np.asarray(prior[np.arange(len(prior)), at].sum(axis=1))
+
+    whole = moves.astype(np.int64)
     at = system.rows @ now
-    best = float(chances(at[:, None])[0])
+    best = float(chances(at[:, None])[0] + before(now[None])[0])
     for _ in range(steps):
-        allowed = ((now + moves) >= 0).all(axis=1)
-        found = np.where(allowed, chances(at[:, None] + change), -np.inf)
+        allowed = ((now + whole) >= 0).all(axis=1)
+        found = chances(at[:, None] + change) + before(now + whole)
+        found = np.where(allowed, found, -np.inf)
         step = int(found.argmax())
         if found[step] <= best + 1e-9:
             break
-        best, now = float(found[step]), now + moves[step].astype(np.int64)
+        best, now = float(found[step]), now + whole[step]
         at = system.rows @ now
     return now
 
@@ -169,12 +203,15 @@ def _moves(cells: int) -> Floats:
     return np.concatenate([one, -one, pairs])
 
 
-def estimates(system: System, noise: Noise) -> dict[str, Integers]:
+def estimates(system: System, noise: Noise, prior: Floats | None = None) -> dict[str, Integers]:
     """Return what each way of solving makes of the equations."""
     known = system.known
     positive = non_negative(known)
-    return {
+    found = {
         "least squares": least_squares(known),
         "non-negative": positive,
         "likelihood": integers(known, noise, positive),
     }
+    if prior is not None:
+        found["posterior"] = integers(known, noise, positive, prior)
+    return found

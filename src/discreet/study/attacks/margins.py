@@ -14,7 +14,7 @@ from discreet.study.attacks.estimate import Noise, System, estimates
 from discreet.study.attacks.finding import READING, Clock, Finding, Tally
 from discreet.study.attacks.target import Target, by
 from discreet.study.attacks.unions import NOTE, is_new, wanted
-from discreet.types import Floats
+from discreet.types import Floats, Integers
 
 Part = tuple[Floats, Floats, float]
 
@@ -39,27 +39,44 @@ class Margins:
         clock, noise, tally = Clock.of(seconds), Noise.of(target.tier), Tally()
         questions = refused = done = 0
         for levels in self._choices(target, rng):
-            asked = target.fresh()
-            parts = list(_parts(asked, levels))
-            questions, refused = questions + asked.questions, refused + asked.refused
-            if not parts:
-                continue
-            cells = len(parts[0][0])
-            truth, direct = target.truth(by(target.area, *levels), None), parts[0][1]
-            truth = truth.reshape(-1, cells)
-            for area in rng.permutation(len(target.area))[: self.areas]:
-                scored = wanted(truth[area], direct[area])
-                if scored.any():
-                    system = System.of([(rows, f[area], added) for rows, f, added in parts])
-                    found = estimates(system, noise) | {READING: direct[area]}
-                    tally.add(truth[area], scored, found)
-                if clock.out:
-                    break
-            done += 1
+            plans: dict[str, list[Part]] = {}
+            for plan in (_margins_first, _finer_first):
+                asked = target.fresh()
+                plans[plan.__name__.strip("_").replace("_", " ")] = list(plan(asked, levels))
+                questions, refused = questions + asked.questions, refused + asked.refused
+            if all(plans.values()):
+                self._score(target, levels, plans, noise, tally, rng, clock)
+                done += 1
             if clock.out or done == self.tables:
                 break
         target.questions, target.refused = questions, refused
         return tally.finding(self.name, target, self.margin, NOTE)
+
+    def _score(
+        self,
+        target: Target,
+        levels: tuple[Level, ...],
+        plans: dict[str, list[Part]],
+        noise: Noise,
+        tally: Tally,
+        rng: np.random.Generator,
+        clock: Clock,
+    ) -> None:
+        """Score each way of solving, with the answers of each plan, on some areas."""
+        direct = next(iter(plans.values()))[0][1]
+        truth = target.truth(by(target.area, *levels), None).reshape(len(direct), -1)
+        prior = np.array([noise.prior(column) for column in direct.T])
+        for area in rng.permutation(len(target.area))[: self.areas]:
+            scored = wanted(truth[area], direct[area])
+            if scored.any():
+                found: dict[str, Floats | Integers] = {READING: direct[area]}
+                for plan, parts in plans.items():
+                    system = System.of([(rows, f[area], added) for rows, f, added in parts])
+                    ways = estimates(system, noise, prior)
+                    found |= {f"{way}, {plan}": counts for way, counts in ways.items()}
+                tally.add(truth[area], scored, found)
+            if clock.out:
+                break
 
     def _choices(self, target: Target, rng: np.random.Generator) -> Iterator[tuple[Level, ...]]:
         """Yield tables of an area that are worth asking for, and small enough to be answered."""
@@ -80,19 +97,32 @@ def _sum_rows(sizes: tuple[int, ...], kept: tuple[bool, ...]) -> Floats:
     return rows
 
 
-def _parts(target: Target, levels: tuple[Level, ...]) -> Iterator[Part]:
-    """Yield a table and what adds up to it: rows of the system, figures by area, parts added."""
-    sizes = tuple(len(level) for level in levels)
+def _margins_first(target: Target, levels: tuple[Level, ...]) -> Iterator[Part]:
+    """Yield a table, its totals, and then finer tables: rows, figures by area, parts added."""
+    cells = _cells(target, levels)
+    if cells is not None:
+        yield np.eye(cells.shape[1]), cells, 1.0
+        yield from _totals(target, levels, cells)
+        yield from _finer(target, levels, cells)
+
+
+def _finer_first(target: Target, levels: tuple[Level, ...]) -> Iterator[Part]:
+    """Yield a table, finer tables that add up to it, and then its totals."""
+    cells = _cells(target, levels)
+    if cells is not None:
+        yield np.eye(cells.shape[1]), cells, 1.0
+        yield from _finer(target, levels, cells)
+        yield from _totals(target, levels, cells)
+
+
+def _cells(target: Target, levels: tuple[Level, ...]) -> Floats | None:
     inner = target.figures(by(target.area, *levels))
-    if inner is None:
-        return
-    cells = inner.reshape(len(inner), -1)
-    yield np.eye(cells.shape[1]), cells, 1.0
-    for kept, figures in _margins(target, levels):
-        rows = _sum_rows(sizes, kept)
-        if is_new(figures, cells @ rows.T):
-            yield rows, figures, 1.0
-    names = {level.id for level in levels}
+    return None if inner is None else inner.reshape(len(inner), -1)
+
+
+def _finer(target: Target, levels: tuple[Level, ...], cells: Floats) -> Iterator[Part]:
+    """Yield finer tables, added up: the smallest further variables first."""
+    sizes, names = tuple(len(level) for level in levels), {level.id for level in levels}
     thirds = [other for other in target.levels(2, 4) if other.id not in names]
     for third in sorted(thirds, key=len)[:2]:
         for size in range(len(levels), 0, -1):
@@ -106,19 +136,23 @@ def _parts(target: Target, levels: tuple[Level, ...]) -> Iterator[Part]:
                     yield rows, sums, float(len(third))
 
 
-def _margins(
-    target: Target, levels: tuple[Level, ...]
-) -> Iterator[tuple[tuple[bool, ...], Floats]]:
-    """Yield the totals of a table: with the table, or where that is refused, one by one."""
+def _totals(target: Target, levels: tuple[Level, ...], cells: Floats) -> Iterator[Part]:
+    """Yield the totals of a table, with it or, where these are only sums, asked for by themselves.
+
+    The larger totals come first: they tell more.
+    """
+    sizes = tuple(len(level) for level in levels)
     whole = target.figures(by(target.area, *levels), totals="protected")
-    for kept in product((True, False), repeat=len(levels)):
-        if all(kept):
-            continue
+    every = sorted(product((True, False), repeat=len(levels)), key=sum, reverse=True)
+    for kept in every[1:]:
+        rows = _sum_rows(sizes, kept)
+        some = [level for level, keep in zip(levels, kept, strict=True) if keep]
         if whole is not None:
             at = (slice(-1), *(slice(-1) if keep else -1 for keep in kept))
-            yield kept, whole[at].reshape(len(whole) - 1, -1)
-            continue
-        some = [level for level, keep in zip(levels, kept, strict=True) if keep]
-        figures = target.figures(by(target.area, *some))
-        if figures is not None:
-            yield kept, figures.reshape(len(figures), -1)
+            figures = whole[at].reshape(len(cells), -1)
+            if is_new(figures, cells @ rows.T):
+                yield rows, figures, 1.0
+                continue
+        alone = target.figures(by(target.area, *some))
+        if alone is not None and is_new(alone.reshape(len(cells), -1), cells @ rows.T):
+            yield rows, alone.reshape(len(cells), -1), 1.0

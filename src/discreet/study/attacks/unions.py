@@ -93,10 +93,11 @@ class Unions:
             if figures is not None and is_new(figures, direct[:, union].sum(axis=1)):
                 rows.append((union.astype(float)[None, :], figures[:, None], 1.0))
         tally, noise = Tally(), Noise.of(target.tier)
+        prior = np.array([noise.prior(column) for column in direct.T])
         truth = target.truth(by(target.area, level), None)
         for area in rng.permutation(len(target.area))[: self.areas]:
             parts = [(row, figures[area], added) for row, figures, added in rows]
-            found = estimates(System.of(parts), noise) | {READING: direct[area]}
+            found = estimates(System.of(parts), noise, prior) | {READING: direct[area]}
             first = estimates(System.of(parts[: self.early]), noise)
             found |= {f"{way} of {self.early}": counts for way, counts in first.items()}
             tally.add(truth[area], wanted(truth[area], direct[area]), found)
@@ -145,13 +146,14 @@ class AreaUnions:
         for parent in rng.permutation(len(target.parent)):
             inside = np.flatnonzero(target.parent.of == parent)
             for category in range(len(level)):
+                prior = np.tile(noise.prior(direct[:, category]), (len(inside), 1))
                 here = (inside, category)
                 scored = wanted(truth[here], direct[here])
                 if scored.any():
                     one = np.eye(len(inside))
                     parts = [(one, figures[here], added) for _, figures, added in rows]
                     parts += [(a[None, inside], f[parent, category], 1.0) for a, f in answers]
-                    found = estimates(System.of(parts), noise) | {READING: direct[here]}
+                    found = estimates(System.of(parts), noise, prior) | {READING: direct[here]}
                     tally.add(truth[here], scored, found)
             if clock.out or tally.tries >= self.cells:
                 break
