@@ -1,0 +1,1 @@
+"""Studies of what is released: what its attackers learn."""

@@ -1,0 +1,151 @@
+"""What an attacker has before it: a server that answers questions, and nothing else.
+
+The true counts are beside it for scoring only. An attacker may read them to choose whom it attacks
+(it is told who the person is), and to be told afterwards whether it was right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import ParameterError, QueryRefused
+from discreet.policy import Tier
+from discreet.population import Level, Schema
+from discreet.population.schema import Variable
+from discreet.query import Query, Question
+from discreet.query.parse import encode
+from discreet.release import Release
+from discreet.service.opened import open_store
+from discreet.types import Floats, Integers
+
+Ask = Callable[[str, str | None, str], Release]
+"""A question's variables, its filters and the kind of its totals; raises `QueryRefused`."""
+
+Truth = Callable[[str, str | None], Integers]
+
+
+@dataclass(eq=False)
+class Target:
+    """A data set as the public meets it: its schema, how it is protected, and who answers.
+
+    `asking` answers one question; `truth` is for scoring. `again` makes the same target for an
+    attacker who is the first to ask. `edition` is the next edition of the same data, if any.
+    """
+
+    schema: Schema
+    tier: Tier
+    people: int
+    asking: Ask
+    truth: Truth
+    again: Callable[[], Target] | None = None
+    edition: Target | None = None
+    questions: int = field(default=0, init=False)
+    refused: int = field(default=0, init=False)
+
+    @classmethod
+    def open(cls, path: Path, tier: str | None = None, edition: Path | None = None) -> Target:
+        """Return the store as a target; nothing that is asked of it is recorded in its log."""
+        opened = open_store(path)
+        releaser, schema = opened.releaser.unrecorded, opened.schema
+
+        def ask(by: str, where: str | None, totals: str) -> Release:
+            return releaser.release(Question.of(Query.of(by, where), schema), totals, tier)
+
+        def truth(by: str, where: str | None) -> Integers:
+            question = Question.of(Query.of(by, where), schema)
+            return np.asarray(opened.engine.tabulate(question).dense().counts, np.int64)
+
+        version = opened.version
+        people = version.rows if version.counts is None else int(version.counts.sum())
+        return cls(
+            schema,
+            opened.policy.tier(tier),
+            people,
+            ask,
+            truth,
+            lambda: cls.open(path, tier, edition),
+            None if edition is None else cls.open(edition, tier),
+        )
+
+    def fresh(self) -> Target:
+        """Return the same target before anybody asked it anything."""
+        if self.again is None:
+            return replace(self)
+        return self.again()
+
+    def through(self, fault: Callable[[Ask], Ask]) -> Target:
+        """Return the target with something between the attacker and the answers."""
+        return replace(
+            self,
+            asking=fault(self.asking),
+            again=lambda: self.fresh().through(fault),
+            edition=None if self.edition is None else self.edition.through(fault),
+        )
+
+    def ask(self, by: str, where: str | None = None, totals: str = "none") -> Release:
+        """Return the release, or raise `QueryRefused`."""
+        self.questions += 1
+        try:
+            return self.asking(by, where, totals)
+        except QueryRefused:
+            self.refused += 1
+            raise
+
+    def figures(self, by: str, where: str | None = None, totals: str = "none") -> Floats | None:
+        """Return the figures, NaN where they are withheld; None for a refusal of whatever kind."""
+        try:
+            table = self.ask(by, where, totals).table
+        except QueryRefused:
+            return None
+        return np.where(table.withheld, np.nan, table.values.astype(np.float64))
+
+    # What the schema says
+
+    @property
+    def geography(self) -> Variable:
+        """The areas; without them there is nothing that these attackers could aim at."""
+        if self.schema.geography is None:
+            raise ParameterError("an attacked data set must have areas.")
+        return self.schema.geography
+
+    @property
+    def area(self) -> Level:
+        """The smallest areas."""
+        return self.geography.finest
+
+    @property
+    def parent(self) -> Level:
+        """The areas that the smallest ones lie in."""
+        above = self.geography.above(self.area)
+        return above[0] if above else self.area
+
+    def mean(self, *levels: Level) -> float:
+        """Return the people per cell of a table by these levels: known before it is asked for."""
+        return self.people / float(np.prod([len(level) for level in levels]))
+
+    def levels(self, least: int = 2, most: int = 24) -> list[Level]:
+        """Return one level of every variable but areas, the finest within these sizes."""
+        found = []
+        for variable in self.schema.columns:
+            fitting = [level for level in variable.levels if least <= len(level) <= most]
+            found += fitting[:1]
+        return found
+
+    def variable_of(self, level: Level) -> Variable:
+        """Return the variable that a level belongs to."""
+        return self.schema.find(level.id)[0]
+
+
+def where(conditions: Mapping[str, Iterable[str]]) -> str | None:
+    """Return the text of filters: for each id of a level, the codes that are kept."""
+    parts = [f"{name}={'|'.join(map(encode, codes))}" for name, codes in conditions.items()]
+    return ",".join(parts) or None
+
+
+def by(*levels: Level) -> str:
+    """Return the text of the variables of a table."""
+    return ",".join(level.id for level in levels)
