@@ -13,6 +13,7 @@ from threading import Event, Lock
 
 import numpy as np
 
+from discreet.ledger import Status
 from discreet.lru import Lru
 from discreet.policy import Gate
 from discreet.population.keys import Secret
@@ -35,19 +36,33 @@ BUDGET = 128 * 2**20
 class CompleteTable:
     """The table of a class as it is released; refused where `refused`.
 
-    `withheld` marks the areas that are not available, None where the table has none.
+    `withheld` marks the areas that are not available, None where the table has none. `whole` is the
+    record of the whole way, where the originals are at hand.
     """
 
     making: Making
     figures: Integers
     withheld: Flags | None
     refused: bool
-    record: Record | None = field(default=None, repr=False)
+    record: Record = field(repr=False)
+    whole: Record | None = field(default=None, repr=False)
 
     @property
     def of(self) -> QuestionClass:
         """The class whose table it is."""
         return self.making.of
+
+    @property
+    def told_record(self) -> Record:
+        """The record that is handed to the custodian."""
+        return self.record if self.whole is None else self.whole
+
+    @property
+    def status(self) -> Status:
+        """What became of it."""
+        if self.refused:
+            return Status.REFUSED
+        return Status.PARTIAL if self.partial else Status.RELEASED
 
     @property
     def partial(self) -> bool:
@@ -98,15 +113,15 @@ class Tables:
             return self._held.get((making.tier.id, making.of.name)) is not None
 
 
-def complete(found: Judged, record: Record) -> CompleteTable:
+def complete(found: Judged, record: Record, whole: Record | None = None) -> CompleteTable:
     """Return what is kept of a table that was judged."""
     refused = found.code is not None
     if refused:
-        return CompleteTable(found.making, np.zeros(0, np.int64), None, True, record)
+        return CompleteTable(found.making, np.zeros(0, np.int64), None, True, record, whole)
     for array in (found.figures, found.withheld):
         if array is not None:
             array.setflags(write=False)
-    return CompleteTable(found.making, found.figures, found.withheld, False, record)
+    return CompleteTable(found.making, found.figures, found.withheld, False, record, whole)
 
 
 def counted(making: Making, engine: Engine, stop: Event | None = None) -> Counted:

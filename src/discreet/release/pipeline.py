@@ -19,7 +19,7 @@ from threading import Event
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Ledger, Ledgers, State, Status
+from discreet.ledger import Ledger, Ledgers, State
 from discreet.policy import Margins, Policy
 from discreet.population import Version
 from discreet.population.keys import Secret
@@ -123,7 +123,7 @@ class Releaser:
     def _not_available(self, allowed: Allowed, table: CompleteTable) -> QueryRefused:
         """Return the one refusal of all rules that look at counts."""
         code = Code.NOT_AVAILABLE
-        return QueryRefused(code, code.sentence, self._hints(allowed), table.record)
+        return QueryRefused(code, code.sentence, self._hints(allowed), table.told_record)
 
     def _claimed(self, allowed: Allowed) -> QuestionClass:
         """Return the class whose table answers a question, claimed now or before."""
@@ -169,23 +169,18 @@ class Releaser:
 
     def _table(self, allowed: Allowed, of: QuestionClass, stop: Event | None) -> CompleteTable:
         """Return the complete table of a class, from those kept or made now."""
-        ledger = self.ledgers.of(allowed.tier)
-        return self.tables.get(allowed.making(of), lambda making: self._make(making, ledger, stop))
+        table = self.tables.get(allowed.making(of), lambda making: self._make(making, stop))
+        if self.claims:
+            first = self.ledgers.of(allowed.tier).settle(of, table.status)
+            if first and self.log is not None:
+                append(self.log, table.record)
+        return table
 
-    def _make(self, making: Making, ledger: Ledger, stop: Event | None) -> CompleteTable:
+    def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         found = judged(protected(counted(making, self.engine, stop), self.secret))
         record = Record.of(found)
-        status = Status.RELEASED
-        if found.code is not None:
-            status = Status.REFUSED
-        elif len(found.missing):
-            status = Status.PARTIAL
-        first = self.claims and ledger.settle(making.of, status)
-        if first and self.log is not None:
-            append(self.log, record)
-        if self.originals is not None:
-            record = whole_way(record, found, self.originals)
-        return complete(found, record)
+        whole = None if self.originals is None else whole_way(record, found, self.originals)
+        return complete(found, record, whole)
 
     def _hints(
         self, allowed: Allowed, also: Callable[[Question], bool] = lambda _: True
@@ -234,7 +229,7 @@ def released(
         missing,
         0 if question.areas is None else len(question.areas),
         hints if missing else (),
-        table.record,
+        table.told_record,
         protection=making.protection,
     )
 

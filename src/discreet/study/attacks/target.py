@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
+from discreet.ledger import Ledgers
 from discreet.policy import Tier
 from discreet.population import Level, Schema
 from discreet.population.schema import Variable
 from discreet.query import Query, Question
 from discreet.query.parse import encode
-from discreet.release import Release
+from discreet.release import Release, Releaser
 from discreet.service.opened import open_store
 from discreet.types import Floats, Integers
 
@@ -49,33 +50,38 @@ class Target:
     @classmethod
     def open(cls, path: Path, tier: str | None = None, edition: Path | None = None) -> Target:
         """Return the store as a target; nothing that is asked of it is recorded in its log."""
-        opened = open_store(path)
-        releaser, schema = opened.releaser.unrecorded, opened.schema
+        opened = open_store(path, database="sqlite://")
+        found = cls._of(replace(opened.releaser, log=None), tier)
+        if edition is not None:
+            found.edition = cls.open(edition, tier)
+        return found
+
+    @classmethod
+    def _of(cls, releaser: Releaser, tier: str | None) -> Target:
+        """Return the target of a releaser, whose ledger nobody has used yet."""
+        version, policy = releaser.version, releaser.policy
+        schema = version.schema
 
         def ask(by: str, where: str | None, totals: str) -> Release:
             return releaser.release(Question.of(Query.of(by, where), schema), totals, tier)
 
         def truth(by: str, where: str | None) -> Integers:
             question = Question.of(Query.of(by, where), schema)
-            return np.asarray(opened.engine.tabulate(question).dense().counts, np.int64)
+            return np.asarray(releaser.engine.tabulate(question).dense().counts, np.int64)
 
-        version = opened.version
-        people = version.rows if version.counts is None else int(version.counts.sum())
-        return cls(
-            schema,
-            opened.policy.tier(tier),
-            people,
-            ask,
-            truth,
-            lambda: cls.open(path, tier, edition),
-            None if edition is None else cls.open(edition, tier),
-        )
+        def again() -> Target:
+            ledgers = Ledgers(version, policy, releaser.secret, "sqlite://")
+            return cls._of(replace(releaser, ledgers=ledgers), tier)
+
+        return cls(schema, policy.tier(tier), version.people, ask, truth, again)
 
     def fresh(self) -> Target:
         """Return the same target before anybody asked it anything."""
         if self.again is None:
             return replace(self)
-        return self.again()
+        found = self.again()
+        found.edition = None if self.edition is None else self.edition.fresh()
+        return found
 
     def through(self, fault: Callable[[Ask], Ask]) -> Target:
         """Return the target with something between the attacker and the answers."""
