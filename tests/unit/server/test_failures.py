@@ -70,11 +70,13 @@ FAILURES: list[tuple[str, str, Any, int, str]] = [
     ("GET", f"{TABLE}?by=sex&format=docx", None, 400, "BAD_REQUEST"),
     ("GET", f"{TABLE}/meta?by=sex&format=xlsx", None, 400, "BAD_REQUEST"),
     ("GET", f"{TABLE}/structure?by=sex&format=csv", None, 400, "BAD_REQUEST"),
-    ("GET", f"{TABLE}/meta?by=ward,rare", None, 403, "SPARSE"),
-    ("GET", f"{TABLE}/structure?by=ward,rare", None, 403, "SPARSE"),
+    ("GET", f"{ROOT}/town/ledger", None, 400, "BAD_REQUEST"),
+    ("GET", f"{ROOT}/town/ledger?by=sex,age,health,rare", None, 413, "MAX_CELLS"),
+    ("GET", f"{TABLE}/meta?by=ward,rare", None, 403, "NOT_AVAILABLE"),
+    ("GET", f"{TABLE}/structure?by=ward,rare", None, 403, "NOT_AVAILABLE"),
     ("POST", f"{TABLE}/meta", {}, 405, "METHOD_NOT_ALLOWED"),
     ("GET", f"{TABLE}?by=sex,age,health,rare", None, 413, "MAX_CELLS"),
-    ("GET", f"{TABLE}?by=ward,rare", None, 403, "SPARSE"),
+    ("GET", f"{TABLE}?by=ward,rare", None, 403, "NOT_AVAILABLE"),
     ("GET", f"{TABLE}?by=sex&totals=summed", None, 403, "TOTALS"),
     ("GET", f"{TABLE}?by={'x' * 9_000}", None, 414, "QUERY_TOO_LONG"),
     ("GET", f"/healthz?{'x' * 9_000}", None, 414, "QUERY_TOO_LONG"),
@@ -146,7 +148,8 @@ def test_every_route_is_walked() -> None:
     assert {ROOT, f"{ROOT}/{{d}}", f"{ROOT}/{{d}}/check", f"{ROOT}/{{d}}/table"} <= walked
     assert {f"{ROOT}/{{d}}/table/meta", f"{ROOT}/{{d}}/table/structure"} <= walked
     assert {"/api/v1/config", "/healthz"} <= walked
-    assert len(OF) == 10, "a new route must be walked too"
+    assert f"{ROOT}/{{d}}/ledger" in walked
+    assert len(OF) == 11, "a new route must be walked too"
 
 
 @pytest.mark.parametrize("error", [RuntimeError, InternalError, ParameterError, OSError])
@@ -156,9 +159,10 @@ def test_our_own_mistakes_show_an_id_and_nothing_else(
     def fail(*arguments: object, **more: object) -> None:
         raise error("12345 people live at /tmp/secret")
 
-    monkeypatch.setattr(Releaser, "_judge", fail)
+    monkeypatch.setattr(Releaser, "_make", fail)
     place = (RuntimeError, InternalError, ParameterError, OSError).index(error)
-    url = f"{TABLE}?by=sex&where=age={place}"  # a question that nobody asked before
+    by = ("age", "sex,age", "age_band,health", "sex,age_band,health")[place]
+    url = f"{TABLE}?by={by}"  # a table that nobody asked for before
     told = assert_told(client.get(url), 500, "INTERNAL")
     line = next(line for line in client.log.splitlines() if '"event":"failure"' in line)
     assert told["id"] in client.log
@@ -199,17 +203,18 @@ def test_a_full_queue_turns_away(
     start: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Event()
-    judge = Releaser._judge
+    make = Releaser._make
 
     def slow(*arguments: Any) -> Any:
         gate.wait(20)
-        return judge(*arguments)
+        return make(*arguments)
 
     limits = Limits(light_workers=1, heavy_workers=1, queue=1)
     client = start(Settings(rate=10_000, burst=1_000, limits=limits))
-    monkeypatch.setattr(Releaser, "_judge", slow)
+    monkeypatch.setattr(Releaser, "_make", slow)
     # Four questions that views answer, one worker, one place to wait.
-    waiting = client.begin([f"{TABLE}?by=sex&where=health={i}" for i in (1, 2, 3, 4)])
+    tables = ("sex", "health", "age_band", "sex,health")
+    waiting = client.begin([f"{TABLE}?by={by}" for by in tables])
     for answer in waiting.first(2):
         assert_told(answer, 503, "BUSY")
         assert int(answer.headers["retry-after"]) >= 1
@@ -222,14 +227,14 @@ def test_a_question_that_takes_too_long_is_stopped(
 ) -> None:
     stopped = []
 
-    def endless(self: Any, allowed: Any, stop: Event) -> Any:
+    def endless(self: Any, making: Any, stop: Event) -> Any:
         assert stop.wait(20)
         stopped.append(True)
         raise Stopped("stopped")
 
     client = start(Settings(rate=10_000, burst=1_000, limits=Limits(seconds=1)))
-    monkeypatch.setattr(Releaser, "_judge", endless)
-    answer = client.get(f"{TABLE}?by=sex")
+    monkeypatch.setattr(Releaser, "_make", endless)
+    answer = client.get(f"{TABLE}?by=health")
     assert_told(answer, 503, "TIME_LIMIT")
     assert answer.headers["retry-after"]
     assert stopped

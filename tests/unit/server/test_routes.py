@@ -166,7 +166,9 @@ def test_check_counts_nothing(client: Client, store: Path) -> None:
         "totals": "none",
         "code": None,
         "message": None,
+        "state": found["state"],
     }
+    assert found["state"] in ("free", "released")
     # 2 * 80 * 5 * 200 = 160,000 cells are above the policy's 100,000.
     found = client.get(CHECK, params={"by": "sex,age,health,rare"}).json()
     assert (found["allowed"], found["code"], found["cells"]) == (False, "MAX_CELLS", 160_000)
@@ -238,7 +240,7 @@ def test_refusals_say_what_would_do(client: Client) -> None:
     assert error["hint"]
     for hint in error["hints"]:
         params = {"by": hint["by"], "where": hint["where"]}
-        assert client.get(TABLE, params=params).status_code == 200, hint
+        assert client.get(CHECK, params=params).json()["allowed"], hint
 
 
 def test_a_question_is_recorded_once_however_often_it_is_asked(tmp_path: Path, start: Any) -> None:
@@ -272,6 +274,7 @@ def test_openapi_names_every_route_with_an_example(client: Client) -> None:
         "/api/v1/datasets",
         "/api/v1/datasets/{dataset}",
         "/api/v1/datasets/{dataset}/check",
+        "/api/v1/datasets/{dataset}/ledger",
         "/api/v1/datasets/{dataset}/table",
         "/api/v1/datasets/{dataset}/table/meta",
         "/api/v1/datasets/{dataset}/table/structure",
@@ -323,3 +326,53 @@ def test_official_figures_are_answered_as_counted(
     assert answer.status_code == 200
     counted = dc.open(store).tabulate("district,sex").counts
     assert figures(answer.text) == counted.ravel().tolist()
+
+
+LEDGER = "/api/v1/datasets/town/ledger"
+
+
+def test_the_ledger_says_what_a_question_would_use(tmp_path: Path, start: Any) -> None:
+    """5,000 people; 40 wards by 5 healths are 25 a cell: guarded, in one table and no more."""
+    client = start(stores=[build_town(tmp_path / "data", tmp_path / "store", rows=5_000)])
+    fine = {"by": "ward,health"}
+    assert client.get(LEDGER, params={"by": "sex"}).json()["state"] == "free"
+    before = client.get(LEDGER, params=fine).json()
+    assert before["state"] == "look"
+    assert (before["detail"]["used"], before["detail"]["limit"]) == (0, 1)
+    assert client.get(LEDGER, params=fine).json() == before, "asking uses nothing"
+    assert client.get(TABLE, params=fine).status_code == 200
+    after = client.get(LEDGER, params=fine).json()
+    assert (after["state"], after["table"]) == ("released", "health,ward")
+    assert after["detail"]["tables"][0]["table"] == "health,ward"
+    # A part of it is a part of the same table; another cut of the wards is used up.
+    assert client.get(LEDGER, params={"by": "health", "where": "ward=1|2"}).json()["state"] == (
+        "released"
+    )
+    other = client.get(LEDGER, params={"by": "ward,health,sex"}).json()
+    assert other["state"] == "used"
+    refused = client.get(TABLE, params={"by": "ward,health,sex"})
+    assert refused.status_code == 403
+    assert refused.json()["error"]["code"] == "USED_UP"
+    assert client.get(CHECK, params={"by": "ward,health,sex"}).json()["state"] == "used"
+
+
+def test_a_request_that_wants_no_table_releases_none(tmp_path: Path, start: Any) -> None:
+    client = start(stores=[build_town(tmp_path / "data", tmp_path / "store", rows=5_000)])
+    fine = {"by": "ward,health"}
+    assert client.request("HEAD", TABLE, params=fine).status_code == 403
+    ahead = client.get(TABLE, params=fine, headers={"Sec-Purpose": "prefetch"})
+    assert ahead.json()["error"]["code"] == "NOT_RELEASED"
+    assert client.get(LEDGER, params=fine).json()["state"] == "look"
+    assert "noindex" in ahead.headers["x-robots-tag"]
+
+
+def test_a_policy_may_ask_for_post(tmp_path: Path, start: Any) -> None:
+    policy = tmp_path / "data" / "policy.toml"
+    policy.parent.mkdir()
+    policy.write_text('[tiers.public.space]\nclaim = "post"\n')
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=5_000, policy="policy.toml")
+    client = start(stores=[store])
+    answer = client.get(TABLE, params={"by": "sex"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "NOT_RELEASED")
+    assert client.post(TABLE, json={"by": ["sex"]}).status_code == 200
+    assert client.get(TABLE, params={"by": "sex"}).status_code == 200
