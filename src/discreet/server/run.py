@@ -13,6 +13,7 @@ import uvicorn
 from discreet.errors import ParameterError
 from discreet.policy import parse_policy
 from discreet.population import Store
+from discreet.population.sealed import unsealed
 from discreet.server.app import create_app
 from discreet.server.settings import Settings
 
@@ -71,6 +72,7 @@ def _look_at(stores: Sequence[Path]) -> None:
     ids: dict[str, Path] = {}
     for path in stores:
         version = Store(path).open()
+        unsealed(Store(path), version)
         policy = parse_policy(version.policy_values, "policy", str(version.path))
         if not any(tier.public for tier in policy.tiers.values()):
             raise ParameterError(f"the policy of {path} must have a public tier to be served.")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from discreet.errors import InternalError, ParameterError
 from discreet.policy import Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
-from discreet.population.keys import Secret
+from discreet.population.sealed import unsealed
 from discreet.release.originals import open_originals
 from discreet.release.pipeline import Releaser
 from discreet.release.signature import Signer
@@ -69,21 +68,15 @@ class Opened:
 def open_store(path: Path, originals: Path | None = None) -> Opened:
     """Return the current version of a store, ready to answer.
 
-    `originals` is the custodian's folder of the records as they came. Raises `InternalError` where
-    the secret is not the one of the version, as while a build is just switching it.
+    `originals` is the custodian's folder of the records as they came. Everything is read once
+    before anything is answered: raises `Sealed` where the secret or the signing key is not the
+    store's, and `Damaged` where a file is not as it was written.
     """
     store = Store(path)
     version = store.open()
+    secret = unsealed(store, version)
     policy = parse_policy(version.policy_values, "policy", str(version.path))
-    try:
-        secret = Secret.read(store.secret)
-    except OSError as error:
-        raise ParameterError(f"the secret of {path} cannot be read: {error.strerror}") from None
-    if version.manifest.get("secret") not in (None, secret.fingerprint()):
-        raise InternalError(
-            f"the secret of {path} is not the one its version was built with; a build may just be "
-            "switching to a new secret"
-        )
+    version.verify()
     engine = ViewEngine(version, ScanEngine(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     releaser = Releaser(version, engine, policy, secret, path / "records", kept)
