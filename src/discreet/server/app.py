@@ -15,6 +15,7 @@ from discreet import __version__, page
 from discreet.server import routes
 from discreet.server.errors import of_status
 from discreet.server.front import Front
+from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Settings
@@ -35,11 +36,14 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     log = Log()
     service = Service(stores, settings.limits, log.trouble)
     metrics = Metrics(service)
+    keeper = Keeper(service, log, settings.verify)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
+        keeper.start()
         yield
+        await keeper.stop()
         await service.stop()
 
     app = FastAPI(
@@ -53,7 +57,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         redirect_slashes=False,
     )
     app.state.service, app.state.settings = service, settings
-    app.state.log, app.state.metrics = log, metrics
+    app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
     routes.add(app, service, settings)
     page.mount(app, service)
     app.exception_handler(HTTPException)(_http)

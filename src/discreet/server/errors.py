@@ -8,7 +8,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
+from discreet.errors import (
+    Busy,
+    Damaged,
+    ParameterError,
+    QueryRefused,
+    Starting,
+    TooLong,
+    UnknownDataset,
+)
 from discreet.rules import Code
 from discreet.server.models import Failed, Suggested, Told
 
@@ -33,6 +41,10 @@ def failure_of(error: BaseException) -> Failure | None:
         status = 413 if error.code == Code.MAX_CELLS else 403
         hint = error.hints[0].text + "." if error.hints else _HINTS.get(error.code)
         return Failure(status, error.code, str(error), hint, error.hints)
+    if isinstance(error, Damaged) or isinstance(error.__cause__, Damaged):
+        wait = {"Retry-After": "60"}
+        text = "The data cannot be read."  # and not which file it is
+        return Failure(503, "UNAVAILABLE", text, "Ask again later.", headers=wait)
     if isinstance(error, UnknownDataset):
         return Failure(404, "UNKNOWN_DATASET", _sentence(error), "GET /api/v1/datasets lists them.")
     if isinstance(error, ParameterError):

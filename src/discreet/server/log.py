@@ -13,6 +13,8 @@ from typing import Any, TextIO
 
 import orjson
 
+from discreet.errors import Damaged, Sealed
+
 
 class Log:
     """Writes lines to a stream, standard error if none is given."""
@@ -32,10 +34,15 @@ class Log:
             pass  # a log that cannot be written must not take the answers with it
 
     def trouble(self, event: str, error: BaseException, **facts: Any) -> None:
-        """Write where an error came from, without its message, which might hold a figure."""
+        """Write where an error came from, without its message, which might hold a figure.
+
+        What is said of a damaged or sealed store names files, and what to do about them.
+        """
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         cause = error.__cause__
+        if isinstance(error, (Damaged, Sealed)):
+            facts["message"] = str(error)
         self.write(
             event=event,
             level="error",

@@ -148,9 +148,9 @@ class Api:
         return as_json(models.Status(status="alive"))
 
     async def readyz(self) -> Response:
-        """Say whether every store is open and warm."""
+        """Say whether every store is open and warm, and at its current version."""
         self._opened()
-        return as_json(models.Status(status="ready"))
+        return as_json(models.Status(**self.service.catalogue.health()))
 
     def _opened(self) -> None:
         if not self.service.ready:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,13 +53,18 @@ class Opened:
 
     @cached_property
     def signer(self) -> Signer:
-        """The key by which files are signed; it is made when it is first needed."""
+        """The key by which files are signed."""
         return Signer.of_store(self.store)
 
     @cached_property
     def _tag_key(self) -> bytes:
         secret = self.releaser.secret.value
         return hashlib.blake2b(digest_size=32, key=secret, person=_TAG).digest()
+
+    def close(self) -> None:
+        """End the threads; whoever still asks is answered in their own."""
+        if isinstance(self.engine.behind, ScanEngine):
+            self.engine.behind.close(wait=False)
 
     def tag(self, *parts: str) -> bytes:
         """Return what an answer is known by: a keyed hash of the question, never of figures."""
@@ -79,5 +86,21 @@ def open_store(path: Path, originals: Path | None = None) -> Opened:
     version.verify()
     engine = ViewEngine(version, ScanEngine(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
-    releaser = Releaser(version, engine, policy, secret, path / "records", kept)
+    releaser = Releaser(version, engine, policy, secret, _records(path), kept)
     return Opened(path, version, policy, engine, releaser)
+
+
+def _records(store: Path) -> Path:
+    """Return where releases are recorded: in the store, or beside it where it is read-only.
+
+    That is the folder that systemd gives a service, or else that of the user's own state.
+    """
+    if os.access(store, os.W_OK):
+        return store / "records"
+    home = os.environ.get("STATE_DIRECTORY") or os.environ.get("XDG_STATE_HOME")
+    state = Path(home) if home else Path.home() / ".local" / "state"
+    place = hashlib.sha256(str(store.resolve()).encode()).hexdigest()[:8]
+    folder = state / "discreet" / f"{store.name}-{place}"
+    with suppress(OSError):  # told when the first release cannot be recorded
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / "records"
