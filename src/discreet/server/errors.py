@@ -81,6 +81,16 @@ def internal() -> Failure:
     return Failure(500, "INTERNAL", "Something went wrong here.", "Tell us the id of this error.")
 
 
+def too_long(most: int) -> Failure:
+    """Return the failure of an address that is too long."""
+    return Failure(
+        414,
+        "QUERY_TOO_LONG",
+        f"The query string may have at most {most:,} bytes.",
+        "POST the question instead.",
+    )
+
+
 def of_status(status: int, headers: dict[str, str] | None = None) -> Failure:
     """Return the failure of a bare status, such as an unknown path."""
     try:

@@ -6,7 +6,9 @@ figures, and questions are the readers' business.
 
 from __future__ import annotations
 
+import logging
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -33,6 +35,18 @@ class Log:
         except OSError:
             pass  # a log that cannot be written must not take the answers with it
 
+    def capture(self) -> None:
+        """Write what other packages, warnings and threads have to say as lines of this log."""
+        root = logging.getLogger()
+        root.handlers[:] = [_Lines(self)]
+        logging.captureWarnings(True)
+        for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+            logger = logging.getLogger(name)
+            logger.handlers.clear()
+            logger.propagate = True
+        threading.excepthook = lambda told: self.trouble("thread", _of(told.exc_value))
+        sys.unraisablehook = lambda told: self.trouble("unraisable", _of(told.exc_value))
+
     def trouble(self, event: str, error: BaseException, **facts: Any) -> None:
         """Write where an error came from, without its message, which might hold a figure.
 
@@ -51,3 +65,25 @@ class Log:
             where=where[-12:],
             **facts,
         )
+
+
+def _of(error: BaseException | None) -> BaseException:
+    return RuntimeError() if error is None else error
+
+
+class _Lines(logging.Handler):
+    """Records of the standard library's logging as lines; what they say might hold a figure."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            self._log.trouble("log", error, logger=record.name)
+        else:
+            place = f"{record.pathname}:{record.lineno}"
+            level = record.levelname.lower()
+            self._log.write(event="log", level=level, logger=record.name, where=[place])

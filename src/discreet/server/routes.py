@@ -36,8 +36,8 @@ ROUTES = {
 """The path of each handler."""
 
 
-def add(app: FastAPI, service: Service, settings: Settings) -> None:
-    """Add the routes to an application."""
+def add(app: FastAPI, service: Service, settings: Settings) -> Api:
+    """Add the routes to an application, and return what answers on them."""
     api = Api(service, settings)
 
     async def at_once(request: Request) -> Response:
@@ -56,9 +56,10 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
             response_class=Response,
             **openapi.OF[name],
         )
+    return api
 
 
-@dataclass(frozen=True)
+@dataclass
 class Api:
     """What is answered on each route."""
 

@@ -79,8 +79,6 @@ class Settings:
                 whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
         whole("verify", self.verify, 0)
-        if bool(self.certificate) != bool(self.certificate_key):
-            raise ParameterError("certificate and certificate_key must be given together.")
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
     @property
@@ -95,6 +93,13 @@ class Settings:
                     f"proxies must be addresses or networks like '10.0.0.0/8'. Got {text!r}."
                 ) from None
         return tuple(found)
+
+
+@dataclass
+class Live:
+    """The settings that hold now; they may be read again while a server runs."""
+
+    settings: Settings
 
 
 def read_settings(
