@@ -141,13 +141,8 @@ def cut_off(connection: socket.socket, sent: bytes, seconds: float) -> bool:
 
 def test_a_dribble_of_headers_does_not_keep_a_connection(server: Running) -> None:
     with connected(server, 1) as (connection,):
-        begin = time.monotonic()
-        with pytest.raises(OSError):
-            connection.sendall(b"GET / HTTP/1.1\r\n")
-            for i in range(200):
-                connection.sendall(f"X-{i}: a\r\n".encode())
-                time.sleep(0.1)
-        assert time.monotonic() - begin < 10
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        assert cut_off(connection, b"X-A: a\r\n", 0.1)
 
 
 def test_idle_connections_are_closed(server: Running) -> None:
@@ -172,10 +167,7 @@ def test_who_takes_nothing_of_an_answer_is_cut_off(server: Running) -> None:
     with connected(server, 1) as (connection,):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         ask = b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
-        with pytest.raises(OSError):
-            for _ in range(2_000):
-                connection.sendall(ask)
-                time.sleep(0.01)
+        assert cut_off(connection, ask, 0.01)
         assert server.get("/healthz").status_code == 200
 
 
@@ -235,9 +227,7 @@ def test_it_works_with_256_descriptors(store: Path, tmp_path: Path) -> None:
         assert not [line for line in lines(server) if line.get("level") == "error"]
 
 
-def test_overload_ends_in_nothing_but_busy_with_when_to_come_back(
-    store: Path, tmp_path: Path
-) -> None:
+def test_overload_ends_in_nothing_but_busy(store: Path, tmp_path: Path) -> None:
     settings = GENEROUS + "[limits]\nlight_workers = 1\nheavy_workers = 1\nwait = 1\n"
     urls = [
         f"{TABLE}?by=ward,age,sex&where=rare={r},health={h}"
