@@ -206,15 +206,15 @@ class Acceptor:
             connection.close()
 
     def _close_idle(self) -> bool:
-        """Close the connection that has been idle longest; return whether there was one."""
-        now = self._loop.time()
-        found = self._server.server_state.connections
-        idle = max(found, key=lambda one: one.idle_for(now), default=None)  # type: ignore[union-attr]
-        if idle is None or idle.idle_for(now) < _SETTLED:  # type: ignore[union-attr]
-            return False
-        idle.transport.close()
-        found.discard(idle)
-        return True
+        """Close those who have been idle longest; return whether there was anybody."""
+        now, found = self._loop.time(), self._server.server_state.connections
+        idle = [(one.idle_for(now), one) for one in found if isinstance(one, Connection)]
+        idle = sorted(idle, key=lambda pair: pair[0], reverse=True)[:_AT_ONCE]
+        settled = [one for seconds, one in idle if seconds >= _SETTLED]
+        for one in settled:
+            one.transport.close()
+            found.discard(one)
+        return bool(settled)
 
     def close(self) -> None:
         """Accept nobody any more."""

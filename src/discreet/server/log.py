@@ -6,6 +6,7 @@ figures, and questions are the readers' business.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import threading
@@ -27,12 +28,15 @@ class Log:
     def write(self, **facts: Any) -> None:
         """Write one line."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = orjson.dumps({"time": time, **facts}).decode()
+        try:
+            line = orjson.dumps({"time": time, **facts}).decode()
+        except TypeError:  # a name of a file that is no text, say
+            line = json.dumps({"time": time, **facts}, default=repr)
         stream = self._stream or sys.stderr
         try:
             stream.write(line + "\n")
             stream.flush()
-        except OSError:
+        except (OSError, ValueError):
             pass  # a log that cannot be written must not take the answers with it
 
     def capture(self) -> None:
@@ -52,6 +56,7 @@ class Log:
 
         What is said of a damaged or sealed store names files, and what to do about them.
         """
+        error.logged = True  # type: ignore[attr-defined]
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         cause = error.__cause__
@@ -81,6 +86,8 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
         error = record.exc_info[1] if record.exc_info else None
+        if getattr(error, "logged", False):
+            return
         if error is not None:
             self._log.trouble("log", error, logger=record.name)
         else:

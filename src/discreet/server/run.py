@@ -57,6 +57,7 @@ def serve(
             app,
             access_log=False,  # the front writes the log…
             log_config=None,  # …and all else that is said goes into it
+            log_level="error",
             proxy_headers=False,  # the front believes configured proxies only
             server_header=False,
             ws="none",
@@ -84,10 +85,12 @@ def serve(
 
 
 def prepare_process() -> None:
-    """Have as many descriptors as the system allows, and leave no memory behind in a core dump."""
+    """Have as many descriptors as the system allows, and let nobody read the memory.
+
+    Limits on core dumps do not hold for those that are piped to a program; this does.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(*_NOT_DUMPABLE, 0, 0, 0)
 
