@@ -24,14 +24,20 @@ class Running:
     process: subprocess.Popen[str]
     url: str
     log: Path
+    verify: bool = True
 
     def get(self, path: str, **options: Any) -> httpx.Response:
-        return httpx.get(self.url + path, timeout=60, trust_env=False, **options)
+        url = self.url + path
+        return httpx.get(url, timeout=60, trust_env=False, verify=self.verify, **options)
 
 
 @contextmanager
 def running(
-    stores: Sequence[Path], folder: Path, settings: str = GENEROUS, **options: Any
+    stores: Sequence[Path],
+    folder: Path,
+    settings: str = GENEROUS,
+    verify: bool = True,
+    **options: Any,
 ) -> Iterator[Running]:
     """Run a server until the end of the block."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,8 +52,8 @@ def running(
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("Serving on http://"), line + log.read_text()
-        server = Running(process, line.split()[-1], log)
+        assert line.startswith("Serving on http"), line + log.read_text()
+        server = Running(process, line.split()[-1], log, verify)
         for _ in range(1_200):
             if server.get("/readyz").status_code == 200:
                 break

@@ -4,6 +4,8 @@ DiscreetError
   ParameterError       a value given by the caller breaks a rule
     UnknownDataset     there is no data set of this id
     NotOurs            a file that this program did not write
+    Sealed             a store without the secret or key that belongs to it
+    Damaged            a file of a store is not as it was written
   QueryRefused         a disclosure rule refuses the question
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
@@ -71,6 +73,14 @@ class UnknownDataset(ParameterError):
 
 class NotOurs(ParameterError):
     """The file is none that this program wrote, or what belongs to it is not there."""
+
+
+class Sealed(ParameterError):
+    """What belongs to a store is missing or another's; nothing is released until it is put back."""
+
+
+class Damaged(ParameterError):
+    """A file of a store is not as it was written; nothing is released from it."""
 
 
 class Stopped(DiscreetError):

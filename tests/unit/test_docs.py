@@ -401,3 +401,16 @@ def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:
     codes = (DOCS / "releases.md").read_text(encoding="utf-8")
     for code in Code:
         assert f"`{code}`" in codes
+
+
+def test_the_tests_that_promises_name_are_there() -> None:
+    """docs/promises.md names a test for every promise."""
+    text = (DOCS / "promises.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "test" in line]
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text)
+    assert len(named) > 30
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
+    assert all(
+        "`tests/" in line for line in rows if "| promise |" not in line and "`make" not in line
+    )

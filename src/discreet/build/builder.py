@@ -28,10 +28,14 @@ from discreet.build.protecting import Done, apply_steps
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
 from discreet.checks import whole
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Sealed
 from discreet.files import sync
+from discreet.population import manifest as manifests
+from discreet.population import signing
+from discreet.population.intact import checksum
 from discreet.population.keys import Secret
-from discreet.population.store import FORMAT, PROTECTION, Store, Version, checksum
+from discreet.population.sealed import REMEDY, secret_of
+from discreet.population.store import PROTECTION, Store, Version
 from discreet.progress import Tell
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
@@ -54,13 +58,15 @@ def build(
     keep: int = 2,
     views: int = BUILT,
     originals: Path | None = None,
+    new_signing_key: bool = False,
 ) -> Built:
     """Build a data set into a store and make it the current version.
 
     All or nothing: whatever goes wrong, a store that was there is as it was, and one that was not
     is not. `new_secret` gives every record a new key; `keep` versions stay on disk; `views` bytes
     of marginal tables are built along, so that common questions need no scan. `originals` is a
-    folder outside the store for the records as they were before `[[protect]]`.
+    folder outside the store for the records as they were before `[[protect]]`. With
+    `new_signing_key` later releases are signed with a new key.
     """
     whole("keep", keep, 1)
     whole("views", views, 0)
@@ -81,6 +87,9 @@ def build(
                 "Give a new folder."
             )
         secret = Secret.fresh() if new_secret else _kept_secret(store, held)
+        if not new_signing_key and held.get("format") == manifests.FORMAT:
+            signing.check(store.path)
+        number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
         with closing(Reader(dataset.source, wanted(dataset), scratch)) as reader:
             ingest = Ingest(dataset, reader, secret, scratch)
             with closing(ingest):
@@ -88,16 +97,19 @@ def build(
                 ingest.check()
         if kept is not None and beside is not None:
             with told(kept):
-                _write_version(ingest, secret, beside / "version", (), tell)
+                _write_version(ingest, secret, beside / "version", (), number, tell)
         done = apply_steps(dataset.protect, ingest, secret, tell)
         _check_swapped(dataset, done)
         version = scratch / "version"
-        _write_version(ingest, secret, version, done, tell)
+        _write_version(ingest, secret, version, done, number, tell)
         _build_views(version, views, tell)
         edition = number_edition(store, version, dataset.policy, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
         _switch(store, version, secret, keep, kept, beside)
+        if new_signing_key:
+            signing.forget(store.path)
+            signing.make(store.path)
         if kept is not None:
             apart.sweep(kept, store, ours)
     notes = (*ingest.notes(), *(step.note for step in done), *edition)
@@ -133,6 +145,8 @@ def _switch(
         secret.write(store.secret)
     elif Secret.read(store.secret) != secret:
         secret.write(store.next_secret)
+    if not (store.path / signing.PRIVATE).exists():
+        signing.make(store.path)
     try:
         if originals is not None and beside is not None:
             os.replace(beside / "version", originals.versions / name)
@@ -156,24 +170,22 @@ def _switch(
 
 def _kept_secret(store: Store, held: dict[str, Any]) -> Secret:
     """Return the secret of the current version, or a fresh one where nothing was built yet."""
-    remedy = (
-        "New keys would be new noise on the same data, which can be averaged with the old. Put "
-        "the secret back, or give every record a new key with --new-secret."
-    )
-    if not store.secret.exists():
-        if store.current() is not None:
-            raise ParameterError(f"{store.secret} is missing. {remedy}")
-        return Secret.fresh()
-    secret = Secret.read(store.secret)
-    if held.get("secret") not in (None, secret.fingerprint()):
-        raise ParameterError(
-            f"{store.secret} is not the secret that the current version was built with. {remedy}"
-        )
-    return secret
+    if held.get("secret") is not None:
+        return secret_of(store, held)
+    if store.secret.exists():
+        return Secret.read(store.secret)
+    if store.current() is not None or store.list():
+        raise Sealed(f"{store.secret} is missing. {REMEDY}")
+    return Secret.fresh()
 
 
 def _write_version(
-    ingest: Ingest, secret: Secret, version: Path, done: tuple[Done, ...], tell: Tell
+    ingest: Ingest,
+    secret: Secret,
+    version: Path,
+    done: tuple[Done, ...],
+    number: int,
+    tell: Tell,
 ) -> None:
     """Write all of a version but its views; `done` is what was done to its records beforehand.
 
@@ -187,23 +199,26 @@ def _write_version(
         policy = json.dumps(ingest.dataset.policy_values, ensure_ascii=False)
         (version / "policy.json").write_text(policy, encoding="utf-8")
     write_columns(ingest, version, tell)
-    _write_manifest(ingest, secret, version, done, tell)
-
-
-def _write_manifest(
-    ingest: Ingest, secret: Secret, version: Path, done: tuple[Done, ...], tell: Tell
-) -> None:
-    dataset = ingest.dataset
-    files = sorted(path for path in version.iterdir())
-    facts = {}
+    files = sorted(version.iterdir())
+    written: dict[str, dict[str, Any]] = {}
     for i, path in enumerate(files):
         tell("checksums", i, len(files))
         path.chmod(0o600)
-        facts[path.name] = {"bytes": path.stat().st_size, "blake2b": checksum(path)}
-    described = {
-        "format": FORMAT,
+        sync(path)
+        written[path.name] = {"bytes": path.stat().st_size, "blake2b": checksum(path)}
+    manifests.write(version, {**_described(ingest, secret, done, number), "files": written})
+    sync(version)
+
+
+def _described(
+    ingest: Ingest, secret: Secret, done: tuple[Done, ...], number: int
+) -> dict[str, Any]:
+    """Return what the manifest of a version says, but for its files."""
+    dataset = ingest.dataset
+    return {
         "program": __version__,
         "dataset": dataset.id,
+        "number": number,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows": ingest.rows,
         "hypercube": ingest.has("count"),
@@ -215,13 +230,7 @@ def _write_manifest(
         "accepted_differencing": ingest.accepted,
         # The names alone: rates, control variables and pairs would help to undo it.
         "protected_beforehand": [step.facts["method"] for step in done],
-        "files": facts,
     }
-    target = version / "manifest.json"
-    target.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-    target.chmod(0o600)
-    for path in (*files, target, version):
-        sync(path)
 
 
 def _build_views(path: Path, budget: int, tell: Tell) -> None:

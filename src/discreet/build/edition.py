@@ -7,17 +7,16 @@ many is a new edition with noise of its own, and one with the same records is th
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.scratch import manifest
-from discreet.errors import ParameterError
-from discreet.files import sync
+from discreet.errors import Damaged, ParameterError
 from discreet.policy import Policy
 from discreet.population import Store, Version
+from discreet.population import manifest as manifests
 from discreet.progress import Tell
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +33,7 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
     new = Version.open(path)
     try:
         old = store.open()
-    except ParameterError:  # a damaged version cannot be compared: its place is taken
+    except (Damaged, ParameterError):  # a damaged version cannot be compared: its place is taken
         return _numbered(new, int(manifest(store).get("edition", 1)) + 1, new.rows)
     differ = changes(old, new)
     needed = policy.changes_needed(new.rows)
@@ -51,10 +50,7 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
 def _numbered(version: Version, edition: int, differ: int) -> tuple[str, ...]:
     if edition == 1:
         return ()
-    described = {**version.manifest, "edition": edition}
-    target = version.path / "manifest.json"
-    target.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-    sync(target)
+    manifests.write(version.path, {**version.manifest, "edition": edition})
     if not differ:
         return ()
     return (f"Edition {edition}: {differ:,} records differ, and all figures are drawn anew.",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import secrets
 import shutil
@@ -14,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.population import manifest as manifests
+from discreet.population import signing
 from discreet.population.keys import Secret
 from discreet.population.store import Store
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# What may be in a folder in which nothing was built: put back from a backup, or left by a kill.
+_KEYS = {"secret", signing.PRIVATE, signing.PUBLIC}
+_OURS = _KEYS | {"secret.new", "secret.next", "versions", ".lock"}
 
 
 @contextmanager
@@ -45,7 +49,7 @@ def locked(store: Store) -> Iterator[None]:
         raise ParameterError(f"{store.path} must be a folder. It is a file.")
     made = [path for path in (store.path, *store.path.parents) if not path.exists()]
     found = {path.name for path in store.path.iterdir()} if not made else set()
-    others = sorted(found - {"secret", "secret.new", "secret.next", "versions", ".lock"})
+    others = sorted(found - _OURS)
     others = [name for name in others if not name.startswith("CURRENT")]
     if others and store.current() is None:
         raise ParameterError(
@@ -70,8 +74,8 @@ def locked(store: Store) -> Iterator[None]:
 
 def _leave(store: Store, found: set[str], made: list[Path]) -> None:
     """Take away what builders put into a folder in which none ever finished."""
-    if "secret" not in found:
-        store.secret.unlink(missing_ok=True)
+    for name in _KEYS - found:
+        (store.path / name).unlink(missing_ok=True)
     (store.path / ".lock").unlink(missing_ok=True)
     # Only if empty: versions and a secret that were here before are not this build's to remove.
     emptied = [store.versions, *made]
@@ -98,7 +102,7 @@ def _tidy(store: Store) -> None:
     """Finish or take away what a build left that was stopped, at whatever moment."""
     current = store.current()
     for name in store.list():
-        if current is not None and name > current:
+        if current is not None and store.order(name) > store.order(current):
             remove(store, name)  # finished, but its build was killed before it was current
     for scratch in store.versions.glob(".scratch-*"):
         shutil.rmtree(scratch, ignore_errors=True)
@@ -113,12 +117,7 @@ def _tidy(store: Store) -> None:
 
 def manifest(store: Store, name: str | None = None) -> dict[str, Any]:
     """Return the manifest of a version, the current one for None; empty where none can be read."""
-    path = store.versions / str(name or store.current()) / "manifest.json"
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return held if isinstance(held, dict) else {}
+    return manifests.loose(store.versions / str(name or store.current()))
 
 
 def remove(store: Store, name: str) -> None:

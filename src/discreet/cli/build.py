@@ -19,6 +19,14 @@ def command(
             "with the old, so this is only for data that have not been published.",
         ),
     ] = False,
+    new_signing_key: Annotated[
+        bool,
+        typer.Option(
+            "--new-signing-key",
+            help="Sign later releases with a new key. Files signed before are checked with the "
+            "public key of then: keep it.",
+        ),
+    ] = False,
     keep: Annotated[
         int, typer.Option(metavar="N", help="How many versions to keep on disk.", min=1)
     ] = 2,
@@ -50,7 +58,9 @@ def command(
     from discreet.cli.progress import shown
 
     with shown() as progress:
-        built = build(dataset, out, progress, new_secret, keep, views * 2**20, originals)
+        built = build(
+            dataset, out, progress, new_secret, keep, views * 2**20, originals, new_signing_key
+        )
     for note in built.notes:
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")

@@ -38,12 +38,15 @@ def command(
     This takes about a minute the first time, and seconds after that. Stop it
     with Ctrl-C.
     """
+    from discreet.population import Store
+    from discreet.population.manifest import FORMAT, loose
     from discreet.server.run import serve
     from discreet.server.settings import Settings
 
     place = (folder or _default_folder()) / str(persons)
     store = place / "store"
-    if not (store / "CURRENT").exists():
+    current = Store(store).current()
+    if current is None or loose(store / "versions" / current).get("format") != FORMAT:
         _make(persons, place, store)
 
     def listening(address: str) -> None:

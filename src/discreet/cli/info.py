@@ -16,7 +16,8 @@ def command(
         typer.Option(metavar="NAME", help="List the categories of a variable or level."),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare every file with its checksum.")
+        bool,
+        typer.Option("--verify", help="Read everything, and compare every file with its checksum."),
     ] = False,
 ) -> None:
     """Show what is in a store: variables, levels, categories, versions.
@@ -28,13 +29,18 @@ def command(
 
     from discreet.policy import parse_policy
     from discreet.population import Store
+    from discreet.population.sealed import unsealed
 
     held = Store(store)
     version = held.open()
+    unsealed(held, version)
     schema = version.schema
     console = Console(highlight=False, soft_wrap=False)
     if verify:
-        version.verify()
+        from discreet.service.verifying import verify_store
+
+        for other in verify_store(store):
+            console.print(f"Not read: version {other} has another format.")
         console.print("Every file has its checksum.")
     if variable is not None:
         _, level = schema.find(*variable.split("@", 1))

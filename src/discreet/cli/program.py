@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -71,6 +72,7 @@ for _name in COMMANDS:
 
 def run() -> None:
     """Run the command that the arguments name, and end with its exit status."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # memory with records in it is not left behind
     try:
         app()
     except ParameterError as error:

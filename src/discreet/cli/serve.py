@@ -24,6 +24,7 @@ def command(
 
     Runs until it is stopped, and then finishes the requests it is answering. A
     new version of a store is noticed and served. The log goes to standard error.
+    On SIGHUP settings and certificate are read again.
     Settings are also read from environment variables: DISCREET_RATE, say,
     overrides `rate` in the file.
     """
@@ -35,4 +36,4 @@ def command(
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")
 
-    serve(stores, host, port, chosen, listening)
+    serve(stores, host, port, chosen, listening, lambda: read_settings(settings, os.environ))

@@ -3,8 +3,10 @@
 STORE/CURRENT                 the id of the current version, switched by one rename
 STORE/secret                  mode 600, kept over rebuilds
 STORE/secret.next             while a build switches to a new secret
+STORE/signing.key             mode 600, by which releases are signed; signing.pub belongs to it
 STORE/versions/<id>/          written once, never changed
     manifest.json             format, rows, modulus, the size and checksum of every file
+                              and of itself
     schema.json               variables, levels, categories
     policy.json               what may be released of it, and how it is protected
     codes.u8, codes.u16       a row of codes for each variable, records along it
@@ -22,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,19 +32,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Damaged, ParameterError
 from discreet.files import sync, written
+from discreet.population import manifest as manifests
+from discreet.population.intact import Guard, Pause, checksum
 from discreet.population.schema import Level, Schema, Variable
 
-FORMAT = 1
 PROTECTION = "protection.json"
 _VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
-
-
-def checksum(path: Path) -> str:
-    """Return the BLAKE2b checksum of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,15 @@ class Store:
         sync(self.path)
 
     def list(self) -> list[str]:
-        """Return the ids of the finished versions, the newest last."""
+        """Return the ids of the finished versions, in the order in which they were built."""
         if not self.versions.is_dir():
             return []
-        return sorted(p.name for p in self.versions.iterdir() if not p.name.startswith("."))
+        names = (p.name for p in self.versions.iterdir() if not p.name.startswith("."))
+        return sorted(names, key=self.order)
+
+    def order(self, name: str) -> tuple[int, str]:
+        """Return the place of a version among the others: by its number, not by the clock."""
+        return manifests.number(self.versions / name), name
 
     def open(self) -> Version:
         """Return the current version, its columns mapped."""
@@ -120,52 +122,24 @@ class Version:
     keys: NDArray[np.uint32]
     counts: NDArray[np.uint32] | None
     areas: NDArray[np.int64] | None
+    guard: Guard = field(default_factory=Guard)
 
     @classmethod
     def open(cls, path: Path) -> Version:
         """Return the version in a folder, refusing unknown formats and missing or cut files."""
-        try:
-            manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ParameterError(f"{path} holds no readable version. Build again.") from error
-        if not isinstance(manifest, dict):
-            raise ParameterError(f"{path} holds no readable version. Build again.")
-        if manifest.get("format") != FORMAT:
-            raise ParameterError(
-                f"{path} has store format {manifest.get('format')!r}; this program reads format "
-                f"{FORMAT}. Build the data set again, or use the program that made it."
-            )
+        manifest = manifests.read(path)
         for name, facts in manifest["files"].items():
             if not (path / name).is_file() or (path / name).stat().st_size != facts["bytes"]:
-                raise ParameterError(f"{path / name} is missing or cut short. Build again.")
+                raise Damaged(f"{path / name} is missing or cut short. Build again.")
         try:
-            described = json.loads((path / "schema.json").read_text(encoding="utf-8"))
-            schema = Schema.from_json(described)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ParameterError(f"{path / 'schema.json'} is damaged. Build again.") from error
-        rows = int(manifest["rows"])
-
-        def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
-            if 0 in shape:
-                none: NDArray[Any] = np.empty(shape, dtype)
-                none.setflags(write=False)  # of one type with mapped columns, for the kernels
-                return none
-            return np.memmap(path / name, dtype, "r", shape=shape).view(np.ndarray)
-
-        narrow = sum(is_narrow(variable) for variable in schema.columns)
-        geography = schema.geography
-        return cls(
-            path,
-            manifest,
-            schema,
-            mapped("codes.u8", np.uint8, (narrow, rows)),
-            mapped("codes.u16", np.uint16, (len(schema.columns) - narrow, rows)),
-            mapped("keys.u32", np.uint32, (rows,)),
-            mapped("counts.u32", np.uint32, (rows,)) if manifest["hypercube"] else None,
-            None
-            if geography is None
-            else mapped("areas.i64", np.int64, (len(geography.finest) + 1,)),
-        )
+            schema = Schema.from_json(_read_json(path, "schema.json", manifest))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Damaged(f"{path / 'schema.json'} is damaged. Build again.") from error
+        guard = Guard(path / name for name in manifest["files"])
+        try:
+            return cls(path, manifest, schema, **_mapped(path, manifest, schema), guard=guard)
+        except (OSError, ValueError) as error:
+            raise Damaged(f"{path} cannot be mapped into memory. {error}") from error
 
     def __repr__(self) -> str:
         return f"Version({self.schema.id!r}, {self.id!r})"
@@ -178,7 +152,7 @@ class Version:
     @cached_property
     def policy_values(self) -> dict[str, Any]:
         """What the policy says, as it was built with."""
-        values: dict[str, Any] = json.loads((self.path / "policy.json").read_text(encoding="utf-8"))
+        values: dict[str, Any] = _read_json(self.path, "policy.json", self.manifest)
         return values
 
     @cached_property
@@ -186,9 +160,7 @@ class Version:
         """What was done to the records before any table; for the custodian."""
         if PROTECTION not in self.manifest.get("files", {}):
             return []
-        steps: list[dict[str, Any]] = json.loads(
-            (self.path / PROTECTION).read_text(encoding="utf-8")
-        )
+        steps: list[dict[str, Any]] = _read_json(self.path, PROTECTION, self.manifest)
         return steps
 
     def swap_rate(self, level: str) -> float:
@@ -252,11 +224,72 @@ class Version:
         first = np.searchsorted(level.of, np.arange(len(level) + 1))
         return self.areas[first]
 
-    def verify(self) -> None:
-        """Compare every file with its checksum."""
+    def verify(self, pause: Pause | None = None) -> None:
+        """Read everything: every file must have its checksum and every code its category.
+
+        Raises `Damaged`, and then lets nothing more be read from this version.
+        """
         for name, facts in self.manifest["files"].items():
-            if checksum(self.path / name) != facts["blake2b"]:
-                raise ParameterError(f"{self.path / name} does not have its checksum. Build again.")
+            try:
+                same = checksum(self.path / name, pause) == facts["blake2b"]
+            except FileNotFoundError:
+                raise Damaged(f"{self.path / name} is missing. Build again.") from None
+            if not same:
+                self.guard.condemn(self.path / name)
+                raise Damaged(f"{self.path / name} does not have its checksum. Build again.")
+        self.guard.check()
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        """Refuse codes without a category: the kernels would write where they must not."""
+        for variable in self.schema.columns:
+            column = self.column(variable)
+            if len(column) and int(column.max()) >= len(variable.finest):
+                self._refuse("codes.u8" if is_narrow(variable) else "codes.u16")
+        if len(self.keys) and int(self.keys.max()) >= self.modulus:
+            self._refuse("keys.u32")
+        if self.areas is not None:
+            ends = (int(self.areas[0]), int(self.areas[-1]))
+            if ends != (0, self.rows) or (np.diff(self.areas) < 0).any():
+                self._refuse("areas.i64")
+
+    def _refuse(self, name: str) -> None:
+        self.guard.condemn(self.path / name)
+        raise Damaged(f"{self.path / name} holds a code that no category has. Build again.")
+
+
+def _read_json(path: Path, name: str, manifest: dict[str, Any]) -> Any:
+    """Return what a file of a version says, if it has its checksum."""
+    facts = manifest["files"].get(name)
+    try:
+        raw = (path / name).read_bytes()
+    except OSError:
+        raw = b""
+    if facts is None or hashlib.blake2b(raw, digest_size=16).hexdigest() != facts["blake2b"]:
+        raise Damaged(f"{path / name} is damaged. Build again.")
+    return json.loads(raw)
+
+
+def _mapped(path: Path, manifest: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return the columns of a version by name."""
+    rows = int(manifest["rows"])
+
+    def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+        if 0 in shape:
+            none: NDArray[Any] = np.empty(shape, dtype)
+            none.setflags(write=False)  # of one type with mapped columns, for the kernels
+            return none
+        return np.memmap(path / name, dtype, "r", shape=shape).view(np.ndarray)
+
+    narrow = sum(is_narrow(variable) for variable in schema.columns)
+    areas = None if schema.geography is None else (len(schema.geography.finest) + 1,)
+    return {
+        "codes8": mapped("codes.u8", np.uint8, (narrow, rows)),
+        "codes16": mapped("codes.u16", np.uint16, (len(schema.columns) - narrow, rows)),
+        "keys": mapped("keys.u32", np.uint32, (rows,)),
+        "counts": mapped("counts.u32", np.uint32, (rows,)) if manifest["hypercube"] else None,
+        "areas": None if areas is None else mapped("areas.i64", np.int64, areas),
+    }
 
 
 def is_narrow(variable: Variable) -> bool:

@@ -35,6 +35,7 @@ def open_originals(folder: Path, version: Version) -> Version:
     originals = Version.open(path)
     if originals.schema.to_json() != version.schema.to_json():
         raise ParameterError(f"{path} is not of the version of the store. Build again.")
+    originals.verify()
     return originals
 
 

@@ -1,8 +1,5 @@
 """Signatures: an Ed25519 key of the store's own, over what a release says and not how it lies.
 
-STORE/signing.key             the private key, mode 600, made on first use
-STORE/signing.pub             the public key, to be given to anyone who wants to check a file
-
 The order of rows, columns and categories is not signed, nor is white space: a file that was
 sorted or saved anew still verifies. Digests are of released figures alone.
 """
@@ -11,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,14 +18,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
-    NoEncryption,
-    PrivateFormat,
     PublicFormat,
-    load_pem_private_key,
     load_pem_public_key,
 )
 
 from discreet.errors import ParameterError
+from discreet.population import signing
 from discreet.release.text import Facts, folded
 from discreet.table import ProtectedTable
 
@@ -45,23 +39,11 @@ class Signer:
 
     @classmethod
     def of_store(cls, store: Path) -> Signer:
-        """Return the key of a store, which is made on first use."""
-        path = store / "signing.key"
-        if not path.exists():
-            _make(store)
-        mode = path.stat().st_mode & 0o777
-        if mode & 0o077:
-            raise ParameterError(
-                f"{path} must be readable by its owner only (mode 600). It has mode {mode:o}: "
-                f"others may have read the key; if not, run chmod 600 {path}."
-            )
-        try:
-            key = load_pem_private_key(path.read_bytes(), None)
-        except ValueError:
-            key = None
-        if not isinstance(key, Ed25519PrivateKey):
-            raise ParameterError(f"{path} must hold an Ed25519 private key (PEM).")
-        return cls(key)
+        """Return the key of a store; a folder that is no store yet is given one."""
+        if not (store / signing.PRIVATE).exists() and not (store / "CURRENT").exists():
+            signing.make(store)
+        signing.check(store)
+        return cls(signing.read(store))
 
     @cached_property
     def public(self) -> bytes:
@@ -155,28 +137,6 @@ def _digest(table: ProtectedTable, *arrays: np.ndarray[Any, Any]) -> str:
         turned = array.transpose(order)[np.ix_(*places)]
         hashed.update(np.ascontiguousarray(turned, "<i8").data)
     return hashed.hexdigest()
-
-
-def _make(store: Path) -> None:
-    """Write a fresh pair of keys; of two at the same time the first one wins."""
-    if not store.is_dir():
-        raise ParameterError(f"{store} must be a folder that exists.")
-    fresh = Ed25519PrivateKey.generate()
-    private = fresh.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    beside = store / f"signing.key.{os.getpid()}.{os.urandom(4).hex()}"
-    try:
-        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(private)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(beside, store / "signing.key")
-    except FileExistsError:
-        return
-    finally:
-        beside.unlink(missing_ok=True)
-    public = fresh.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (store / "signing.pub").write_bytes(public)
 
 
 def _raw(key: Ed25519PublicKey) -> bytes:

@@ -15,9 +15,10 @@ from discreet import __version__, page
 from discreet.server import routes
 from discreet.server.errors import of_status
 from discreet.server.front import Front
+from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
-from discreet.server.settings import Settings
+from discreet.server.settings import Live, Settings
 from discreet.service import Service
 
 _ABOUT = """Any table of these data sets, protected by the rules that its office has set.
@@ -35,11 +36,15 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     log = Log()
     service = Service(stores, settings.limits, log.trouble)
     metrics = Metrics(service)
+    keeper = Keeper(service, log, settings.verify)
+    live = Live(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
+        keeper.start()
         yield
+        await keeper.stop()
         await service.stop()
 
     app = FastAPI(
@@ -52,13 +57,28 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service, app.state.settings = service, settings
-    app.state.log, app.state.metrics = log, metrics
-    routes.add(app, service, settings)
+    app.state.service, app.state.live = service, live
+    app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
+    app.state.api = routes.add(app, service, settings)
     page.mount(app, service)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, settings=settings, log=log, metrics=metrics)
+    app.add_middleware(Front, live=live, log=log, metrics=metrics)
+    reload(app, settings)
     return app
+
+
+def reload(app: FastAPI, settings: Settings) -> None:
+    """Let other settings hold from the next request on."""
+    service, limits = app.state.service, settings.limits
+    app.state.live.settings = app.state.api.settings = settings
+    app.state.keeper.seconds = settings.verify
+    service.limits = limits
+    service.cache.budget = limits.cache_bytes
+    for lane, workers in (
+        (service.light, limits.light_workers),
+        (service.heavy, limits.heavy_workers),
+    ):
+        lane.resize(workers, limits.queue, limits.seconds, limits.wait)
 
 
 async def _http(request: Request, error: Exception) -> Response:

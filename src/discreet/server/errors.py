@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from discreet.errors import (
     Busy,
+    Damaged,
     LedgerUnavailable,
     NotReleased,
     ParameterError,
@@ -42,6 +43,10 @@ def failure_of(error: BaseException) -> Failure | None:
         status = 413 if error.code in (Code.MAX_CELLS, Code.TOO_LARGE) else 403
         hint = error.hints[0].text + "." if error.hints else _HINTS.get(error.code)
         return Failure(status, error.code, str(error), hint, error.hints)
+    if isinstance(error, Damaged) or isinstance(error.__cause__, Damaged):
+        wait = {"Retry-After": "60"}
+        text = "The data cannot be read."  # and not which file it is
+        return Failure(503, "UNAVAILABLE", text, "Ask again later.", headers=wait)
     if isinstance(error, UnknownDataset):
         return Failure(404, "UNKNOWN_DATASET", _sentence(error), "GET /api/v1/datasets lists them.")
     if isinstance(error, ParameterError):
@@ -83,6 +88,16 @@ def _sentence(error: BaseException) -> str:
 def internal() -> Failure:
     """Return the failure that says nothing but that it is ours."""
     return Failure(500, "INTERNAL", "Something went wrong here.", "Tell us the id of this error.")
+
+
+def too_long(most: int) -> Failure:
+    """Return the failure of an address that is too long."""
+    return Failure(
+        414,
+        "QUERY_TOO_LONG",
+        f"The query string may have at most {most:,} bytes.",
+        "POST the question instead.",
+    )
 
 
 def of_status(status: int, headers: dict[str, str] | None = None) -> Failure:

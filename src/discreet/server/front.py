@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from time import perf_counter
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.page import error_page
 from discreet.server.clients import Buckets, client_of, key_of
-from discreet.server.errors import Failure, failure_of, internal, response_of
+from discreet.server.errors import Failure, failure_of, internal, response_of, too_long
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
-from discreet.server.settings import Settings
+from discreet.server.settings import Live, Settings
 
 _COMMON = [
     (b"x-content-type-options", b"nosniff"),
@@ -43,6 +45,7 @@ PAGE_HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_CLOSE = {"Connection": "close"}  # what follows on the connection is not to be trusted
 _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up a limit
 
 
@@ -54,12 +57,17 @@ def is_api(path: str) -> bool:
 class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, log: Log, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, live: Live, log: Log, metrics: Metrics) -> None:
         self._app = app
-        self._settings = settings
-        self._networks = settings.networks
+        self._live = live
         self._log = log
         self._metrics = metrics
+        self._use(live.settings)
+
+    def _use(self, settings: Settings) -> None:
+        """Have these settings; limits begin anew where they are other ones."""
+        self._settings = settings
+        self._networks = settings.networks
         self._buckets = Buckets(settings.burst)
         self._key_buckets = {key.name: Buckets(settings.burst) for key in settings.keys}
 
@@ -68,6 +76,8 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._live.settings is not self._settings:
+            self._use(self._live.settings)
         begin = perf_counter()
         request_id = secrets.token_hex(8)
         state: dict[str, Any] = {**scope.get("state", {})}
@@ -88,7 +98,9 @@ class Front:
 
         try:
             self._admit(inner, state)
-            await self._app(inner, receive, answer)
+            await self._app(inner, self._in_time(receive), answer)
+        except ClientDisconnect:
+            status = status or 499  # nobody is left to be told
         except Exception as error:
             failure = self._told(error, request_id)
             if status:
@@ -96,6 +108,29 @@ class Front:
             await self._response(failure, scope["path"], request_id)(inner, receive, answer)
         finally:
             self._note(inner, scope["method"], status, perf_counter() - begin, request_id)
+
+    def _in_time(self, receive: Receive) -> Receive:
+        """Return the same, but for a body that takes too long."""
+        deadline: float | None = None
+        whole = False
+
+        async def receive_in_time() -> Message:
+            nonlocal deadline, whole
+            if whole:
+                return await receive()
+            now = asyncio.get_running_loop().time()
+            deadline = deadline or now + self._settings.body_seconds
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                most = self._settings.body_seconds
+                text = f"The body must arrive within {most} seconds."
+                raise Failure(408, "REQUEST_TIMEOUT", text, headers=_CLOSE) from None
+            whole = not message.get("more_body", False)
+            return message
+
+        return receive_in_time
 
     def _told(self, error: Exception, request_id: str) -> Failure:
         """Return how an error is told; one that must not be is logged."""
@@ -124,20 +159,29 @@ class Front:
 
     def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
         """Raise what keeps a request out."""
-        if len(scope["query_string"]) > self._settings.max_query:
+        settings = self._settings
+        if len(scope["query_string"]) > settings.max_query:
+            raise too_long(settings.max_query)
+        headers = Headers(scope=scope)
+        size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+        size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+        if size > settings.max_header:
             raise Failure(
-                414,
-                "QUERY_TOO_LONG",
-                f"The query string may have at most {self._settings.max_query:,} bytes.",
-                "POST the question instead.",
+                431,
+                "HEADERS_TOO_LARGE",
+                f"What comes before the body may have at most {settings.max_header:,} bytes.",
+                headers=_CLOSE,
             )
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # Two programs could disagree about where such a request ends.
+            text = "A request may not have both Content-Length and Transfer-Encoding."
+            raise Failure(400, "BAD_REQUEST", text, headers=_CLOSE)
         if scope["path"] in _ALWAYS:
             return
-        headers = Headers(scope=scope)
         peer = scope.get("client")
-        client = client_of(
-            peer[0] if peer else "", headers.get("x-forwarded-for", "")[-1000:], self._networks
-        )
+        # Each proxy may have added a line of its own, the last one the nearest.
+        forwarded = ",".join(headers.getlist("x-forwarded-for"))[-1000:]
+        client = client_of(peer[0] if peer else "", forwarded, self._networks)
         given = headers.get("x-api-key")
         key = None if given is None else key_of(given, self._settings.keys)
         if key is not None:

@@ -6,12 +6,17 @@ figures, and questions are the readers' business.
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import orjson
+
+from discreet.errors import Damaged, Sealed
 
 
 class Log:
@@ -23,19 +28,40 @@ class Log:
     def write(self, **facts: Any) -> None:
         """Write one line."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = orjson.dumps({"time": time, **facts}).decode()
+        try:
+            line = orjson.dumps({"time": time, **facts}).decode()
+        except TypeError:  # a name of a file that is no text, say
+            line = json.dumps({"time": time, **facts}, default=repr)
         stream = self._stream or sys.stderr
         try:
             stream.write(line + "\n")
             stream.flush()
-        except OSError:
+        except (OSError, ValueError):
             pass  # a log that cannot be written must not take the answers with it
 
+    def capture(self) -> None:
+        """Write what other packages, warnings and threads have to say as lines of this log."""
+        root = logging.getLogger()
+        root.handlers[:] = [_Lines(self)]
+        logging.captureWarnings(True)
+        for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+            logger = logging.getLogger(name)
+            logger.handlers.clear()
+            logger.propagate = True
+        threading.excepthook = lambda told: self.trouble("thread", _of(told.exc_value))
+        sys.unraisablehook = lambda told: self.trouble("unraisable", _of(told.exc_value))
+
     def trouble(self, event: str, error: BaseException, **facts: Any) -> None:
-        """Write where an error came from, without its message, which might hold a figure."""
+        """Write where an error came from, without its message, which might hold a figure.
+
+        What is said of a damaged or sealed store names files, and what to do about them.
+        """
+        error.logged = True  # type: ignore[attr-defined]
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         cause = error.__cause__
+        if isinstance(error, (Damaged, Sealed)):
+            facts["message"] = str(error)
         self.write(
             event=event,
             level="error",
@@ -44,3 +70,27 @@ class Log:
             where=where[-12:],
             **facts,
         )
+
+
+def _of(error: BaseException | None) -> BaseException:
+    return RuntimeError() if error is None else error
+
+
+class _Lines(logging.Handler):
+    """Records of the standard library's logging as lines; what they say might hold a figure."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        error = record.exc_info[1] if record.exc_info else None
+        if getattr(error, "logged", False):
+            return
+        if error is not None:
+            self._log.trouble("log", error, logger=record.name)
+        else:
+            place = f"{record.pathname}:{record.lineno}"
+            level = record.levelname.lower()
+            self._log.write(event="log", level=level, logger=record.name, where=[place])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
@@ -35,6 +36,21 @@ class Metrics:
             ("running_light", "Light questions running.", lambda: service.light.running),
             ("running_heavy", "Heavy questions running.", lambda: service.heavy.running),
             ("ready", "Whether every store is open.", lambda: int(service.ready)),
+            (
+                "degraded",
+                "Whether some store is not served at its current version.",
+                lambda: int(bool(service.catalogue.trouble)),
+            ),
+            (
+                "look_age_seconds",
+                "Seconds since the stores were last looked at.",
+                lambda: monotonic() - service.catalogue.looked,
+            ),
+            (
+                "verify_age_seconds",
+                "Seconds since every file was last compared with its checksum.",
+                lambda: monotonic() - service.catalogue.verified,
+            ),
         ):
             Gauge(f"discreet_{name}", text, registry=self.registry).set_function(read)
         self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}

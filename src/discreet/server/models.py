@@ -288,6 +288,7 @@ class Config(_Answer):
 
 
 class Status(_Answer):
-    """How the program is."""
+    """How the program is; `why` says in a word what keeps a new version from being served."""
 
     status: str
+    why: str = ""

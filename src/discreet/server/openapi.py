@@ -40,6 +40,12 @@ _TOLD: dict[int, tuple[str, str, str, str | None]] = {
         "No data set 'x'; Choices: census",
         "GET /api/v1/datasets lists them.",
     ),
+    408: (
+        "The body did not arrive in time.",
+        "REQUEST_TIMEOUT",
+        "The body must arrive within 20 seconds.",
+        None,
+    ),
     413: (
         "The table would have too many cells, or the body too many bytes.",
         "MAX_CELLS",
@@ -58,6 +64,12 @@ _TOLD: dict[int, tuple[str, str, str, str | None]] = {
         "Too many requests came from this address or with this key.",
         "Ask again in 2 seconds.",
     ),
+    431: (
+        "There are too many bytes before the body.",
+        "HEADERS_TOO_LARGE",
+        "What comes before the body may have at most 32,768 bytes.",
+        None,
+    ),
     500: (
         "Our mistake; the id finds it in our log.",
         "INTERNAL",
@@ -65,7 +77,7 @@ _TOLD: dict[int, tuple[str, str, str, str | None]] = {
         "Tell us the id of this error.",
     ),
     503: (
-        "Starting, too busy, or the question took too long.",
+        "Starting, too busy, the question took too long, or the data cannot be read.",
         "BUSY",
         "The server is busy.",
         "Ask again in a moment.",
@@ -90,7 +102,7 @@ def _failure(status: int) -> Schema:
     }
 
 
-_ALL = (400, 401, 414, 429, 500, 503)
+_ALL = (400, 401, 414, 429, 431, 500, 503)
 _TABLE = (*_ALL, 403, 404, 413, 304)
 
 _PATH = {
@@ -200,8 +212,11 @@ OF: dict[str, dict[str, Any]] = {
         _HELD,
     ),
     "table_structure": _of(_STRUCTURE, _TABLE, models.TypedStructure, _PATH, _HELD),
-    "post_table": _of(_table(), _TABLE, models.Nothing, _PATH, _HELD, requestBody=_BODY),
+    "post_table": _of(_table(), (*_TABLE, 408), models.Nothing, _PATH, _HELD, requestBody=_BODY),
     "config": _of(_json(models.Config, "Limits and formats."), _ALL),
-    "healthz": _of(_json(models.Status, "The program runs."), (414, 500)),
-    "readyz": _of(_json(models.Status, "Every store is open."), (414, 500, 503)),
+    "healthz": _of(_json(models.Status, "The program runs."), (414, 431, 500)),
+    "readyz": _of(
+        _json(models.Status, "Every store is open; `degraded` if one is not at its new version."),
+        (414, 431, 500, 503),
+    ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -38,7 +39,20 @@ def read_body(raw: bytes) -> Posted:
         raise ParameterError("the body must be JSON.") from None
     if not isinstance(given, dict):
         raise ParameterError("the body must be an object with 'by', and perhaps 'where'.")
+    try:
+        json.loads(raw, object_pairs_hook=_once)  # orjson takes the last of two
+    except RecursionError:
+        raise ParameterError("the body must be JSON.") from None
     return checked(Posted, given)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse a name that is given twice: two programs could read two different questions."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise ParameterError(f"'{name[:64]}' must be given once. It is given again.")
+        seen.add(name)
 
 
 def checked(model: type[Model], given: Mapping[str, Any]) -> Model:

@@ -37,8 +37,8 @@ ROUTES = {
 """The path of each handler."""
 
 
-def add(app: FastAPI, service: Service, settings: Settings) -> None:
-    """Add the routes to an application."""
+def add(app: FastAPI, service: Service, settings: Settings) -> Api:
+    """Add the routes to an application, and return what answers on them."""
     api = Api(service, settings)
 
     async def at_once(request: Request) -> Response:
@@ -57,9 +57,10 @@ def add(app: FastAPI, service: Service, settings: Settings) -> None:
             response_class=Response,
             **openapi.OF[name],
         )
+    return api
 
 
-@dataclass(frozen=True)
+@dataclass
 class Api:
     """What is answered on each route."""
 
@@ -159,9 +160,9 @@ class Api:
         return as_json(models.Status(status="alive"))
 
     async def readyz(self) -> Response:
-        """Say whether every store is open and warm."""
+        """Say whether every store is open and warm, and at its current version."""
         self._opened()
-        return as_json(models.Status(status="ready"))
+        return as_json(models.Status(**self.service.catalogue.health()))
 
     def _opened(self) -> None:
         if not self.service.ready:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -13,11 +16,13 @@ import uvicorn
 from discreet.errors import ParameterError
 from discreet.policy import parse_policy
 from discreet.population import Store
+from discreet.population.sealed import unsealed
 from discreet.server.app import create_app
+from discreet.server.listening import Server, check_certificate
 from discreet.server.settings import Settings
 
 _SWITCH = 0.001  # seconds; the default is five times as long
-_LONGEST = 2**20  # bytes of a request line: above the limit on queries, so that ours is told
+_NOT_DUMPABLE = (4, 0)  # PR_SET_DUMPABLE, see prctl(2)
 
 
 def serve(
@@ -26,9 +31,14 @@ def serve(
     port: int,
     settings: Settings,
     listening: Callable[[str], None] = lambda address: None,
+    reread: Callable[[], Settings] | None = None,
 ) -> None:
-    """Serve some stores until SIGTERM or Ctrl-C; what runs is finished first."""
+    """Serve some stores until SIGTERM or Ctrl-C; what runs is finished first.
+
+    On SIGHUP the settings are read again by `reread`.
+    """
     _look_at(stores)
+    prepare_process()
     app = create_app(stores, settings)
     metrics = None
     listener = _listen(host, port)
@@ -43,22 +53,30 @@ def serve(
                 ) from None
         place = listener.getsockname()
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
-        listening(f"http://{shown}:{place[1]}")
         config = uvicorn.Config(
             app,
-            access_log=False,  # the front writes the log
+            access_log=False,  # the front writes the log…
+            log_config=None,  # …and all else that is said goes into it
             log_level="error",
             proxy_headers=False,  # the front believes configured proxies only
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=settings.grace,
-            h11_max_incomplete_event_size=_LONGEST,
+            timeout_keep_alive=3_600,  # `idle_seconds` ends it before
+            h11_max_incomplete_event_size=settings.max_header,
+            ssl_certfile=settings.certificate or None,
+            ssl_keyfile=settings.certificate_key or None,
         )
+        check_certificate(settings)
+        config.load()
+        app.state.log.capture()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the settings can be read again
+        listening(f"{'https' if config.ssl else 'http'}://{shown}:{place[1]}")
         # Threads that write large tables hold the interpreter; the event loop gets it back sooner.
         sys.setswitchinterval(_SWITCH)
         # Uvicorn finishes, then raises the signal once more for whoever asked before it.
         signal.signal(signal.SIGTERM, lambda number, frame: None)
-        uvicorn.Server(config).run([listener])
+        Server(config, app, reread).run([listener])
     finally:
         listener.close()
         if metrics is not None:
@@ -66,11 +84,23 @@ def serve(
             metrics.server_close()
 
 
+def prepare_process() -> None:
+    """Have as many descriptors as the system allows, and let nobody read the memory.
+
+    Limits on core dumps do not hold for those that are piped to a program; this does.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(OSError, AttributeError):  # not on Linux
+        ctypes.CDLL(None).prctl(*_NOT_DUMPABLE, 0, 0, 0)
+
+
 def _look_at(stores: Sequence[Path]) -> None:
     """Complain about what cannot be served before anything listens."""
     ids: dict[str, Path] = {}
     for path in stores:
         version = Store(path).open()
+        unsealed(Store(path), version)
         policy = parse_policy(version.policy_values, "policy", str(version.path))
         if not any(tier.public for tier in policy.tiers.values()):
             raise ParameterError(f"the policy of {path} must have a public tier to be served.")

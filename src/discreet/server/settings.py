@@ -43,9 +43,24 @@ class Settings:
     # Requests a minute from one address (of IPv6: one /64), and how many may come at once.
     rate: int = 300
     burst: int = 100
-    # Bytes of a query string and of a body.
+    # Bytes of a query string, of a body, and of everything before the body.
     max_query: int = 8_192
     max_body: int = 262_144
+    max_header: int = 32_768
+    # Seconds in which a request must have arrived: what comes before the body, and the body; and in
+    # which a reader must have taken some of an answer.
+    header_seconds: int = 10
+    body_seconds: int = 20
+    send_seconds: int = 30
+    # Seconds that a connection may be idle between two requests.
+    idle_seconds: int = 5
+    # Connections at a time, as far as the system allows as many open files.
+    connections: int = 2_000
+    # Seconds between two readings of every file of a store; 0 for none.
+    verify: int = 3_600
+    # The certificate and its private key, in PEM, where the server itself speaks TLS.
+    certificate: str = ""
+    certificate_key: str = ""
     # Networks whose X-Forwarded-For is believed.
     proxies: tuple[str, ...] = ()
     # Where Prometheus finds the metrics; 0 for nowhere.
@@ -59,9 +74,11 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        for name in ("rate", "burst", "max_query", "max_body", "grace"):
-            whole(name, getattr(self, name), 1)
+        for one in fields(self):
+            if one.type == "int" and one.name not in ("metrics_port", "verify"):
+                whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
+        whole("verify", self.verify, 0)
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
     @property
@@ -76,6 +93,13 @@ class Settings:
                     f"proxies must be addresses or networks like '10.0.0.0/8'. Got {text!r}."
                 ) from None
         return tuple(found)
+
+
+@dataclass
+class Live:
+    """The settings that hold now; they may be read again while a server runs."""
+
+    settings: Settings
 
 
 def read_settings(
@@ -112,9 +136,9 @@ def read_settings(
 
 
 _PLAIN: dict[str, type] = {
-    one.name: str if one.name == "metrics_host" else int
+    one.name: str if one.type == "str" else int
     for one in fields(Settings)
-    if one.name not in ("proxies", "limits", "keys")
+    if one.type in ("str", "int")
 }
 PREFIX = "DISCREET_"
 # What the tests and the benchmarks look for, and what Kubernetes sets for a service of our name.
@@ -146,7 +170,7 @@ def _from_environment(
 def _value(variable: str, text: str) -> Any:
     """Return the value in a variable: an integer, a text, a list with commas, or keys in JSON."""
     name = variables()[variable][1]
-    if name == "metrics_host":
+    if _PLAIN.get(name) is str:
         return text
     if name == "proxies":
         return [part.strip() for part in text.split(",") if part.strip()]

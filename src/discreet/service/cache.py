@@ -28,6 +28,15 @@ class Cache(Generic[Value]):
         """The bytes of everything held."""
         return self._held.used
 
+    @property
+    def budget(self) -> int:
+        """The most bytes that are held."""
+        return self._held.budget
+
+    @budget.setter
+    def budget(self, budget: int) -> None:
+        self._held.budget = budget
+
     def get(self, key: Key) -> Value | None:
         """Return the value and mark it as used, or None."""
         found = self._held.get(key)

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from discreet.errors import DiscreetError, ParameterError, QueryRefused
+from discreet.errors import (
+    Damaged,
+    DiscreetError,
+    InternalError,
+    ParameterError,
+    QueryRefused,
+    Sealed,
+)
+from discreet.population import Version
+from discreet.population.intact import Pause
 from discreet.query import Question
 from discreet.service.opened import Opened, open_store
+from discreet.service.verifying import views_of
+from discreet.tabulate.views import cells_of
+
+LONGEST = 60.0
+"""Seconds after which a store that cannot be opened is tried again, at the latest."""
+
+_WORDS: tuple[tuple[type[Exception], str], ...] = (
+    (Sealed, "sealed"),
+    (Damaged, "damaged"),
+    (OSError, "unreadable"),
+    (ParameterError, "unusable"),
+)
+
+Mark = tuple[int, ...]
+"""What changes when another version of a store becomes current."""
 
 
 def open_served(path: Path) -> Opened:
@@ -34,6 +60,16 @@ def _warm(opened: Opened) -> None:
     opened.signer  # noqa: B018 - a key that cannot be read is told now
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """Why the current version of a store is not served, and when it is tried again."""
+
+    word: str
+    mark: Mark
+    tries: int
+    again: float
+
+
 class Catalogue:
     """The data sets by id; `refresh` opens what has changed on disk."""
 
@@ -42,8 +78,10 @@ class Catalogue:
             raise ParameterError("there must be at least one store to serve.")
         self.stores = tuple(Path(store) for store in stores)
         self._open: dict[Path, Opened] = {}
-        self._seen: dict[Path, tuple[int, ...]] = {}
+        self._seen: dict[Path, Mark] = {}
         self._by_id: dict[str, Opened] = {}
+        self._troubles: dict[Path, Trouble] = {}
+        self.looked = self.verified = monotonic()
 
     @property
     def ready(self) -> bool:
@@ -55,39 +93,119 @@ class Catalogue:
         """The open data sets by id, in the order of the stores."""
         return self._by_id
 
+    @property
+    def trouble(self) -> str:
+        """Why the current version of some store is not served, in a word; empty if all are."""
+        return next((trouble.word for trouble in self._troubles.values()), "")
+
+    def health(self) -> dict[str, str]:
+        """Return whether all is well, or why not; raise `Damaged` if a data set has no answers."""
+        for opened in self._by_id.values():
+            opened.version.guard.check()
+        return {"status": "degraded", "why": self.trouble} if self.trouble else {"status": "ready"}
+
     def stale(self) -> bool:
-        """Whether a store has another version than the one that is open; one stat per store."""
-        return any(_mark(path) != self._seen.get(path) for path in self.stores)
+        """Whether a store must be opened: it has another version, or a file of it was changed."""
+        self.looked = monotonic()
+        return bool(self._due())
 
-    def fresh(self) -> list[tuple[Path, tuple[int, ...], Opened | DiscreetError]]:
+    def fresh(self) -> list[tuple[Path, Mark, Opened | DiscreetError]]:
         """Open what has changed, in whichever thread; `take` makes it current."""
-        marks = ((path, _mark(path)) for path in self.stores)
-        changed = [(path, mark) for path, mark in marks if mark != self._seen.get(path)]
-        return [(path, mark, _open_or_error(path)) for path, mark in changed]
+        found = [(path, mark, _open_or_error(path)) for path, mark in self._due()]
+        for path, mark, opened in found:
+            if isinstance(opened, DiscreetError):
+                self._note(path, mark, opened)
+        return found
 
-    def take(self, path: Path, mark: tuple[int, ...], opened: Opened) -> Opened | None:
+    def _due(self) -> list[tuple[Path, Mark]]:
+        """Return the stores that are to be opened now, each with its mark."""
+        found, now = [], monotonic()
+        for path in self.stores:
+            mark, trouble = _mark(path), self._troubles.get(path)
+            opened = self._open.get(path)
+            changed = opened is None or mark != self._seen[path] or not _intact(opened)
+            if changed and (trouble is None or trouble.mark != mark or trouble.again <= now):
+                found.append((path, mark))
+        return found
+
+    def _note(self, path: Path, mark: Mark, error: DiscreetError) -> None:
+        """Remember a failure: it is tried again, later each time unless the store changes."""
+        before = self._troubles.get(path)
+        tries = 0 if before is None or before.mark != mark else before.tries + 1
+        again = monotonic() + min(LONGEST, 2.0**tries)
+        cause = error.__cause__ if isinstance(error, InternalError) else error
+        word = next((word for kind, word in _WORDS if isinstance(cause, kind)), "failed")
+        self._troubles[path] = Trouble(word, mark, tries, again)
+
+    def take(self, path: Path, mark: Mark, opened: Opened) -> Opened | None:
         """Answer from this version from now on, and return the one it takes the place of."""
         others = {o.id: o.store for p, o in self._open.items() if p != path}
         if opened.id in others:
-            raise ParameterError(
+            error = ParameterError(
                 f"data sets served together must have different ids. Both {others[opened.id]} and "
                 f"{path} hold '{opened.id}'."
             )
+            self._note(path, mark, error)
+            raise error
         before = self._open.get(path)
         self._open[path] = opened
         self._seen[path] = mark
+        self._troubles.pop(path, None)
         self._by_id = {self._open[p].id: self._open[p] for p in self.stores if p in self._open}
+        if before is not None:
+            before.close()
         return before
+
+    def verify(self, pause: Pause) -> list[tuple[str, DiscreetError]]:
+        """Read every file that is served once more; return what is damaged, with its version.
+
+        A damaged version answers nothing more. A damaged view is removed: it is built again.
+        """
+        found: list[tuple[str, DiscreetError]] = []
+        for opened in tuple(self._open.values()):
+            version = opened.version
+            try:
+                version.verify(pause)
+                found += [(version.id, error) for error in _without_damaged_views(version)]
+            except Damaged as error:
+                if self._by_id.get(opened.id) is opened:  # not if a build has removed it meanwhile
+                    found.append((version.id, error))
+        self.verified = monotonic()
+        return found
+
+
+def _without_damaged_views(version: Version) -> Iterator[DiscreetError]:
+    for path in views_of(version):
+        try:
+            cells_of(version, path)
+        except Damaged as error:
+            path.unlink(missing_ok=True)
+            yield error
+        except OSError:
+            continue  # it went meanwhile
+
+
+def _intact(opened: Opened) -> bool:
+    try:
+        opened.version.guard.check()
+    except Damaged:
+        return False
+    return True
 
 
 def _open_or_error(path: Path) -> Opened | DiscreetError:
+    """Return an open store, or whatever went wrong: a damaged file may fail in any way."""
     try:
         return open_served(path)
     except DiscreetError as error:
         return error
+    except Exception as error:
+        failed = InternalError(f"{path} could not be opened")
+        failed.__cause__ = error
+        return failed
 
 
-def _mark(path: Path) -> tuple[int, ...]:
+def _mark(path: Path) -> Mark:
     """Return what changes when another version becomes current."""
     try:
         found = os.stat(path / "CURRENT")

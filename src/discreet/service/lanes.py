@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -11,39 +13,54 @@ from typing import TypeVar
 from discreet.errors import Busy, Stopped, TooLong
 
 Answer = TypeVar("Answer")
+_RECENT = 0.1  # weight of the last question in the mean of what questions take
 
 
 class Lane:
     """A bounded queue in front of a few threads.
 
     There are two: questions that a view answers do not wait behind those that read the records.
+    Whoever would wait for longer than `wait` seconds is turned away at once, and told when to come
+    back: a late answer helps nobody, and makes the next one later still.
     """
 
-    def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
-        self.queue = queue
-        self.seconds = seconds
-        self.waiting = 0
+    def __init__(
+        self, name: str, workers: int, queue: int, seconds: float, wait: float | None = None
+    ) -> None:
         self.running = 0
-        self._free = asyncio.Semaphore(workers)
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
+        self.shed = 0
+        self._name = name
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._mean = 0.0
+        self._pool: ThreadPoolExecutor | None = None
+        self.resize(workers, queue, seconds, seconds if wait is None else wait)
+
+    def resize(self, workers: int, queue: int, seconds: float, wait: float) -> None:
+        """Have other bounds from now on; what runs is finished as it began."""
+        before, self._pool = self._pool, ThreadPoolExecutor(workers, thread_name_prefix=self._name)
+        self.workers, self.queue, self.seconds, self.wait = workers, queue, seconds, wait
+        if before is not None:
+            before.shutdown(wait=False)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._line)
+
+    def expected(self) -> float:
+        """Return the seconds that one more question would probably wait."""
+        if self.running < self.workers:
+            return 0.0
+        return self._mean * (len(self._line) + 1) / self.workers
 
     async def run(self, work: Callable[[Event], Answer]) -> Answer:
         """Return what the work returns; it is given an event that tells it to stop."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.seconds
-        if self._free.locked() and self.waiting >= self.queue:
-            raise Busy
-        self.waiting += 1
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._free.acquire()
-        except TimeoutError:
-            raise Busy from None
-        finally:
-            self.waiting -= 1
+        await self._turn()
         stop = Event()
         timer = loop.call_at(deadline, stop.set)
-        self.running += 1
+        begin = loop.time()
         try:
             return await loop.run_in_executor(self._pool, work, stop)
         except Stopped:
@@ -51,9 +68,47 @@ class Lane:
         finally:
             stop.set()  # whoever asked is gone: nobody waits for what may still run
             timer.cancel()
-            self.running -= 1
-            self._free.release()
+            self._mean += _RECENT * (loop.time() - begin - self._mean)
+            self._leave()
+
+    async def _turn(self) -> None:
+        """Wait until there is a thread, or raise `Busy`."""
+        if self.running < self.workers and not self._line:
+            self.running += 1
+            return
+        expected = self.expected()
+        if len(self._line) >= self.queue or expected > self.wait:
+            raise self._busy(expected)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            await asyncio.wait({turn}, timeout=min(self.wait, self.seconds))
+        except asyncio.CancelledError:
+            self._give_up(turn)
+            raise
+        if not turn.done():
+            self._give_up(turn)
+            raise self._busy(self.expected())
+
+    def _give_up(self, turn: asyncio.Future[None]) -> None:
+        """Leave the line, or the place in front of it if it was just reached."""
+        if turn.done():
+            self._leave()
+        else:
+            self._line.remove(turn)
+
+    def _leave(self) -> None:
+        """Make room for whoever is next."""
+        self.running -= 1
+        while self._line and self.running < self.workers:
+            self.running += 1
+            self._line.popleft().set_result(None)
+
+    def _busy(self, expected: float) -> Busy:
+        self.shed += 1
+        return Busy(max(1, math.ceil(expected)))
 
     def close(self) -> None:
         """Wait for the threads to finish."""
-        self._pool.shutdown(wait=True)
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)

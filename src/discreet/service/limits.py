@@ -23,6 +23,8 @@ class Limits:
     heavy_workers: int = field(default_factory=_cores)
     # Questions of either kind that wait for a worker; the next one is turned away.
     queue: int = 200
+    # Seconds that a question may wait for a worker; one that would wait longer is turned away.
+    wait: int = 2
     # Cells above which a question counts as heavy even if a view answers it: writing them takes
     # longer than counting.
     light_cells: int = 10_000

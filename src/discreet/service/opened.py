@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from discreet.errors import InternalError, ParameterError
 from discreet.ledger import Ledger, Ledgers
 from discreet.policy import Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
-from discreet.population.keys import Secret
+from discreet.population.sealed import unsealed
 from discreet.release.originals import open_originals
 from discreet.release.pipeline import Releaser
 from discreet.release.signature import Signer
@@ -59,13 +59,18 @@ class Opened:
 
     @cached_property
     def signer(self) -> Signer:
-        """The key by which files are signed; it is made when it is first needed."""
+        """The key by which files are signed."""
         return Signer.of_store(self.store)
 
     @cached_property
     def _tag_key(self) -> bytes:
         secret = self.releaser.secret.value
         return hashlib.blake2b(digest_size=32, key=secret, person=_TAG).digest()
+
+    def close(self) -> None:
+        """End the threads; whoever still asks is answered in their own."""
+        if isinstance(self.engine.behind, ScanEngine):
+            self.engine.behind.close(wait=False)
 
     def tag(self, *parts: str) -> bytes:
         """Return what an answer is known by: a keyed hash of the question, never of figures."""
@@ -86,24 +91,33 @@ def open_store(path: Path, originals: Path | None = None, database: str | None =
     """Return the current version of a store, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
-    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
-    `InternalError` where the secret is not the one of the version, as while a build is just
-    switching it.
+    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Everything is
+    read once before anything is answered: raises `Sealed` where the secret or the signing key is
+    not the store's, and `Damaged` where a file is not as it was written.
     """
     store = Store(path)
     version = store.open()
+    secret = unsealed(store, version)
     policy = parse_policy(version.policy_values, "policy", str(version.path))
-    try:
-        secret = Secret.read(store.secret)
-    except OSError as error:
-        raise ParameterError(f"the secret of {path} cannot be read: {error.strerror}") from None
-    if version.manifest.get("secret") not in (None, secret.fingerprint()):
-        raise InternalError(
-            f"the secret of {path} is not the one its version was built with; a build may just be "
-            "switching to a new secret"
-        )
+    version.verify()
     engine = ViewEngine(version, ScanEngine(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     ledgers = Ledgers(version, policy, secret, state_of(path, database))
-    releaser = Releaser(version, engine, policy, secret, ledgers, path / "records", kept)
+    releaser = Releaser(version, engine, policy, secret, ledgers, _records(path), kept)
     return Opened(path, version, policy, engine, releaser)
+
+
+def _records(store: Path) -> Path:
+    """Return where releases are recorded: in the store, or beside it where it is read-only.
+
+    That is the folder that systemd gives a service, or else that of the user's own state.
+    """
+    if os.access(store, os.W_OK):
+        return store / "records"
+    home = os.environ.get("STATE_DIRECTORY") or os.environ.get("XDG_STATE_HOME")
+    state = Path(home) if home else Path.home() / ".local" / "state"
+    place = hashlib.sha256(str(store.resolve()).encode()).hexdigest()[:8]
+    folder = state / "discreet" / f"{store.name}-{place}"
+    with suppress(OSError):  # told when the first release cannot be recorded
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / "records"

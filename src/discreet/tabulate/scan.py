@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -48,17 +49,19 @@ class ScanEngine:
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
         warm_up()
 
-    def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown()
+    def close(self, wait: bool = True) -> None:
+        """End the threads; what still runs is finished."""
+        self._pool.shutdown(wait)
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
-        """Return the true counts and key sums of every cell."""
+        """Return the true counts and key sums of every cell; raise `Damaged` if files changed."""
+        self.version.guard.check()
         way = plan(self.version, question)
         few = way.cells > _MANY and way.records * _FEW < way.cells
-        if way.cells > _DENSE or few:
-            return self._list(question, stop)
-        return self._scan(question, way, stop)
+        many = way.cells > _DENSE or few
+        table = self._list(question, stop) if many else self._scan(question, way, stop)
+        self.version.guard.check()
+        return table
 
     def _scan(self, question: Question, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
@@ -96,7 +99,10 @@ class ScanEngine:
     ) -> None:
         """Run the work in this thread and the pool's, each taking the next piece when free."""
         todo = iter(pieces)  # next() on a list iterator is one step under the interpreter's lock
-        futures = [self._pool.submit(work, thread, todo) for thread in range(1, threads)]
+        futures = []
+        with suppress(RuntimeError):  # closed: what is still asked is done in this thread
+            for thread in range(1, threads):
+                futures.append(self._pool.submit(work, thread, todo))
         try:
             work(0, todo)
         finally:

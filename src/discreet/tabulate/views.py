@@ -5,13 +5,19 @@ geography, over the whole population. A question whose variables and filters are
 answered by adding up the view's cells, in well under a millisecond. Some views are chosen and
 built with the store; others are built when first needed and kept, the least recently used going
 first, under a budget of bytes.
+
+A view's file ends with a checksum of its cells, of its name and of the version. It is read whole
+when it is first needed, and no file stays open: there may be hundreds. One that is damaged is
+built again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -20,6 +26,7 @@ from threading import Event, Lock
 
 import numpy as np
 
+from discreet.errors import Damaged
 from discreet.files import written
 from discreet.lru import Lru
 from discreet.population import Level, Schema, Variable, Version
@@ -39,6 +46,7 @@ MOST_CELLS = 2**18
 WIDEST = 4
 """Variables of a view that is built with the store."""
 
+_DIGEST = 16  # bytes of a checksum
 _SCAN = 2**18  # what the scan that builds a view is worth in bytes, when views are chosen
 
 Key = tuple[str, ...]
@@ -50,7 +58,22 @@ class View:
     """Counts (low half) and key sums (high half) of every cell over some levels."""
 
     levels: tuple[tuple[Variable, Level], ...]
-    packed: Words
+    read: Callable[[], Words] = field(repr=False)
+
+    @cached_property
+    def packed(self) -> Words:
+        """The cells; they are read when they are first needed."""
+        return self.read()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many categories each level has."""
+        return tuple(len(level) for _, level in self.levels)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of its cells."""
+        return 8 * prod(self.shape)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -99,9 +122,9 @@ class ViewEngine:
         self.folder = folder
         self._lock = Lock()
         self._building: dict[Key, Lock] = {}
-        self._views: Lru[Key, View] = Lru(budget, lambda view: view.packed.nbytes)
-        for key, path in _files(folder, version.schema):
-            self._keep(key, _mapped(path, key, version.schema))
+        self._views: Lru[Key, View] = Lru(budget, lambda view: view.bytes)
+        for key, path in files(folder, version.schema):
+            self._keep(key, _stored(version, key, path))
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -111,13 +134,16 @@ class ViewEngine:
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the true counts and key sums of every cell."""
+        self.version.guard.check()
         key = needed(question)
         if key is None:
             return self.behind.tabulate(question, stop)
-        view = self._find(key)
-        if view is None:
-            view = self.build(key, stop)
-        return view.answer(question, self.version.modulus)
+        while (view := self._find(key)) is not None:
+            try:
+                return view.answer(question, self.version.modulus)
+            except (OSError, Damaged):
+                self._drop(view)
+        return self.build(key, stop).answer(question, self.version.modulus)
 
     def covers(self, question: Question) -> bool:
         """Whether a view that is held answers the question, so that no record need be read."""
@@ -145,9 +171,10 @@ class ViewEngine:
         question = Question(self.version.schema, tuple(level for _, level in levels))
         table = self.behind.tabulate(question, stop).dense()
         keys = table.keys.astype(np.uint64) << np.uint64(32)
-        view = View(levels, table.counts.astype(np.uint64) | keys)
+        packed = np.ascontiguousarray(table.counts.astype(np.uint64) | keys)
+        view = View(levels, lambda: packed)
         if self.folder is not None:
-            view = _saved(view, self.folder, key, self.version.schema)
+            _save(self.version, self.folder, key, packed)
         self._keep(key, view)
         return view
 
@@ -157,7 +184,7 @@ class ViewEngine:
             covering = self._covering(key)
             if not covering:
                 return None
-            return self._views.get(min(covering, key=lambda found: found[1].packed.size)[0])
+            return self._views.get(min(covering, key=lambda found: found[1].bytes)[0])
 
     def _covering(self, key: Key) -> list[tuple[Key, View]]:
         wanted = frozenset(key)
@@ -168,7 +195,12 @@ class ViewEngine:
             gone = self._views.put(key, view)
             if self.folder is not None:
                 for name in map(_name, gone):
-                    (self.folder / name).unlink(missing_ok=True)
+                    with suppress(OSError):  # of a store that is read-only
+                        (self.folder / name).unlink(missing_ok=True)
+
+    def _drop(self, view: View) -> None:
+        with self._lock:
+            self._views.drop(tuple(level.id for _, level in view.levels))
 
 
 def needed(question: Question) -> Key | None:
@@ -237,30 +269,45 @@ def _name(key: Key) -> str:
     return ".".join(key) + ".u64"
 
 
-def _files(folder: Path | None, schema: Schema) -> Iterator[tuple[Key, Path]]:
-    """Yield the views in a folder, the least recently used first."""
+def files(folder: Path | None, schema: Schema) -> Iterator[tuple[Key, Path]]:
+    """Yield the views in a folder that have the size they should, the least recently used first."""
     if folder is None or not folder.is_dir():
         return
     for path in sorted(folder.glob("*.u64"), key=lambda path: path.stat().st_mtime_ns):
         key = tuple(path.name.removesuffix(".u64").split("."))
         shape = [len(schema.find(name)[1]) for name in key]
-        if path.stat().st_size == 8 * prod(shape):
+        if path.stat().st_size == 8 * prod(shape) + _DIGEST:
             yield key, path
 
 
-def _mapped(path: Path, key: Key, schema: Schema) -> View:
-    levels = tuple(schema.find(name) for name in key)
+def cells_of(version: Version, path: Path) -> Words:
+    """Return the cells in the file of a view, or raise `Damaged` if it lacks its checksum."""
+    raw = memoryview(path.read_bytes())
+    if len(raw) % 8 or raw[-_DIGEST:] != _digest(version, path.name, raw[:-_DIGEST]):
+        raise Damaged(f"{path} does not have its checksum. Remove it: it will be built again.")
+    return np.frombuffer(raw[:-_DIGEST], np.uint64)
+
+
+def _stored(version: Version, key: Key, path: Path) -> View:
+    """Return the view in a file, which is read and checked when it is first needed."""
+    levels = tuple(version.schema.find(name) for name in key)
     shape = tuple(len(level) for _, level in levels)
-    return View(levels, np.memmap(path, np.uint64, "r", shape=shape).view(np.ndarray))
+    return View(levels, lambda: cells_of(version, path).reshape(shape))
 
 
-def _saved(view: View, folder: Path, key: Key, schema: Schema) -> View:
-    """Return the view mapped from a file of its own, or as it is where none can be written."""
+def _save(version: Version, folder: Path, key: Key, packed: Words) -> None:
+    """Write a view to a file of its own, if that can be done."""
     target = folder / _name(key)
-    try:
+    with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         with written(target) as file:  # a view that a crash cut short would give wrong answers
-            file.write(np.ascontiguousarray(view.packed).data.cast("B"))
-    except OSError:
-        return view
-    return _mapped(target, key, schema)
+            file.write(packed.data.cast("B"))
+            file.write(_digest(version, target.name, packed.data.cast("B")))
+
+
+def _digest(version: Version, name: str, cells: bytes | memoryview) -> bytes:
+    """Return the checksum of a view: of this version, under this name, with these cells."""
+    said = f"{version.manifest.get('checksum')} {name}\n".encode()
+    hashed = hashlib.blake2b(said, digest_size=_DIGEST)
+    hashed.update(cells)
+    return hashed.digest()

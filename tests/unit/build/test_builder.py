@@ -7,15 +7,16 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import discreet
 from discreet.build import build
 from discreet.errors import ParameterError
-from discreet.population import Store
+from discreet.population import Store, signing
 
 if TYPE_CHECKING:
     from conftest import Folder
@@ -50,7 +51,7 @@ def test_a_build_says_what_it_made(csv: Make) -> None:
 def test_the_manifest(csv: Make) -> None:
     version = csv(PEOPLE).version()
     held = json.loads((version.path / "manifest.json").read_text())
-    assert held["format"] == 1
+    assert (held["format"], held["number"]) == (2, 1)
     assert (held["dataset"], held["rows"], held["hypercube"]) == ("people", 3, False)
     assert (held["modulus"], held["keys"], held["households"]) == (2**32, "blake2b", False)
     assert held["minimum_population"] == 10
@@ -131,8 +132,29 @@ def test_old_versions_are_removed(csv: Make, keep: int) -> None:
     assert folder.store.list() == made[-keep:]
     assert folder.store.current() == made[-1]
     left = {p.name for p in folder.store.path.iterdir()}
-    assert left == {"CURRENT", "secret", "versions", ".lock"}
+    assert left == {"CURRENT", "secret", "signing.key", "signing.pub", "versions", ".lock"}
     assert {p.name for p in folder.store.versions.iterdir()} == set(made[-keep:])
+
+
+def test_a_clock_that_was_set_back_costs_no_version(
+    csv: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are times. By their order the build of the year 2000 would be the oldest."""
+
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime(2000, 1, 1, tzinfo=tz)
+
+    folder = csv(PEOPLE)
+    first, second = folder.build().version, folder.build().version
+    monkeypatch.setattr("discreet.build.builder.datetime", Earlier)
+    third = folder.build().version
+    assert third < first < second
+    assert folder.store.list() == [second, third]
+    assert folder.store.current() == third
+    fourth = folder.build().version  # which tidies up first: nothing is newer than the current one
+    assert folder.store.list() == [third, fourth]
 
 
 def test_keep_must_be_at_least_one(csv: Make) -> None:
@@ -294,7 +316,7 @@ def test_a_store_of_another_format_is_built_anew(csv: Make) -> None:
     folder = csv(PEOPLE)
     path = folder.version().path / "manifest.json"
     path.write_text(json.dumps({"format": 99}))
-    with pytest.raises(ParameterError, match="has store format 99; this program reads format 1"):
+    with pytest.raises(ParameterError, match="has store format 99; this program reads format 2"):
         folder.store.open()
     assert folder.version().rows == 3
 
@@ -332,6 +354,8 @@ def test_a_failed_build_with_a_new_secret_keeps_the_old_one(
     assert sorted(p.name for p in folder.store.path.iterdir() if p.name != ".lock") == [
         "CURRENT",
         "secret",
+        "signing.key",
+        "signing.pub",
         "versions",
     ]
     assert folder.store.list() == [folder.store.current()]
@@ -404,6 +428,38 @@ def test_a_damaged_secret_is_refused(csv: Make, content: str) -> None:
     folder.build()
     folder.store.secret.write_text(content)
     assert folder.refused() == "store/secret must hold 64 hexadecimal digits."
+
+
+def test_a_lost_secret_is_not_made_anew_where_only_the_pointer_is_lost_too(csv: Make) -> None:
+    folder = csv(PEOPLE)
+    folder.build()
+    folder.store.secret.unlink()
+    (folder.store.path / "CURRENT").unlink()
+    assert folder.refused() == f"store/secret is missing. {REMEDY}"
+
+
+# The signing key.
+
+
+def test_the_first_build_makes_the_signing_key_and_later_ones_keep_it(csv: Make) -> None:
+    folder = csv(PEOPLE)
+    folder.build()
+    key = (folder.store.path / "signing.key").read_bytes()
+    folder.build()
+    assert (folder.store.path / "signing.key").read_bytes() == key
+    folder.build(new_signing_key=True)
+    assert (folder.store.path / "signing.key").read_bytes() != key
+    signing.check(folder.store.path)
+
+
+@pytest.mark.parametrize("name", ["signing.key", "signing.pub"])
+def test_a_lost_signing_key_is_refused(csv: Make, name: str) -> None:
+    folder = csv(PEOPLE)
+    folder.build()
+    (folder.store.path / name).unlink()
+    assert folder.refused().startswith(f"store/{name} is missing.")
+    assert folder.version(new_signing_key=True).rows == 3
+    assert folder.version().rows == 3
 
 
 # Readers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from discreet.build import build
-from discreet.errors import ParameterError
+from discreet.errors import Damaged, ParameterError
 from discreet.population import Store, Version
+from discreet.population import manifest as manifests
+from discreet.population.intact import checksum
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +86,11 @@ def test_a_file_is_no_store(tmp_path: Path) -> None:
         Store(tmp_path / "file").open()
 
 
-@pytest.mark.parametrize("format_", [0, 2, "1", None])
+@pytest.mark.parametrize("format_", [0, 1, 3, "2", None])
 def test_an_unknown_format_is_refused_with_what_to_do(store: Store, format_: object) -> None:
     change(store, format=format_)
     assert refused(store) == (
-        f"versions/V has store format {format_!r}; this program reads format 1. Build the data "
+        f"versions/V has store format {format_!r}; this program reads format 2. Build the data "
         "set again, or use the program that made it."
     )
 
@@ -96,6 +99,18 @@ def test_an_unknown_format_is_refused_with_what_to_do(store: Store, format_: obj
 def test_a_damaged_manifest_is_refused(store: Store, content: bytes) -> None:
     (folder_of(store) / "manifest.json").write_bytes(content)
     assert refused(store) == "versions/V holds no readable version. Build again."
+
+
+def test_a_manifest_that_says_anything_else_is_refused(store: Store) -> None:
+    """One digit of the modulus would change every figure, and no file would look damaged."""
+    change(store, modulus=2**31)
+    assert refused(store) == "versions/V/manifest.json does not have its checksum. Build again."
+
+
+def test_a_manifest_of_other_types_is_refused(store: Store) -> None:
+    found = manifests.read(folder_of(store))
+    manifests.write(folder_of(store), {**found, "rows": "300"})
+    assert refused(store) == "versions/V/manifest.json is damaged. Build again."
 
 
 def test_a_lost_version_is_refused(store: Store) -> None:
@@ -164,6 +179,71 @@ def test_switching_is_one_rename(store: Store) -> None:
     store.switch("another")
     assert store.current() == "another"
     assert not (store.path / "CURRENT.new").exists()
+
+
+def rewrite(store: Store, name: str, content: bytes) -> None:
+    """Put other bytes into a file, with a manifest that has their size and checksum."""
+    path = folder_of(store)
+    (path / name).write_bytes(content)
+    found = manifests.read(path)
+    facts = {"bytes": len(content), "blake2b": checksum(path / name)}
+    manifests.write(path, {**found, "files": {**found["files"], name: facts}})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("codes.u8", np.full(300, 2, np.uint8)),  # the sexes are 0 and 1
+        ("codes.u16", np.full(300, 300, np.uint16)),  # ages end at 299
+        ("areas.i64", np.array([0, 100, 200, 301])),  # there are 300 records…
+        ("areas.i64", np.array([0, 200, 100, 300])),  # …and areas follow one another
+        ("areas.i64", np.array([1, 100, 200, 300])),
+    ],
+)
+def test_a_code_without_a_category_is_refused(
+    store: Store, name: str, values: np.ndarray[Any, Any]
+) -> None:
+    """The kernels would count it into a cell that is not there."""
+    rewrite(store, name, values.tobytes())
+    version = store.open()
+    with pytest.raises(Damaged, match=f"{name} holds a code that no category has"):
+        version.verify()
+    with pytest.raises(Damaged):
+        version.guard.check()
+
+
+@pytest.mark.parametrize("damage", ["cut", "written"])
+def test_a_change_of_an_open_file_is_noticed(store: Store, damage: str) -> None:
+    version = store.open()
+    version.guard.check()
+    path = version.path / "keys.u32"
+    if damage == "cut":
+        os.truncate(path, 4)
+    else:
+        with path.open("r+b") as file:
+            file.write(b"\0")
+    with pytest.raises(Damaged, match=r"keys\.u32 was changed after it was opened"):
+        version.guard.check()
+
+
+def test_a_file_that_is_removed_or_replaced_stays_as_it_was_opened(store: Store) -> None:
+    version = store.open()
+    keys = version.keys.tolist()
+    (version.path / "new").write_bytes(b"x")
+    (version.path / "new").rename(version.path / "keys.u32")
+    version.guard.check()
+    shutil.rmtree(version.path)
+    version.guard.check()
+    assert version.keys.tolist() == keys
+
+
+def test_versions_are_in_the_order_of_their_builds(store: Store) -> None:
+    """A clock that was set back gives a later build an earlier name."""
+    first = str(store.current())
+    second = store.versions / "20000101T000000000000-000000"
+    shutil.copytree(folder_of(store), second)
+    manifests.write(second, {**manifests.read(second), "number": 2})
+    assert store.list() == [first, second.name]
 
 
 def test_hidden_folders_are_no_versions(store: Store) -> None:

@@ -96,6 +96,9 @@ FAILURES: list[tuple[str, str, Any, int, str]] = [
     ("POST", TABLE, {"by": ["sex"], "format": None}, 400, "BAD_REQUEST"),
     ("POST", TABLE, {"by": ["sex"], "tier": "licensed"}, 400, "BAD_REQUEST"),
     ("POST", TABLE, {"by": ["sex"], "more": 1}, 400, "BAD_REQUEST"),
+    ("POST", TABLE, b'{"by": ["sex"], "by": ["age"]}', 400, "BAD_REQUEST"),
+    ("POST", TABLE, b'{"by": ["sex"], "where": {"age": ["1"], "age": ["2"]}}', 400, "BAD_REQUEST"),
+    ("POST", TABLE, b'{"by": ' + b"[" * 900 + b"]" * 900 + b"}", 400, "BAD_REQUEST"),
     ("POST", f"{TABLE}?by=sex", {"by": ["sex"]}, 400, "BAD_REQUEST"),
     (
         "POST", TABLE, {"by": ["sex"], "where": {f"n{i}": ["1"] for i in range(51)}},
@@ -190,6 +193,36 @@ def test_a_key_has_a_limit_of_its_own_and_private_answers(start: Callable[..., C
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "private, no-cache"
     assert_told(client.get("/api/v1/config"), 429, "TOO_MANY_REQUESTS")
+
+
+def test_every_line_of_x_forwarded_for_is_read(start: Callable[..., Client]) -> None:
+    """Each proxy may add a line; the last one is the nearest, and the first the reader's own."""
+    client = start(Settings(rate=60, burst=1, proxies=("127.0.0.1", "10.0.0.1")))
+
+    def asked(*lines: str) -> int:
+        given = [("X-Forwarded-For", line) for line in lines]
+        status: int = client.get("/api/v1/config", headers=given).status_code
+        return status
+
+    assert asked("192.0.2.1", "198.51.100.7, 10.0.0.1") == 200
+    # The same reader, who claims to be another one in a line of their own.
+    assert asked("192.0.2.2", "198.51.100.7, 10.0.0.1") == 429
+    assert asked("192.0.2.2", "198.51.100.7", "10.0.0.1") == 429
+    assert asked("192.0.2.2", "198.51.100.8", "10.0.0.1") == 200
+
+
+def test_two_ways_to_say_where_a_body_ends_are_refused(client: Client) -> None:
+    given = {"Content-Length": "2", "Transfer-Encoding": "chunked"}
+    answer = client.get(f"{TABLE}?by=sex", headers=given)
+    assert_told(answer, 400, "BAD_REQUEST")
+    assert answer.headers["connection"] == "close"
+
+
+def test_headers_have_a_limit(start: Callable[..., Client]) -> None:
+    client = start(Settings(max_header=1_000))
+    assert client.get("/api/v1/config", headers={"X-A": "a" * 500}).status_code == 200
+    answer = client.get("/api/v1/config", headers={"X-A": "a" * 1_000})
+    assert_told(answer, 431, "HEADERS_TOO_LARGE")
 
 
 def test_an_unknown_key_is_refused_and_counted(start: Callable[..., Client]) -> None:

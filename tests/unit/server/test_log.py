@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from applications import Client, serving
+from discreet.server.log import Log
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -42,6 +47,37 @@ def test_a_request_is_one_line(start: Callable[..., Client]) -> None:
     assert [line["cache"] for line in lines[:3]] == ["miss", "hit", "miss"]
     assert lines[0]["route"] == "/api/v1/datasets/{dataset}/table"
     assert lines[-1]["route"] == "unmatched", "what was typed is not in the log"
+
+
+def test_what_others_say_is_a_line_without_its_message() -> None:
+    """A message might hold a figure: of what other packages log only the place is kept."""
+    stream = io.StringIO()
+    log, before = Log(stream), logging.getLogger().handlers[:]
+    hooks = threading.excepthook, sys.unraisablehook
+    try:
+        log.capture()
+        logging.getLogger("asyncio").error("12345 people\nover two lines")
+        error = ValueError("12345 people")
+        logging.getLogger("uvicorn.error").error("failed", exc_info=error)
+        logging.getLogger("uvicorn.error").error("failed again", exc_info=error)
+        thread = threading.Thread(target=lambda: int("12345 people"))
+        thread.start()
+        thread.join()
+        log.write(event="odd", name="\ud800")
+    finally:
+        logging.getLogger().handlers[:] = before
+        logging.captureWarnings(False)
+        threading.excepthook, sys.unraisablehook = hooks
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    # An error that was told is not told again by whoever passes it on.
+    assert [line["event"] for line in lines] == ["log", "log", "thread", "odd"]
+    assert "12345" not in stream.getvalue()
+
+
+def test_a_log_that_cannot_be_written_costs_nothing() -> None:
+    stream = io.StringIO()
+    stream.close()
+    Log(stream).write(event="request")
 
 
 @pytest.fixture(scope="module")

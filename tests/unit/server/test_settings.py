@@ -85,11 +85,12 @@ def test_every_setting_has_a_variable_that_is_read() -> None:
     told = set(re.findall(r"`(DISCREET_[A-Z_]*[A-Z])[`=]", page))
     assert told - {"DISCREET_SERVICE_HOST", "DISCREET_PORT"} <= names | limits
     assert {"DISCREET_RATE", "DISCREET_LIMITS_SECONDS", "DISCREET_PROXIES"} <= told
-    odd = {"metrics_host": "h", "proxies": "::1", "keys": "{}"}
+    texts = {"metrics_host": "h", "certificate": "c", "certificate_key": "k"}
+    odd = {**texts, "proxies": "::1", "keys": "{}"}
     for variable, (section, name) in variables().items():
         read = read_settings(None, {variable: odd.get(name, "17")})
         value = getattr(read.limits if section else read, name)
-        assert value == {"metrics_host": "h", "proxies": ("::1",), "keys": ()}.get(name, 17)
+        assert value == {**texts, "proxies": ("::1",), "keys": ()}.get(name, 17)
 
 
 def test_every_mistake_in_the_environment_is_told_at_once() -> None:

@@ -16,12 +16,12 @@ import pytest
 import discreet as dc
 from applications import serving
 from discreet.build import build
-from discreet.errors import InternalError, ParameterError
+from discreet.errors import ParameterError
 from discreet.query import Query
 from discreet.release import pipeline
 from discreet.release.pipeline import Releaser
 from discreet.server.settings import Settings
-from discreet.service import Limits, open_store
+from discreet.service import Limits
 from discreet.service.catalogue import open_served
 from stores import build_town, write_town
 
@@ -163,14 +163,6 @@ def test_a_version_that_cannot_be_opened_leaves_the_old_one(tmp_path: Path) -> N
         assert client.get(url).content == old.content
         assert client.log.count('"event":"store"') == 1, "told once"
         assert client.get("/readyz").status_code == 200
-
-
-def test_a_secret_that_is_not_the_version_s_is_not_used(tmp_path: Path) -> None:
-    store = build_town(tmp_path / "data", tmp_path / "store", rows=3_000)
-    (store / "secret").write_text("00" * 32 + "\n")
-    for opening in (open_store, dc.open):
-        with pytest.raises(InternalError, match="new secret"):
-            opening(store)
 
 
 def test_a_store_without_a_public_tier_is_not_served(tmp_path: Path) -> None:

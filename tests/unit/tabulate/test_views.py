@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from threading import Event
 
@@ -130,6 +131,43 @@ def test_views_are_found_again_on_disk_and_a_cut_one_is_not_believed(tmp_path: P
     cut = ViewEngine(version, behind, folder)
     assert same(cut.tabulate(ask(version, "a,b")), table)
     assert behind.asked == 1
+
+
+@pytest.mark.parametrize("damage", ["bit", "name", "version"])
+def test_a_view_without_its_checksum_is_not_believed(tmp_path: Path, damage: str) -> None:
+    """A bit that rotted, the file of another view, the view of another version."""
+    version = make_version(np.random.default_rng(4), 1000, [5, 5], None)
+    folder = tmp_path / "views"
+    right = ScanEngine(version).tabulate(ask(version, "a"))
+    first = ViewEngine(version, ScanEngine(version), folder)
+    for name in "ab":
+        first.tabulate(ask(version, name))
+    if damage == "bit":
+        raw = bytearray((folder / "a.u64").read_bytes())
+        raw[3] ^= 1
+        (folder / "a.u64").write_bytes(raw)
+    elif damage == "name":
+        (folder / "b.u64").replace(folder / "a.u64")  # of the same size
+    else:
+        version.manifest["checksum"] = "another"
+    behind = Counting(version)
+    again = ViewEngine(version, behind, folder)
+    assert again.covers(ask(version, "a"))
+    assert same(again.tabulate(ask(version, "a")), right)
+    assert behind.asked == 1
+    last = ViewEngine(version, behind, folder)
+    assert same(last.tabulate(ask(version, "a")), right)
+    assert behind.asked == 1, "it was written anew"
+
+
+def test_views_keep_no_file_open(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(4), 100, [2] * 8, None)
+    folder, held = tmp_path / "views", len(os.listdir("/proc/self/fd"))
+    for _ in range(2):
+        views = ViewEngine(version, ScanEngine(version, threads=1), folder)
+        for name in "abcdefgh":
+            views.tabulate(ask(version, name))
+    assert len(os.listdir("/proc/self/fd")) == held
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""Uvicorn's server with bounds on its connections, and settings that can be read again."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+
+from discreet.errors import ParameterError
+from discreet.server.app import reload
+from discreet.server.connections import Acceptor, Connection
+from discreet.server.log import Log
+from discreet.server.settings import Live, Settings
+
+_RESERVE = 64  # descriptors that connections leave to files, and…
+_PER_STORE = 16  # …to each store: its columns, twice while it changes to a new version
+
+
+class Server(uvicorn.Server):
+    """Runs an application on a listening socket."""
+
+    def __init__(
+        self, config: uvicorn.Config, app: FastAPI, reread: Callable[[], Settings] | None
+    ) -> None:
+        super().__init__(config)
+        self.live: Live = app.state.live
+        self.log: Log = app.state.log
+        self._app = app
+        self._reread = reread
+        self.acceptor: Acceptor
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(3)
+        assert sockets is not None
+        (listener,) = sockets
+        self.acceptor = Acceptor(self, listener, self._most())
+        self.servers = [self.acceptor]  # type: ignore[list-item]
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look at every connection once a second."""
+        if counter % 10 == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in tuple(self.server_state.connections):
+                if isinstance(connection, Connection):
+                    connection.look(now)
+        return await super().on_tick(counter)
+
+    def reload(self) -> None:
+        """Read settings and certificate again; with a mistake in them all stays as it was."""
+        if self._reread is None:
+            return
+        try:
+            settings = self._reread()
+            check_certificate(settings)
+        except ParameterError as error:
+            self.log.write(event="reload", level="error", message=str(error))
+            return
+        fixed = [
+            name
+            for name in ("metrics_host", "metrics_port", "grace")
+            if getattr(settings, name) != getattr(self.live.settings, name)
+        ]
+        if bool(settings.certificate) != bool(self.live.settings.certificate):
+            fixed.append("certificate")
+        elif self.config.ssl is not None:
+            self.config.ssl.load_cert_chain(settings.certificate, settings.certificate_key)
+        reload(self._app, settings)
+        self.acceptor.most = self._most()
+        self.acceptor.resume()
+        self.log.write(event="reload", level="info", needs_restart=fixed)
+
+    def note(self, status: int, request_id: str) -> None:
+        """Count and log a request that never became one."""
+        self._app.state.metrics.request("malformed", status, 0.0, None)
+        self.log.write(event="request", method=None, route="malformed", status=status,
+                       ms=0, id=request_id, cache=None)  # fmt: skip
+
+    def _most(self) -> int:
+        """Return how many connections there may be, with descriptors left for files."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        stores = len(self._app.state.service.catalogue.stores)
+        return max(8, min(self.live.settings.connections, files - _RESERVE - _PER_STORE * stores))
+
+
+def check_certificate(settings: Settings) -> None:
+    """Complain about a certificate that cannot be used."""
+    if not (settings.certificate or settings.certificate_key):
+        return
+    try:
+        scratch = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        scratch.load_cert_chain(settings.certificate, settings.certificate_key)
+    except (OSError, ValueError) as error:
+        raise ParameterError(
+            f"certificate and certificate_key must be a pair of files in PEM. Got "
+            f"{settings.certificate} and {settings.certificate_key}: {error}"
+        ) from None

@@ -1,0 +1,110 @@
+"""A lane: nobody waits for longer than is stated, and no place in it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from discreet.errors import Busy
+from discreet.service.lanes import Lane
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 30))
+
+
+def held(gate: threading.Event) -> Any:
+    def work(stop: threading.Event) -> str:
+        gate.wait(20)
+        return "done"
+
+    return work
+
+
+def test_who_would_wait_too_long_is_turned_away_at_once() -> None:
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=2, queue=100, seconds=30, wait=2)
+        lane._mean = 1.0  # seconds that questions took of late
+        running = [asyncio.create_task(lane.run(held(gate))) for _ in range(2)]
+        await asyncio.sleep(0)
+        # Of those who wait the first is expected to for 1 × 1 / 2 seconds, the fourth for 2.
+        waiting = [asyncio.create_task(lane.run(held(gate))) for _ in range(4)]
+        await asyncio.sleep(0)
+        assert (lane.running, lane.waiting) == (2, 4)
+        begin = time.monotonic()
+        with pytest.raises(Busy) as busy:
+            await lane.run(held(gate))
+        assert time.monotonic() - begin < 1, "without waiting"
+        assert busy.value.retry_after == 3  # 1 × 5 / 2 = 2.5 seconds, rounded up
+        assert lane.shed == 1
+        gate.set()
+        assert await asyncio.gather(*running, *waiting) == ["done"] * 6
+        assert (lane.running, lane.waiting) == (0, 0)
+        lane.close()
+
+    run(story())
+
+
+def test_nobody_waits_longer_than_is_stated_whatever_was_expected() -> None:
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=1, queue=100, seconds=30, wait=0.1)
+        first = asyncio.create_task(lane.run(held(gate)))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await lane.run(held(gate))  # nothing is known of how long questions take
+        assert (lane.running, lane.waiting) == (1, 0)
+        gate.set()
+        assert await first == "done"
+        assert await lane.run(held(gate)) == "done", "the place is free again"
+        lane.close()
+
+    run(story())
+
+
+def test_who_goes_away_leaves_their_place() -> None:
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=1, queue=100, seconds=30)
+        first = asyncio.create_task(lane.run(held(gate)))
+        second, third = (asyncio.create_task(lane.run(held(gate))) for _ in range(2))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.sleep(0)
+        assert lane.waiting == 1
+        gate.set()
+        assert await asyncio.gather(first, third) == ["done", "done"]
+        # One who is cancelled in the moment in which it is their turn.
+        gate.clear()
+        first = asyncio.create_task(lane.run(held(gate)))
+        late = asyncio.create_task(lane.run(held(gate)))
+        await asyncio.sleep(0)
+        turn = lane._line[0]
+        lane._leave()
+        assert turn.done()
+        late.cancel()
+        lane.running += 1  # the first one has not left: this is only as if
+        gate.set()
+        await asyncio.gather(first, late, return_exceptions=True)
+        assert (lane.running, lane.waiting) == (0, 0)
+        lane.close()
+
+    run(story())
+
+
+def test_other_bounds_hold_from_the_next_question_on() -> None:
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=1, queue=100, seconds=30)
+        running = [asyncio.create_task(lane.run(held(gate))) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert (lane.running, lane.waiting) == (1, 2)
+        lane.resize(workers=3, queue=100, seconds=30, wait=30)
+        running.append(asyncio.create_task(lane.run(held(gate))))
+        gate.set()
+        assert await asyncio.gather(*running) == ["done"] * 4
+        lane.close()
+
+    run(story())
