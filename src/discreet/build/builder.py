@@ -102,8 +102,8 @@ def build(
         _check_swapped(dataset, done)
         version = scratch / "version"
         _write_version(ingest, secret, version, done, number, tell)
-        _build_views(version, views, tell)
         edition = number_edition(store, version, dataset.policy, tell)
+        _build_views(version, views, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
         _switch(store, version, secret, keep, kept, beside)

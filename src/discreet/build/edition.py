@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.scratch import manifest
-from discreet.errors import Damaged, ParameterError
+from discreet.errors import ParameterError
 from discreet.policy import Policy
 from discreet.population import Store, Version
 from discreet.population import manifest as manifests
@@ -33,7 +33,7 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
     new = Version.open(path)
     try:
         old = store.open()
-    except (Damaged, ParameterError):  # a damaged version cannot be compared: its place is taken
+    except (ParameterError, KeyError, TypeError):  # damaged: it cannot be compared
         return _numbered(new, int(manifest(store).get("edition", 1)) + 1, new.rows)
     differ = changes(old, new)
     needed = policy.changes_needed(new.rows)

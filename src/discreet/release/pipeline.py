@@ -107,6 +107,7 @@ class Releaser:
 
     def answer(self, allowed: Allowed, stop: Event | None = None) -> Release:
         """Return the release of a question that was checked, or raise `QueryRefused`."""
+        self.version.guard.check()  # nothing that is kept is given out of a damaged version
         if not prepared(self.version, allowed.policy, allowed.tier):
             raise QueryRefused(Code.NOT_PROTECTED, Code.NOT_PROTECTED.sentence)
         table = self._table(allowed, self._claimed(allowed), stop)

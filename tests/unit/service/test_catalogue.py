@@ -228,7 +228,8 @@ def test_old_versions_are_let_go_at_once(client: Client, store: Path) -> None:
 
     def mapped() -> set[str]:
         links = (os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
-        return {Path(link).parent.name for link in links if str(store) in link}
+        ours = (Path(link) for link in links if str(store / "versions") in link)
+        return {path.parent.name for path in ours}
 
     assert mapped() == {Store(store).list()[0]}
     switch(store, 1)
