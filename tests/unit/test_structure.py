@@ -14,7 +14,18 @@ SOURCE = ROOT / "src" / "discreet"
 
 # A folder imports only from folders before it. The ground may be imported by all; `api` and the
 # package itself may import all.
-GROUND = {"checks", "compiling", "errors", "files", "lru", "plugins", "progress", "toml", "types"}
+GROUND = {
+    "checks",
+    "compiling",
+    "errors",
+    "files",
+    "json",
+    "lru",
+    "plugins",
+    "progress",
+    "toml",
+    "types",
+}
 ORDER = [
     "table",
     "solve",

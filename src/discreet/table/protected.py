@@ -48,6 +48,12 @@ class ProtectedTable:
         return tuple(len(dimension) for dimension in self.dimensions)
 
     @property
+    def figures(self) -> dict[str, NDArray[np.int64]]:
+        """What is released of each cell, by the name of its column: `value`, then its bounds."""
+        given = (("value", self.values), ("low", self.low), ("high", self.high))
+        return {name: array for name, array in given if array is not None}
+
+    @property
     def inner(self) -> tuple[slice, ...]:
         """The cells that are no totals."""
         return tuple(
@@ -71,11 +77,10 @@ class ProtectedTable:
             outer = int(np.prod(self.shape[:d]))
             found[dimension.level] = np.tile(np.repeat(texts, inner), outer)
         missing = self.withheld.ravel()
-        for name, array in (("value", self.values), ("low", self.low), ("high", self.high)):
-            if array is not None:
-                column = array.ravel().astype(object)
-                column[missing] = None
-                found[name] = column
+        for name, array in self.figures.items():
+            column = array.ravel().astype(object)
+            column[missing] = None
+            found[name] = column
         return found
 
     def to_arrow(self) -> Any:
@@ -87,7 +92,7 @@ class ProtectedTable:
         import pyarrow as pa
 
         columns = self.columns()
-        kinds = {"value": pa.int64(), "low": pa.int64(), "high": pa.int64()}
+        kinds = dict.fromkeys(self.figures, pa.int64())
         return pa.table(
             {name: pa.array(list(column), kinds.get(name, pa.string()))
              for name, column in columns.items()}
@@ -102,5 +107,4 @@ class ProtectedTable:
         import pandas as pd
 
         frame = pd.DataFrame(self.columns())
-        numbers = [name for name in ("value", "low", "high") if name in frame]
-        return frame.astype(dict.fromkeys(numbers, "Int64"))
+        return frame.astype(dict.fromkeys(self.figures, "Int64"))
