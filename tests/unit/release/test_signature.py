@@ -68,9 +68,9 @@ def test_every_figure_is_signed(place: int) -> None:
 def test_figures_that_change_places_are_seen() -> None:
     values = TABLE.values.copy()
     values[0, 0], values[0, 1] = values[0, 1], values[0, 0]
-    assert figures_digest(ProtectedTable(TABLE.dimensions, values, TABLE.withheld)) != figures_digest(
-        TABLE
-    )
+    assert figures_digest(
+        ProtectedTable(TABLE.dimensions, values, TABLE.withheld)
+    ) != figures_digest(TABLE)
 
 
 def test_codes_and_labels_are_signed() -> None:

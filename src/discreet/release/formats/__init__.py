@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from discreet.errors import ParameterError, unknown
-from discreet.files import written
+from discreet.files import read_bytes, written
 from discreet.plugins import extended
 from discreet.release.formats import (
     csv,
@@ -26,7 +26,6 @@ from discreet.release.formats import (
     xlsx,
 )
 from discreet.release.formats.base import Format, Found, Public
-from discreet.release.formats.compare import read_bytes
 from discreet.release.formats.tidy import sidecar
 
 _BUILT_IN = (json_stat, csv, csv_layout, xlsx, px, sdmx_csv, sdmx_ml, parquet, html)

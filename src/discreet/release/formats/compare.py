@@ -9,38 +9,16 @@ from __future__ import annotations
 
 import csv
 import io
-import stat
 from collections.abc import Collection
 from pathlib import Path
 
 from discreet.errors import ParameterError
+from discreet.files import bounded, read_bytes
 from discreet.json import canonical, parsed
 
-MOST_BYTES = 2**29
-"""The largest file that is read, unpacked: a table of a million cells has at most 200 MiB."""
 MOST_FIELDS = 50_000_000
 """The most fields, values or tags of a file that is read."""
 _LIMIT = 2**31 - 1  # of a field: a proof may be longer than the module's default
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return what is in a file, which must be a file and not too large to be one of ours."""
-    try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise ParameterError(f"'{path}' must be a file. It is a folder or a device.")
-        bounded(path.name, found.st_size)
-        return path.read_bytes()
-    except OSError as error:
-        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
-    except ValueError as error:  # a name that no file can have
-        raise ParameterError(f"the name of a file must be readable. {error}.") from None
-
-
-def bounded(name: str, size: int, most: int = MOST_BYTES, what: str = "bytes") -> None:
-    """Raise if a file is larger than any of ours, before it takes the memory of the machine."""
-    if size > most:
-        raise ParameterError(f"'{name}' must have at most {most:,} {what}. It has {size:,}.")
 
 
 def read_text(path: Path) -> str:
@@ -99,6 +77,8 @@ def same_json(path: Path, fresh: bytes) -> str:
 
 def same_rows(path: Path, fresh: bytes, delimiter: str) -> str:
     """Return which row of a CSV file differs; blank fields at the end of a row do not matter."""
+    if read_bytes(path) == fresh:
+        return ""
     texts = (read_text(path), delimiter), (fresh.decode("utf-8-sig"), ",")
     held, wanted = ([_trimmed(row) for row in delimited(*given)] for given in texts)
     if held == wanted:
@@ -113,6 +93,8 @@ def same_table(path: Path, fresh: bytes, numbers: Collection[str]) -> str:
 
     Some programs write a whole number as 12.0; that is allowed in the columns of `numbers`.
     """
+    if read_bytes(path) == fresh:
+        return ""
     text = read_text(path)
     heads, *rows = delimited(text, delimiter_of(text)) or [[]]
     names, *wanted = delimited(fresh.decode(), ",")

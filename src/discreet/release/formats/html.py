@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import Format, Found, Public, figure
-from discreet.release.formats.compare import read_bytes
 from discreet.release.formats.laid_out import Gathered, Sheet, layout, sheets
 from discreet.release.formats.tags import Tag, tags
 from discreet.release.text import Facts, clean

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from discreet.files import bounded, read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
@@ -20,7 +21,7 @@ from discreet.release.formats.base import (
     proof_of,
     without,
 )
-from discreet.release.formats.compare import MOST_FIELDS, bounded, read_bytes, same_json
+from discreet.release.formats.compare import MOST_FIELDS, same_json
 from discreet.release.text import clean, facts
 from discreet.table import Dimension, ProtectedTable
 

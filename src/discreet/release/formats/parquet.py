@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,9 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import MOST_BYTES, bounded, read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import Format, Found, Public, chunks
-from discreet.release.formats.compare import MOST_BYTES, MOST_FIELDS, bounded, read_bytes
+from discreet.release.formats.compare import MOST_FIELDS
 from discreet.release.formats.tidy import (
     META,
     Columns,
@@ -148,9 +150,25 @@ def same(path: Path, fresh: bytes, found: Found) -> str:
     kept = {*(schema.metadata or {}), *(foot.metadata or {})} - {KEY, b"ARROW:schema"}
     if kept or any(set(field.metadata or {}) - {b"PARQUET:field_id"} for field in schema):
         return f"{path.name} has notes in its schema that this program did not write"
+    if not _told_once(held, foot, schema):
+        return f"{path.name} has two documents in its schema"
     if not _filled(foot, len(held)):
         return f"{path.name} holds more than its table"
     return "" if _truthful(file) else f"{path.name} says other things of its rows than they do"
+
+
+def _told_once(held: bytes, foot: Any, schema: Any) -> bool:
+    """Return whether the schema has one document, which readers of Parquet and of Arrow see alike.
+
+    A foot may have a key twice, of which the library shows one: the bytes are counted. A key is
+    written with its length before it, as one byte in Parquet and as four in Arrow.
+    """
+    raw = held[-8 - foot.serialized_size : -8]
+    kept = foot.metadata or {}
+    arrow = b64decode(kept.get(b"ARROW:schema", b""))
+    counted = [raw.count(bytes([len(name)]) + name) for name in (KEY, b"ARROW:schema")]
+    counted.append(arrow.count(len(KEY).to_bytes(4, "little") + KEY))
+    return max(counted) <= 1 and kept.get(KEY) == (schema.metadata or {}).get(KEY)
 
 
 def _plain(column: Any, number: bool) -> bool:

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from urllib.parse import quote, unquote
 
 from discreet.errors import ParameterError
+from discreet.files import bounded, read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
@@ -29,7 +30,7 @@ from discreet.release.formats.base import (
     proof_of,
     without,
 )
-from discreet.release.formats.compare import MOST_FIELDS, bounded, read_bytes
+from discreet.release.formats.compare import MOST_FIELDS
 from discreet.release.text import Facts, clean, facts
 from discreet.release.told import ADDS_UP
 from discreet.table import Dimension

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.files import read_bytes
 from discreet.release.formats.base import Public, moment
-from discreet.release.formats.compare import read_bytes
 from discreet.release.formats.tags import tags
 from discreet.release.text import clean
 

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
@@ -25,7 +26,6 @@ from discreet.release.formats.base import (
     proof_of,
     without,
 )
-from discreet.release.formats.compare import read_bytes
 from discreet.release.formats.sdmx import (
     AGENCY,
     NORMAL,

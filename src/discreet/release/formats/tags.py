@@ -12,7 +12,8 @@ from html import unescape
 from typing import NamedTuple
 
 from discreet.errors import ParameterError
-from discreet.release.formats.compare import MOST_FIELDS, bounded
+from discreet.files import bounded
+from discreet.release.formats.compare import MOST_FIELDS
 
 _NAME = r"[A-Za-z][\w:.-]*"
 _ATTRIBUTE = rf"\s+({_NAME})=(?:\"([^\"<]*)\"|'([^'<]*)')"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import (
     Found,
@@ -21,7 +22,7 @@ from discreet.release.formats.base import (
     proof_of,
     without,
 )
-from discreet.release.formats.compare import delimited, delimiter_of, read_bytes, read_text
+from discreet.release.formats.compare import delimited, delimiter_of, read_text
 from discreet.release.formats.sdmx import STRUCTURE, original, structure_labels
 from discreet.release.text import facts
 from discreet.table import ProtectedTable

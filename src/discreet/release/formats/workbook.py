@@ -11,9 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.formats.compare import MOST_BYTES, MOST_FIELDS, bounded, read_bytes
+from discreet.files import MOST_BYTES, bounded, read_bytes
+from discreet.release.formats.compare import MOST_FIELDS
 from discreet.release.formats.tags import Tag, tags
 
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
 _PROLOG = re.compile(r'\s*<\?xml version="1.0" encoding="UTF-8"( standalone="yes")?\s*\?>\s*', re.I)
 _CELL = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -138,10 +141,10 @@ class Members:
                 column, row = _place(tag.attributes.get("r", ""))
                 kind = tag.attributes.get("t", "n")
                 rows += [[] for _ in range(row - len(rows))]
-                if row < len(rows) - 1 or column < len(rows[-1]):
+                if row != len(rows) or column < len(rows[-1]):
                     raise ParameterError(f"the cells of {part} must be in order.")
                 places += column + 1 - len(rows[-1])
-                bounded(self.name, places + len(rows), MOST_FIELDS, "cells")
+                bounded(self.name, places, MOST_FIELDS, "cells")
                 rows[-1] += [""] * (column + 1 - len(rows[-1]))
                 inside = True
             elif tag.name == "c":
@@ -161,6 +164,8 @@ def _place(name: str) -> tuple[int, int]:
     column = 0
     for letter in found[1]:
         column = 26 * column + ord(letter) - 64
+    bounded(f"row {found[2]}", column, MOST_COLUMNS, "columns")
+    bounded("a sheet", int(found[2]), MOST_ROWS, "rows")
     return column - 1, int(found[2])
 
 

@@ -17,13 +17,11 @@ from discreet.errors import NotOurs, ParameterError
 from discreet.json import parsed
 from discreet.release.formats.base import Format, Found, Public, moment
 from discreet.release.formats.laid_out import PROOF, Sheet, layout, read_sheets, sheets
-from discreet.release.formats.workbook import Members
+from discreet.release.formats.workbook import MOST_COLUMNS, MOST_ROWS, Members
 from discreet.release.pivot import Pivot
 from discreet.release.text import Facts, clean
 from discreet.table import ProtectedTable
 
-MOST_ROWS = 1_048_576
-MOST_COLUMNS = 16_384
 MOST_TEXT = 32_767
 NOTES = "Notes"
 _PART = 30_000  # characters of a long text in one cell of the notes
