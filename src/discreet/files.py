@@ -49,14 +49,17 @@ def read_bytes(path: Path) -> bytes:
     """Return what is in a file, which must be a file and not too large to be one of ours."""
     try:
         found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise ParameterError(f"'{path}' must be a file. It is a folder or a device.")
-        bounded(path.name, found.st_size)
+    except OSError as error:
+        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
+    except ValueError:  # a name that no file can have
+        raise ParameterError(f"{str(path)!r} must be the name of a readable file.") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise ParameterError(f"'{path}' must be a file. It is a folder or a device.")
+    bounded(path.name, found.st_size)
+    try:
         return path.read_bytes()
     except OSError as error:
         raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
-    except ValueError as error:  # a name that no file can have
-        raise ParameterError(f"the name of a file must be readable. {error}.") from None
 
 
 def bounded(name: str, size: int, most: int = MOST_BYTES, what: str = "bytes") -> None:

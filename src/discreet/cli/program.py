@@ -18,6 +18,8 @@ COMMANDS: tuple[str, ...] = (
     "synth",
     "build",
     "info",
+    "backup",
+    "restore",
     "table",
     "tabulate",
     "serve",
