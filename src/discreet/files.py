@@ -1,12 +1,18 @@
-"""Files that are there whole or not at all."""
+"""Files: written whole or not at all, read within bounds."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from discreet.errors import ParameterError
+
+MOST_BYTES = 2**29
+"""The largest file that is read, unpacked: a table of a million cells has at most 200 MiB."""
 
 
 @contextmanager
@@ -37,3 +43,26 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file, which must be a file and not too large to be one of ours."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
+    except ValueError:  # a name that no file can have
+        raise ParameterError(f"{str(path)!r} must be the name of a readable file.") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise ParameterError(f"'{path}' must be a file. It is a folder or a device.")
+    bounded(path.name, found.st_size)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
+
+
+def bounded(name: str, size: int, most: int = MOST_BYTES, what: str = "bytes") -> None:
+    """Raise if a file is larger than any of ours, before it takes the memory of the machine."""
+    if size > most:
+        raise ParameterError(f"'{name}' must have at most {most:,} {what}. It has {size:,}.")

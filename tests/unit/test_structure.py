@@ -14,7 +14,18 @@ SOURCE = ROOT / "src" / "discreet"
 
 # A folder imports only from folders before it. The ground may be imported by all; `api` and the
 # package itself may import all.
-GROUND = {"checks", "compiling", "errors", "files", "lru", "plugins", "progress", "toml", "types"}
+GROUND = {
+    "checks",
+    "compiling",
+    "errors",
+    "files",
+    "json",
+    "lru",
+    "plugins",
+    "progress",
+    "toml",
+    "types",
+}
 ORDER = [
     "table",
     "solve",
@@ -45,6 +56,7 @@ TOGETHER = {
     "test_arguments": "wrong arguments to every function of `discreet`",
     "test_docs": "the examples of every page of the documents",
     "test_structure": "the house rules",
+    "cli/test_force": "no command writes over a file that is there",
     "cli/test_boundary": "one boundary, read by every command of the desk",
     "desk/suppress/solver/test_peers": "two solvers of one problem",
     "desk/test_api": "the desk on data frames, as Python users call it",
@@ -58,6 +70,9 @@ TOGETHER = {
     "protect/tables/test_roundings": "all rounding of whole tables",
     "protect/test_effects": "what every method says of itself",
     "protect/test_lookup_entropy": "a module of lookup/",
+    "release/test_bombs": "verify and convert on files that would grow without end",
+    "release/test_forgeries": "verify on forgeries of every format",
+    "release/test_written": "verify on files that were written earlier",
     "protect/test_lookup_table": "a module of lookup/",
     "protect/test_methods_page": "the page of methods in the documents",
     "query/test_query": "a question from its text to its canonical form",

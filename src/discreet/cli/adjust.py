@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What goes with --order: it adjusts magnitudes by the p% rule.
 OF_RECORDS = {
     "table", "out", "by", "value", "holding", "hierarchy", "group", "p", "percent", "order",
-    "secret", "seed", "withhold", "report", "as_json",
+    "secret", "seed", "withhold", "report", "force", "as_json",
 }  # fmt: skip
 
 
@@ -96,6 +96,7 @@ def command(
             "publication."
         ),
     ] = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Move sensitive figures to safety, the others little; everything adds up.
@@ -108,7 +109,7 @@ def command(
     """
     from discreet.cli.progress import after_a_while, shown
 
-    _check_files(table, out, report)
+    _check_files(table, out, report, force)
     tables, groups = options.names_of(by), options.groups_of(hierarchy, group)
     found: AdjustReport | RecordsReport
     with shown() as tell:
@@ -163,10 +164,10 @@ def command(
         raise typer.Exit(3)
 
 
-def _check_files(table: Path, out: Path, report: Path | None) -> None:
-    options.check_out(out, table)
+def _check_files(table: Path, out: Path, report: Path | None, force: bool) -> None:
+    options.check_out(out, table, force)
     if report is not None:
-        options.check_out(report, table, "--report")
+        options.check_out(report, table, force, "--report")
         if report.resolve() == out.resolve():
             raise ParameterError("--report must be another file than --out: it has true figures.")
 

@@ -61,6 +61,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the interval of every cell as CSV.")
     ] = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Say what an intruder can prove about the cells of a published table.
@@ -75,7 +76,7 @@ def command(
     if true is None and rules:
         raise ParameterError("--minimum, --p, --pq and --dominance need --true, the true table.")
     if out is not None:
-        options.check_out(out, published)
+        options.check_out(out, published, force)
     with shown() as tell:
         report = audit(
             published,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Force, check_new, check_out
+
 
 def command(
     table: Annotated[
@@ -31,19 +33,19 @@ def command(
     absent_zero: Annotated[
         bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
     ] = False,
+    force: Force = False,
 ) -> None:
     """Write a table of figures in another format, with title and notes.
 
     Figures are written as they are given: nothing is protected, checked against
     a policy or signed. An empty figure stays missing.
     """
-    from discreet.errors import ParameterError
     from discreet.release.formats import named
     from discreet.release.standalone import Sidecar, convert
 
-    named(format)
-    if out.exists() and out.resolve() == table.resolve():
-        raise ParameterError("--out must be another file than the table.")
+    check_out(out, table, force)
+    for ending in named(format).beside:
+        check_new(out.with_name(out.name + ending), force)
     sidecar = Sidecar() if meta is None else Sidecar.read(meta)
     release = convert(table, sidecar, absent_zero)
     for path in release.write(out, format):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Force, check_new
 from discreet.errors import ParameterError
 
 
@@ -31,6 +32,7 @@ def command(
     design: Annotated[
         Design, typer.Option(help="Largest entropy, or a truncated normal.")
     ] = Design.MAX_ENTROPY,
+    force: Force = False,
 ) -> None:
     """Design a look-up table for cell keys, and describe what it does.
 
@@ -39,8 +41,7 @@ def command(
     """
     from discreet.protect import lookup
 
-    if not out.parent.is_dir():
-        raise ParameterError(f"--out must be in a folder that exists. Got {out}.")
+    check_new(out, force)
     try:
         barred = tuple(int(part) for part in forbid.split(",") if part.strip())
     except ValueError:

@@ -70,15 +70,25 @@ Dominance = Annotated[
     str | None,
     typer.Option(metavar="N,K", help="Sensitive: the N largest have more than K percent."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 
 
-def check_out(out: Path, table: Path, option: str = "--out") -> None:
-    """Raise if the file to write has no folder, or is the table itself."""
-    if not out.parent.is_dir():
-        raise ParameterError(f"{option} must be in a folder that exists. Got {out}.")
+def check_out(out: Path, table: Path, force: bool, option: str = "--out") -> None:
+    """Raise if the file to write has no folder, is the table itself, or is there already."""
     if out.exists() and out.resolve() == table.resolve():
         raise ParameterError(f"{option} must be another file than the table.")
+    check_new(out, force, option)
+
+
+def check_new(out: Path, force: bool, option: str = "--out") -> None:
+    """Raise if a file cannot be written here, or is there already and may not be written over."""
+    if not out.parent.is_dir():
+        raise ParameterError(f"{option} must be in a folder that exists. Got {out}.")
+    if out.is_dir():
+        raise ParameterError(f"{option} must be a file. {out} is a folder.")
+    if out.exists() and not force:
+        raise ParameterError(f"{out} is there already. Give --force to write over it.")
 
 
 def rules_of(

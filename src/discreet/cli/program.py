@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from discreet import __version__
-from discreet.errors import ParameterError, QueryRefused, Stopped
+from discreet.errors import InternalError, ParameterError, QueryRefused, Stopped
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
@@ -19,6 +19,8 @@ COMMANDS: tuple[str, ...] = (
     "synth",
     "build",
     "info",
+    "backup",
+    "restore",
     "table",
     "tabulate",
     "serve",
@@ -86,3 +88,20 @@ def run() -> None:
         sys.exit(3)
     except Stopped:
         raise KeyboardInterrupt from None
+    except BrokenPipeError:
+        raise  # whoever read the output has gone; click ends quietly
+    except (InternalError, OSError, MemoryError, RecursionError) as error:
+        typer.echo(f"discreet: {_fault(error)}", err=True)
+        sys.exit(4)
+
+
+def _fault(error: BaseException) -> str:
+    """Return what went wrong on this machine, in a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"'{error.filename}' cannot be used: " if error.filename else ""
+        return f"{where}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this."
+    if isinstance(error, RecursionError):
+        return "a file is nested too deeply."
+    return str(error)

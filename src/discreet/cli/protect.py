@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AbsentZero, SecretFile, Seed, check_out
+from discreet.cli.options import AbsentZero, Force, SecretFile, Seed, check_out
 from discreet.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def command(
     secret: SecretFile = None,
     seed: Seed = None,
     absent_zero: AbsentZero = False,
+    force: Force = False,
 ) -> None:
     """Protect any table of counts, and say what changed and what was kept.
 
@@ -75,7 +76,7 @@ def command(
     from discreet.protect.registry import method as build
     from discreet.table.files import read_table
 
-    check_out(out, table)
+    check_out(out, table, force)
     file = read_table(table, absent_zero)
     if totals is not None and not file.has_totals:
         file = file.with_totals()

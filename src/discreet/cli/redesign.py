@@ -75,6 +75,7 @@ def command(
     ] = None,
     most: Annotated[int | None, typer.Option(help="Try at most this many designs.")] = None,
     absent_zero: options.AbsentZero = False,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Merge as little as possible of a table so that it passes a rule, and say why.
@@ -84,7 +85,7 @@ def command(
     """
     from discreet.cli.progress import after_a_while, shown
 
-    options.check_out(out, table)
+    options.check_out(out, table, force)
     with shown() as tell:
         report = redesign(
             table,
@@ -100,6 +101,9 @@ def command(
             absent_zero=absent_zero,
             tell=after_a_while(tell),
         )
+    if recodes is not None and recodes.is_dir():
+        for name in report.recode_files:
+            options.check_new(recodes / name, force, "--recodes")
     report.write(out)
     if recodes is not None:
         report = replace(report, notes=report.write_recodes(recodes))

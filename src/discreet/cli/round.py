@@ -27,6 +27,7 @@ def command(
     secret: options.SecretFile = None,
     seed: options.Seed = None,
     absent_zero: options.AbsentZero = False,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Round a table so that everything still adds up, and say how far that went.
@@ -36,7 +37,7 @@ def command(
     """
     from discreet.cli.progress import after_a_while, shown
 
-    options.check_out(out, table)
+    options.check_out(out, table, force)
     with shown() as tell:
         report = rounded(
             table,

@@ -66,6 +66,7 @@ def command(
             help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does."
         ),
     ] = None,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Withhold sensitive cells, and others so that nobody can work them out.
@@ -77,7 +78,7 @@ def command(
     from discreet.cli.progress import after_a_while, shown
 
     linked = options.names_of(by)
-    _check_targets(tables, len(linked) or len(tables), out, pattern)
+    _check_targets(tables, len(linked) or len(tables), out, pattern, force)
     with shown() as tell:
         report = suppress(
             tables,
@@ -95,13 +96,18 @@ def command(
             effort=effort,
             tell=after_a_while(tell),
         )
+    if len(report.sheets) > 1:
+        for name in report.sheets:
+            options.check_new(out / name, force)
     report.write(out)
     if pattern is not None:
         report.pattern.write(pattern)
     typer.echo(report.to_json() if as_json else str(report))
 
 
-def _check_targets(tables: list[Path], number: int, out: Path, pattern: Path | None) -> None:
+def _check_targets(
+    tables: list[Path], number: int, out: Path, pattern: Path | None, force: bool
+) -> None:
     """Raise before any work where what was asked for cannot be written."""
     if number > 1 and not out.is_dir():
         raise ParameterError(f"--out must be a folder for several tables. Got {out}.")
@@ -112,6 +118,6 @@ def _check_targets(tables: list[Path], number: int, out: Path, pattern: Path | N
     if number == 1 and out.is_dir():
         raise ParameterError(f"--out must be a file in a folder that exists. Got {out}.")
     for table in tables:
-        options.check_out(out if number == 1 else out / table.name, table)
+        options.check_out(out if number == 1 else out / table.name, table, force)
         if pattern is not None:
-            options.check_out(pattern, table, "--pattern")
+            options.check_out(pattern, table, force, "--pattern")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Force
 from discreet.errors import ParameterError
 
 
@@ -20,7 +21,10 @@ class Kind(StrEnum):
 
 def command(
     out: Annotated[
-        Path, typer.Option("--out", help="The folder to write: a new one, or one that synth wrote.")
+        Path,
+        typer.Option(
+            "--out", help="The folder to write: a new one, or with --force one that synth wrote."
+        ),
     ],
     persons: Annotated[
         int | None, typer.Option("--persons", help="How many people: 1,000 to 1,000,000,000.")
@@ -36,6 +40,7 @@ def command(
         int | None,
         typer.Option("--threads", help="How many threads draw people.  [default: all processors]"),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a synthetic census: invented people in invented places.
 
@@ -46,6 +51,8 @@ def command(
     dimensions and their skewed turnovers, and a hierarchy file (.hrc) for each
     dimension that has one.
     """
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise ParameterError(f"{out} is there already. Give --force to write over it.")
     if kind is Kind.BUSINESS:
         if persons is not None:
             raise ParameterError("businesses are counted by --records, not --persons.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import By, StoreFolder, Where
+from discreet.cli.options import By, Force, StoreFolder, Where, check_new
 
 if TYPE_CHECKING:
     from discreet.release import Record
@@ -51,6 +51,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Release one table, protected, or say why it is refused.
 
@@ -60,11 +61,16 @@ def command(
     """
     import discreet as dc
     from discreet.cli.show import release_text
+    from discreet.release.formats import named
 
     if format is not None and out is None:
         raise dc.ParameterError("--format is of a file: give --out as well.")
     if originals is not None and not record:
         raise dc.ParameterError("--originals is for the record: give --record as well.")
+    if out is not None:
+        format = format or _by_ending(out)
+        for ending in ("", *named(format).beside):
+            check_new(out.with_name(out.name + ending), force)
     population = dc.open(store, originals)
     try:
         release = population.release(by, where, totals, tier)
@@ -75,7 +81,7 @@ def command(
     if out is None:
         typer.echo(release_text(release))
     else:
-        release.write(out, format or _by_ending(out))
+        release.write(out, format or "")
         typer.echo(f"Wrote {out}.", err=True)
     if record:
         _print_record(release.record)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import By, StoreFolder, Where
+from discreet.cli.options import By, Force, StoreFolder, Where, check_new
 
 
 def command(
@@ -18,6 +18,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.csv", help="Write the table to a CSV file instead."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Print the true counts of a cross-tabulation, for the custodian.
 
@@ -27,6 +28,8 @@ def command(
     import discreet as dc
     from discreet.cli.show import text, write_csv
 
+    if out is not None:
+        check_new(out, force)
     query = dc.Query.parse(by, where)
     population = dc.open(store)
     table = population.tabulate(query)

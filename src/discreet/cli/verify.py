@@ -28,9 +28,10 @@ def command(
 ) -> None:
     """Check that a file was released by a store and has not been altered.
 
-    The order of rows does not matter, nor which program saved the file last;
-    every figure, label and note does. The exit status is 1 if the file is not
-    genuine. With --store, altered figures are named.
+    Every figure, label and note is compared with what was signed, and the file
+    with what this program would write: what hides or adds anything is altered.
+    Rows of data formats may be in any order. The exit status is 1 if the file
+    is not genuine. With --store, altered figures are named.
     """
     from discreet.release.signature import read_public_key
     from discreet.release.verify import verify

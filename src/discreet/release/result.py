@@ -98,15 +98,27 @@ class Release:
         return f"{self.areas - len(self.withheld):,} of {self.areas:,} areas available"
 
     @cached_property
+    def document(self) -> dict[str, Any]:
+        """All that goes with the figures, as plain values."""
+        from discreet.release.text import meta
+
+        return meta(self)
+
+    @cached_property
+    def facts(self) -> list[tuple[str, str]]:
+        """All that goes with the figures, as rows for people: a head and a text."""
+        from discreet.release.text import facts
+
+        return facts(self.document)
+
+    @cached_property
     def proof(self) -> dict[str, Any] | None:
         """What shows that this release is the store's, unaltered; None without a key to sign."""
         from discreet.release.signature import statement
-        from discreet.release.text import facts, meta
 
         if self.signer is None:
             return None
-        said = statement(self.table, facts(meta(self)), dict(vars(self.provenance)))
-        return self.signer.sign(said)
+        return self.signer.sign(statement(self.table, self.document, self.facts))
 
     def write(self, path: str | PathLike[str], format: str = "csv") -> list[Path]:
         """Write the release to a file, whole or not at all; return the files, the table first.

@@ -1,13 +1,13 @@
 """Signatures: an Ed25519 key of the store's own, over what a release says and not how it lies.
 
-The order of rows, columns and categories is not signed, nor is white space: a file that was
-sorted or saved anew still verifies. Digests are of released figures alone.
+The order of rows, columns and categories is not signed: a CSV file that was sorted still verifies.
+Digests are of released figures alone.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from discreet.errors import ParameterError
+from discreet.json import canonical
 from discreet.population import signing
-from discreet.release.text import Facts, folded
+from discreet.release.text import Facts, exact, plain
 from discreet.table import ProtectedTable
 
-VERSION = 1
+VERSION = 2
 _DOMAIN = b"discreet release\0"
 
 
@@ -72,59 +73,38 @@ def read_public_key(path: Path) -> bytes:
     return _raw(key)
 
 
-def statement(table: ProtectedTable, facts: Facts, provenance: dict[str, Any]) -> dict[str, Any]:
-    """Return what is signed: where the table comes from, and digests of all it says."""
+def statement(table: ProtectedTable, document: dict[str, Any], facts: Facts) -> dict[str, Any]:
+    """Return what is signed: where the table comes from, and digests of all it says.
+
+    Texts are signed twice, as they are and as PX has them: a file must show the one or the other.
+    """
     return {
         "version": VERSION,
-        "provenance": provenance,
-        "cells": cells_digest(table),
-        "labels": labels_digest(table),
-        "bounds": bounds_digest(table),
-        "text": text_digest(facts),
+        "provenance": document["provenance"],
+        "dimensions": {d.level: [d.variable, d.label] for d in table.dimensions},
+        "figures": {name: figures_digest(table, name) for name in table.figures},
+        "labels": [labels_digest(table, form) for form in (exact, plain)],
+        "text": [text_digest(facts, form) for form in (exact, plain)],
+        "document": document_digest(document),
     }
 
 
 def is_signed(proof: dict[str, Any], key: bytes) -> bool:
-    """Return whether the statement in a proof was signed by the owner of a key."""
+    """Return whether a proof is a statement that the owner of a key signed, and nothing else."""
     try:
-        signature = bytes.fromhex(proof["signature"])
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, _bytes(proof["statement"]))
+        said, signature = proof["statement"], bytes.fromhex(proof["signature"])
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, _bytes(said))
     except (InvalidSignature, KeyError, TypeError, ValueError):
         return False
-    return isinstance(proof["statement"], dict) and proof["statement"].get("version") == VERSION
+    whole = {"statement": said, "key": key.hex(), "signature": signature.hex()}
+    return proof == whole and isinstance(said, dict) and said.get("version") == VERSION
 
 
-def cells_digest(table: ProtectedTable) -> str:
-    """Return a digest of ids, codes, figures and which are withheld, in an order of its own."""
-    return _digest(table, np.where(table.withheld, -1, table.values))
+def figures_digest(table: ProtectedTable, name: str = "value") -> str:
+    """Return a digest of ids, codes, one column of figures and which of them are withheld.
 
-
-def bounds_digest(table: ProtectedTable) -> str | None:
-    """Return a digest of the bounds of the figures, None where none are given."""
-    if table.low is None or table.high is None:
-        return None
-    low, high = (np.where(table.withheld, -1, bound) for bound in (table.low, table.high))
-    return _digest(table, low, high)
-
-
-def labels_digest(table: ProtectedTable) -> str:
-    """Return a digest of the labels of the dimensions and of their categories."""
-    named = {
-        d.level: [
-            folded(d.label) or d.level,
-            {code: folded(label) or code for code, label in zip(d.codes, d.labels, strict=True)},
-        ]
-        for d in table.dimensions
-    }
-    return hashlib.sha256(_json(named)).hexdigest()
-
-
-def text_digest(facts: Facts) -> str:
-    """Return a digest of title, population, filters, notes, quality and origin."""
-    return hashlib.sha256(_json([[head, folded(text)] for head, text in facts])).hexdigest()
-
-
-def _digest(table: ProtectedTable, *arrays: np.ndarray[Any, Any]) -> str:
+    The order of dimensions and of categories does not matter.
+    """
     order = sorted(range(len(table.dimensions)), key=lambda d: table.dimensions[d].level)
     codes = [table.dimensions[d].codes for d in order]
     places = [sorted(range(len(c)), key=c.__getitem__) for c in codes]
@@ -132,21 +112,43 @@ def _digest(table: ProtectedTable, *arrays: np.ndarray[Any, Any]) -> str:
         table.dimensions[d].level: [table.dimensions[d].codes[i] for i in place]
         for d, place in zip(order, places, strict=True)
     }
-    hashed = hashlib.sha256(_json(shape))
-    for array in arrays:
+    hashed = hashlib.sha256(canonical(shape))
+    shown = np.where(table.withheld, 0, table.figures[name])
+    for array, kind in ((table.withheld, "u1"), (shown, "<i8")):
         turned = array.transpose(order)[np.ix_(*places)]
-        hashed.update(np.ascontiguousarray(turned, "<i8").data)
+        hashed.update(np.ascontiguousarray(turned, kind).data)
     return hashed.hexdigest()
+
+
+def labels_digest(table: ProtectedTable, form: Callable[[str], str] = exact) -> str:
+    """Return a digest of the labels of the dimensions and of their categories."""
+
+    def shown(label: str, instead: str) -> str:
+        return form(label) if label.strip() else instead
+
+    named = {
+        d.level: [
+            shown(d.label, d.level),
+            {code: shown(label, code) for code, label in zip(d.codes, d.labels, strict=True)},
+        ]
+        for d in table.dimensions
+    }
+    return hashlib.sha256(canonical(named)).hexdigest()
+
+
+def text_digest(facts: Facts, form: Callable[[str], str] = exact) -> str:
+    """Return a digest of title, population, filters, notes, quality and origin."""
+    return hashlib.sha256(canonical([[head, form(text)] for head, text in facts])).hexdigest()
+
+
+def document_digest(document: dict[str, Any]) -> str:
+    """Return a digest of the document that tidy files have beside them, figures of quality too."""
+    return hashlib.sha256(canonical(document)).hexdigest()
 
 
 def _raw(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
-def _json(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _bytes(value: dict[str, Any]) -> bytes:
-    return _DOMAIN + _json(value)
+    return _DOMAIN + canonical(value)

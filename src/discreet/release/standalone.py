@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -12,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError, unknown
+from discreet.json import parsed
 from discreet.release.formats.base import figure
+from discreet.release.formats.compare import read_text
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable
@@ -49,15 +50,7 @@ class Sidecar:
     @classmethod
     def read(cls, path: Path) -> Sidecar:
         """Return the sidecar in a JSON file; a key that is not known is a mistake."""
-        try:
-            given = json.loads(path.read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise ParameterError(f"there is no readable file '{path}'. {error}") from None
-        except ValueError as error:
-            raise ParameterError(f"'{path.name}' must be a JSON file. {error}.") from None
-        if not isinstance(given, dict):
-            raise ParameterError(f"'{path.name}' must hold a JSON object.")
-        return cls.of(given)
+        return cls.of(parsed(read_text(path), path.name))
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Sidecar:
@@ -165,6 +158,9 @@ def _read_long(path: Path, absent_is_zero: bool) -> ProtectedTable | None:
         Dimension.plain(heads[i], tuple(place)) for i, place in zip(columns, places, strict=True)
     ]
     figures = [figure(row[at]) for _, row in lines]
+    for value in figures:
+        if value is not None and value < 0:
+            raise ParameterError(f"a figure must be a whole number of 0 or more. Got {value}.")
     return _assembled(name, inner, index, figures, absent_is_zero)
 
 

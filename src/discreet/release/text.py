@@ -46,13 +46,14 @@ def guarded(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) else text
 
 
-def folded(text: str) -> str:
-    """Return the part of a text that every format keeps, which is what is signed.
+def exact(text: str) -> str:
+    """Return a text as a file shows it, without the apostrophe that CSV puts before a formula."""
+    return clean(_GUARDED.sub("", text)).replace("\r\n", "\n").replace("\r", "\n")
 
-    PX has no double quotes and no line breaks, CSV puts an apostrophe before a formula, and
-    programs that save a file anew change white space.
-    """
-    return " ".join(clean(_GUARDED.sub("", text)).split()).replace('"', "'")
+
+def plain(text: str) -> str:
+    """Return a text as PX shows it, which has no double quotes and no line breaks."""
+    return " ".join(exact(text).split()).replace('"', "'")
 
 
 def meta(release: Release) -> dict[str, Any]:

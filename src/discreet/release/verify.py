@@ -1,31 +1,32 @@
-"""Whether a file is an unaltered release of a store."""
+"""Whether a file is an unaltered release of a store.
+
+What the file says is read and compared with what was signed. Then the same is written anew, and
+the file is compared with that: what it shows beside the signed table, or hides, is noticed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.formats import Found, format_of, read
+from discreet.release.formats import FORMATS, Found, format_of
+from discreet.release.formats.compare import same_bytes, same_json
 from discreet.release.signature import (
-    bounds_digest,
-    cells_digest,
+    document_digest,
+    figures_digest,
     is_signed,
     labels_digest,
     text_digest,
 )
 from discreet.table import ProtectedTable
 
-_PARTS = {
-    "cells": "figures or codes differ",
-    "labels": "labels differ",
-    "bounds": "bounds of figures differ",
-    "text": "title, notes, filters or origin differ",
-}
+_ODD = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
 class Authenticity(StrEnum):
@@ -57,36 +58,59 @@ def verify(path: Path, key: bytes) -> Verification:
     """Return whether a file was released by the owner of a public key, and nothing changed."""
     name = format_of(path)
     try:
-        _, found = read(path)
+        return _verified(path, name, FORMATS[name].read(path), key)
     except NotOurs:
         raise
     except ParameterError as error:
         return Verification(Authenticity.ALTERED, name, (str(error),))
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+    except _ODD as error:
         reason = f"the file is not as this program writes it ({type(error).__name__})"
         return Verification(Authenticity.ALTERED, name, (reason,))
-    return verified(name, found, key)
 
 
-def verified(name: str, found: Found, key: bytes) -> Verification:
+def _verified(path: Path, name: str, found: Found, key: bytes) -> Verification:
     """Return whether what was found in a file is genuine."""
-    proof = found.proof
-    if proof is None:
+    if found.proof is None:
         return Verification(Authenticity.UNSIGNED, name, ("it has no signature",), None, found)
-    if not is_signed(proof, key):
+    if not is_signed(found.proof, key):
         reason = "it was not signed by this key"
         return Verification(Authenticity.FOREIGN, name, (reason,), None, found)
-    said = proof["statement"]
-    now = {
-        "cells": cells_digest(found.table),
-        "labels": labels_digest(found.table) if found.labelled else said["labels"],
-        "bounds": bounds_digest(found.table) or said["bounds"],
-        "text": text_digest(found.facts),
-    }
-    reasons = [text for part, text in _PARTS.items() if now[part] != said[part]]
-    reasons += found.contradictions
-    found_to_be = Authenticity.ALTERED if reasons else Authenticity.GENUINE
-    return Verification(found_to_be, name, tuple(reasons), said["provenance"], found)
+    said = found.proof["statement"]
+    reasons = _unlike_signed(found, said) or _unlike_written(path, name, found, said)
+    judged = Authenticity.ALTERED if reasons else Authenticity.GENUINE
+    return Verification(judged, name, tuple(reasons), said["provenance"], found)
+
+
+def _unlike_signed(found: Found, said: dict[str, Any]) -> list[str]:
+    """Return what the file says otherwise than it was signed."""
+    table, figures = found.table, said["figures"]
+    held = {name: figures_digest(table, name) for name in table.figures}
+    wanted = figures if found.complete else {"value": figures["value"]}
+    reasons = []
+    if held["value"] != figures["value"]:
+        reasons.append("figures or codes differ")
+    elif held != wanted:
+        reasons.append("bounds of figures differ")
+    if found.labelled and labels_digest(table) not in said["labels"]:
+        reasons.append("labels differ")
+    words = not found.document or document_digest(found.document) == said["document"]
+    if text_digest(found.facts) not in said["text"] or not words:
+        reasons.append("title, notes, filters or origin differ")
+    return reasons
+
+
+def _unlike_written(path: Path, name: str, found: Found, said: dict[str, Any]) -> list[str]:
+    """Return where the file, or one beside it, is not what the signed table would be written as."""
+    chosen, signed = FORMATS[name], found.as_signed(said["dimensions"])
+    fresh = BytesIO()
+    chosen.write_to(signed, fresh)
+    reasons = [chosen.same(path, fresh.getvalue(), signed)]
+    for ending, content in chosen.companions(signed).items():
+        beside = path.with_name(path.name + ending)
+        if beside.is_file():
+            compare = same_json if ending.endswith(".json") else same_bytes
+            reasons.append(compare(beside, content))
+    return [reason for reason in reasons if reason]
 
 
 def differences(

@@ -60,6 +60,11 @@ class ProtectedTable:
         return {name: array for name, array in found.items() if array is not None}
 
     @property
+    def figures(self) -> dict[str, NDArray[np.int64]]:
+        """What is released of each cell, by the name of its column: `value`, and what is told."""
+        return {"value": self.values, **self.told}
+
+    @property
     def inner(self) -> tuple[slice, ...]:
         """The cells that are no totals."""
         return tuple(
@@ -83,7 +88,7 @@ class ProtectedTable:
             outer = int(np.prod(self.shape[:d]))
             found[dimension.level] = np.tile(np.repeat(texts, inner), outer)
         missing = self.withheld.ravel()
-        for name, array in {"value": self.values, **self.told}.items():
+        for name, array in self.figures.items():
             column = array.ravel().astype(object)
             column[missing] = None
             found[name] = column
@@ -98,7 +103,7 @@ class ProtectedTable:
         import pyarrow as pa
 
         columns = self.columns()
-        kinds = dict.fromkeys(("value", *self.told), pa.int64())
+        kinds = dict.fromkeys(self.figures, pa.int64())
         return pa.table(
             {name: pa.array(list(column), kinds.get(name, pa.string()))
              for name, column in columns.items()}
@@ -113,4 +118,4 @@ class ProtectedTable:
         import pandas as pd
 
         frame = pd.DataFrame(self.columns())
-        return frame.astype(dict.fromkeys(("value", *self.told), "Int64"))
+        return frame.astype(dict.fromkeys(self.figures, "Int64"))

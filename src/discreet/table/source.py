@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError, unknown
+from discreet.files import read_bytes
 
 COUNT_NAMES = ("count", "freq")
 VALUE_NAME = "value"
@@ -107,11 +108,11 @@ def read_source(given: Given) -> Source:
 
 
 def _read_file(path: Path) -> Source:
+    if not path.exists():
+        raise ParameterError(f"there is no file '{path}'.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"there is no file '{path}'.") from None
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise ParameterError(
             f"'{path.name}' must be a readable CSV file in UTF-8. {error}"
         ) from None

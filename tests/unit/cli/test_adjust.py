@@ -43,7 +43,16 @@ def _run(folder: Path, text: str, *options: str) -> Result:
     (folder / "region.hrc").write_text(TREE)
     return CliRunner().invoke(
         app,
-        ["adjust", str(folder / "t.csv"), "--out", str(folder / "o.csv"), "--seed", "1", *options],
+        [
+            "adjust",
+            str(folder / "t.csv"),
+            "--out",
+            str(folder / "o.csv"),
+            "--seed",
+            "1",
+            "--force",
+            *options,
+        ],
         catch_exceptions=False,
     )
 
@@ -157,6 +166,7 @@ def test_the_same_secret_gives_the_same_file_and_another_seed_another(tmp_path: 
         done = CliRunner().invoke(
             app,
             ["adjust", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), "--spread", "2",
+             "--force",
              *chance],
         )  # fmt: skip
         assert done.exit_code == 0
@@ -176,7 +186,7 @@ def test_the_same_secret_gives_the_same_figures_in_another_order_of_lines(
     found = []
     for shuffled in (lines, lines[::-1], lines[4:] + lines[:4]):
         (tmp_path / "t.csv").write_text("\n".join([header, *shuffled]) + "\n")
-        paths = [str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
+        paths = [str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv"), "--force"]
         done = CliRunner().invoke(
             app, ["adjust", *paths, "--secret", str(tmp_path / "secret"), *options]
         )

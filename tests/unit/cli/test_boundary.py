@@ -53,7 +53,8 @@ def _cells(parts: tuple[str, ...]) -> str:
 
 def _said(folder: Path, command: str, text: str, *options: str) -> dict[str, object]:
     (folder / "t.csv").write_text(text)
-    arguments = [command, str(folder / "t.csv"), "--json", "--out", str(folder / "o.csv")]
+    out = ["--out", str(folder / "o.csv"), "--force"]
+    arguments = [command, str(folder / "t.csv"), "--json", *out]
     done = CliRunner().invoke(app, [*arguments, *options], catch_exceptions=False)
     assert done.exit_code == 0, done.stdout
     return dict(json.loads(done.stdout))

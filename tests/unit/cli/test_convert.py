@@ -127,7 +127,7 @@ def test_what_the_command_refuses(folder: Path) -> None:
     for words, message in (
         (["-f", "xls", "-o", folder / "o"], "no format 'xls'"),
         (["-f", "csv", "-o", folder / "t.csv"], "another file"),
-        (["-f", "csv", "-o", folder / "o", "--meta", folder / "none"], "no readable file"),
+        (["-f", "csv", "-o", folder / "o", "--meta", folder / "none"], "must be a readable file"),
     ):
         done = run(folder / "t.csv", *words)
         assert message in str(done.exception)

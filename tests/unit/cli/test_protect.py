@@ -38,7 +38,9 @@ def wide(tmp_path: Path) -> Path:
 
 def run(*words: object) -> str:
     """Run the command and return what it says; a refusal comes through as it is raised."""
-    result = CliRunner().invoke(app, ["protect", *map(str, words)], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, ["protect", *map(str, words), "--force"], catch_exceptions=False
+    )
     assert result.exit_code == 0, result.output
     return result.output
 

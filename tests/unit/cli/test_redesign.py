@@ -32,7 +32,7 @@ def _run(folder: Path, text: str, *options: str, code: int = 0) -> str:
     (folder / "area.hrc").write_text(HRC)
     done = CliRunner().invoke(
         app,
-        ["redesign", str(folder / "t.csv"), "--out", str(folder / "o.csv"), *options],
+        ["redesign", str(folder / "t.csv"), "--out", str(folder / "o.csv"), "--force", *options],
         catch_exceptions=False,
     )
     assert done.exit_code == code

@@ -20,7 +20,7 @@ def _run(folder: Path, text: str, *options: str) -> tuple[str, Path]:
     out = folder / "o.csv"
     done = CliRunner().invoke(
         app,
-        ["round", str(folder / "t.csv"), "--out", str(out), "--seed", "1", *options],
+        ["round", str(folder / "t.csv"), "--out", str(out), "--force", "--seed", "1", *options],
         catch_exceptions=False,
     )
     assert done.exit_code == 0
@@ -93,7 +93,7 @@ def test_the_order_of_a_table_changes_no_draw(tmp_path: Path, mode: str) -> None
     found = []
     for text in (one, other):
         (tmp_path / "t.csv").write_text(text)
-        words = ["--out", str(tmp_path / "o.csv"), "--secret", str(tmp_path / "secret")]
+        words = ["--out", str(tmp_path / "o.csv"), "--force", "--secret", str(tmp_path / "secret")]
         done = CliRunner().invoke(
             app, ["round", str(tmp_path / "t.csv"), "--mode", mode, *words], catch_exceptions=False
         )

@@ -31,7 +31,7 @@ def run(folder: Path, text: str, *options: str) -> tuple[str, list[dict[str, str
     (folder / "t.csv").write_text(text)
     out = folder / "o.csv"
     done = CliRunner().invoke(
-        app, ["suppress", str(folder / "t.csv"), "--out", str(out), *options],
+        app, ["suppress", str(folder / "t.csv"), "--out", str(out), "--force", *options],
         catch_exceptions=False,
     )  # fmt: skip
     assert done.exit_code == 0

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.release.signature import (
+    VERSION,
     Signer,
-    bounds_digest,
-    cells_digest,
+    figures_digest,
     is_signed,
     labels_digest,
     read_public_key,
@@ -47,9 +47,10 @@ def test_the_order_of_a_table_is_not_signed(data: st.DataObject) -> None:
     axes = data.draw(st.permutations([0, 1]))
     orders = [data.draw(st.permutations(range(TABLE.shape[axis]))) for axis in axes]
     other = turned(TABLE, axes, orders)
-    assert cells_digest(other) == cells_digest(TABLE)
+    assert figures_digest(other) == figures_digest(TABLE)
     assert labels_digest(other) == labels_digest(TABLE)
-    assert bounds_digest(other) == bounds_digest(TABLE)
+    for name in TABLE.figures:
+        assert figures_digest(other, name) == figures_digest(TABLE, name)
 
 
 @given(st.integers(0, TABLE.values.size - 1))
@@ -61,25 +62,25 @@ def test_every_figure_is_signed(place: int) -> None:
     else:
         values.flat[place] += 1
     changed = ProtectedTable(TABLE.dimensions, values, withheld)
-    assert cells_digest(changed) != cells_digest(TABLE)
+    assert figures_digest(changed) != figures_digest(TABLE)
 
 
 def test_figures_that_change_places_are_seen() -> None:
     values = TABLE.values.copy()
     values[0, 0], values[0, 1] = values[0, 1], values[0, 0]
-    assert cells_digest(ProtectedTable(TABLE.dimensions, values, TABLE.withheld)) != cells_digest(
-        TABLE
-    )
+    assert figures_digest(
+        ProtectedTable(TABLE.dimensions, values, TABLE.withheld)
+    ) != figures_digest(TABLE)
 
 
 def test_codes_and_labels_are_signed() -> None:
     first, second = TABLE.dimensions
     other = replace(second, codes=("1", "2"))
     moved = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
-    assert cells_digest(moved) != cells_digest(TABLE)
+    assert figures_digest(moved) != figures_digest(TABLE)
     other = replace(second, labels=second.labels[::-1])
     named = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
-    assert cells_digest(named) == cells_digest(TABLE)
+    assert figures_digest(named) == figures_digest(TABLE)
     assert labels_digest(named) != labels_digest(TABLE)
 
 
@@ -98,13 +99,17 @@ def test_another_key_did_not_sign_it(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     ours, theirs = Signer.of_store(tmp_path / "a"), Signer.of_store(tmp_path / "b")
-    proof = ours.sign({"version": 1, "cells": "x"})
+    proof = ours.sign({"version": VERSION, "figures": "x"})
     assert is_signed(proof, ours.public)
     assert not is_signed(proof, theirs.public)
-    assert not is_signed({**proof, "statement": {"version": 1, "cells": "y"}}, ours.public)
+    assert not is_signed({**proof, "statement": {"version": VERSION, "figures": "y"}}, ours.public)
     assert not is_signed({**proof, "signature": "zz"}, ours.public)
     assert not is_signed({}, ours.public)
-    assert not is_signed(ours.sign({"version": 2}), ours.public)
+    assert not is_signed(ours.sign({"version": VERSION - 1}), ours.public)
+    # Beside the statement there is nothing that was not signed: no other key, no other word.
+    assert not is_signed({**proof, "key": theirs.public.hex()}, ours.public)
+    assert not is_signed({**proof, "note": "withdrawn"}, ours.public)
+    assert not is_signed({**proof, "signature": proof["signature"].upper()}, ours.public)
 
 
 def test_a_file_that_is_no_key_is_said(tmp_path: Path) -> None:
@@ -126,7 +131,8 @@ def test_the_proof_holds_nothing_but_origin_and_digests_of_what_is_released(
     assert made.proof is not None
     assert set(made.proof) == {"statement", "key", "signature"}
     said = made.proof["statement"]
-    assert set(said) == {"version", "provenance", "cells", "labels", "bounds", "text"}
+    named = {"version", "provenance", "dimensions", "figures", "labels", "text", "document"}
+    assert set(said) == named
     assert said["provenance"] == vars(made.provenance)
     # The same release without its record, and a record of other figures, give the same proof.
     assert replace(made, record=None).proof == made.proof

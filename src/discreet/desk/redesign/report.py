@@ -176,6 +176,12 @@ class RedesignReport(Report):
         """The coarser table in the layout of the one that was given."""
         return {self.name: self.given.sheet(self.design)}
 
+    @property
+    def recode_files(self) -> list[str]:
+        """The names of the files that recodes are written to."""
+        stems = [_stem(variable) for variable in self.design.merged]
+        return [f"{stem}.{ending}" for stem in stems for ending in ("csv", "grc")]
+
     def write_recodes(self, folder: str | Path) -> tuple[str, ...]:
         """Write old and new codes: DIM.csv, and DIM.grc for τ-ARGUS; return what was not."""
         try:
@@ -184,7 +190,7 @@ class RedesignReport(Report):
             raise ParameterError(f"recodes must be a folder that can be made. {error}") from None
         notes, recodes = [], self.given.recodes(self.design)
         for variable, merged in self.design.merged.items():
-            stem = re.sub(r"[^\w.-]", "_", variable)
+            stem = _stem(variable)
             write_csv(Path(folder) / f"{stem}.csv", recodes[variable])
             hierarchical = bool(self.given.groups.get(variable))
             problem = write_grc(Path(folder) / f"{stem}.grc", merged, hierarchical)
@@ -289,3 +295,7 @@ def _priced(cost: float, what: str) -> list[str]:
 
 def _more(entries: list[Any], shown: int) -> list[str]:
     return [f"  and {len(entries) - shown:,} more"] if len(entries) > shown else []
+
+
+def _stem(variable: str) -> str:
+    return re.sub(r"[^\w.-]", "_", variable)

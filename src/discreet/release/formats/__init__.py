@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from discreet.errors import ParameterError, unknown
-from discreet.files import written
+from discreet.files import read_bytes, written
 from discreet.plugins import extended
 from discreet.release.formats import (
     csv,
@@ -25,11 +25,8 @@ from discreet.release.formats import (
     sdmx_ml,
     xlsx,
 )
-from discreet.release.formats.base import Format, Found
+from discreet.release.formats.base import Format, Found, Public
 from discreet.release.formats.tidy import sidecar
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 _BUILT_IN = (json_stat, csv, csv_layout, xlsx, px, sdmx_csv, sdmx_ml, parquet, html)
 FORMATS: dict[str, Format] = extended(
@@ -57,19 +54,19 @@ def with_beside(ending: str) -> list[str]:
     return [one.name for one in FORMATS.values() if ending in one.beside]
 
 
-def write_to(release: Release, file: BinaryIO, format: str) -> None:
+def write_to(release: Public, file: BinaryIO, format: str) -> None:
     """Write a release to an open file, in pieces."""
     named(format).write_to(release, file)
 
 
-def to_bytes(release: Release, format: str) -> bytes:
+def to_bytes(release: Public, format: str) -> bytes:
     """Return a release as a file in memory; for tables whose size is known to be small."""
     buffer = io.BytesIO()
     write_to(release, buffer, format)
     return buffer.getvalue()
 
 
-def write(release: Release, path: str | os.PathLike[str], format: str) -> list[Path]:
+def write(release: Public, path: str | os.PathLike[str], format: str) -> list[Path]:
     """Write a release to a file and what belongs beside it; return the files, the table first.
 
     Each is written under another name and renamed when all are whole: no half file is left.
@@ -95,11 +92,7 @@ def write(release: Release, path: str | os.PathLike[str], format: str) -> list[P
 
 def format_of(path: Path) -> str:
     """Return the format of a file, seen from its content."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(4096)
-    except OSError as error:
-        raise ParameterError(f"'{path}' must be a readable file. {error.strerror}.") from None
+    start = read_bytes(path)[:4096]
     start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     for one in FORMATS.values():
         if one.begins is not None and one.begins(start):
@@ -117,6 +110,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "Found",
+    "Public",
     "file_name",
     "format_of",
     "named",

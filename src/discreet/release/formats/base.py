@@ -2,45 +2,104 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.release.text import Facts, folded, meta
+from discreet.release.formats.compare import same_bytes
+from discreet.release.result import Provenance
+from discreet.release.text import Facts
 from discreet.table import Dimension, ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 CHUNK = 50_000
 """Cells that are turned into text at a time."""
-_WHOLE = re.compile(r"\d{1,18}(\.0+)?")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0)?")
+
+
+class Public(Protocol):
+    """What a writer is given, all of it public: a release, or what was found in a file."""
+
+    @property
+    def table(self) -> ProtectedTable:
+        """The figures, with codes and labels."""
+
+    @property
+    def title(self) -> str:
+        """What the table shows, in words."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All that goes with the figures, as plain values."""
+
+    @property
+    def facts(self) -> Facts:
+        """The same as rows for people."""
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the figures come from."""
+
+    @property
+    def proof(self) -> dict[str, Any] | None:
+        """The signature and what it is for."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A file as it stands: its table, its words, its proof, and where it contradicts itself."""
+    """A file as it stands: its table, its words and its proof.
+
+    `document` is empty in formats that show the facts alone. `labelled` says whether the labels
+    are there, and `complete` whether the format holds every column of figures.
+    """
 
     table: ProtectedTable
-    labelled: bool
     facts: Facts
     proof: dict[str, Any] | None
-    contradictions: tuple[str, ...] = ()
+    document: dict[str, Any] = field(default_factory=dict)
+    labelled: bool = True
+    complete: bool = False
+
+    @property
+    def title(self) -> str:
+        """The title, which is the first of the facts."""
+        return str(self.document.get("title") or dict(self.facts[:1]).get("Title", ""))
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the figures come from, as it was signed."""
+        if self.proof is None:
+            raise ParameterError("a file without a signature does not say where it comes from.")
+        return Provenance(**self.proof["statement"]["provenance"])
+
+    def as_signed(self, dimensions: Mapping[str, tuple[str, str]]) -> Found:
+        """Return the same with the signed variable of each dimension, and its label if it has none.
+
+        `dimensions` gives them by the id of the dimension.
+        """
+        named = []
+        for d in self.table.dimensions:
+            variable, label = dimensions[d.level]
+            named.append(replace(d, variable=variable, label=d.label if self.labelled else label))
+        return replace(self, table=replace(self.table, dimensions=tuple(named)))
 
 
-def _nothing(release: Release) -> Mapping[str, bytes]:
+def _nothing(release: Public) -> Mapping[str, bytes]:
     del release
     return {}
+
+
+def _same_bytes(path: Path, fresh: bytes, found: Found) -> str:
+    del found
+    return same_bytes(path, fresh)
 
 
 @dataclass(frozen=True)
@@ -49,18 +108,20 @@ class Format:
 
     `write_to` streams a release; `companions` are small files that belong beside it, by what is
     added to its name, `beside`. `begins` says whether the beginning of a file, without a byte
-    order mark and blanks, is of this format; None where the beginning does not tell.
+    order mark and blanks, is of this format; None where the beginning does not tell. `same` says
+    in what a file differs from one that was written anew; it is empty where nothing does.
     """
 
     name: str
     label: str
     media_type: str
     suffix: str
-    write_to: Callable[[Release, BinaryIO], None]
+    write_to: Callable[[Public, BinaryIO], None]
     read: Callable[[Path], Found]
     begins: Callable[[bytes], bool] | None = None
-    companions: Callable[[Release], Mapping[str, bytes]] = _nothing
+    companions: Callable[[Public], Mapping[str, bytes]] = _nothing
     beside: tuple[str, ...] = ()
+    same: Callable[[Path, bytes, Found], str] = _same_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +129,12 @@ class Chunk:
     """Some cells in row-major order: their index along each dimension, and their figures."""
 
     index: tuple[NDArray[np.intp], ...]
-    values: NDArray[np.int64]
     withheld: NDArray[np.bool_]
-    low: NDArray[np.int64] | None
-    high: NDArray[np.int64] | None
+    figures: dict[str, NDArray[np.int64]]
 
-    def texts(self, array: NDArray[np.int64], missing: str = "") -> list[str]:
-        """Return figures as text, another text for those that are withheld."""
-        found = list(map(str, array.tolist()))
+    def texts(self, name: str = "value", missing: str = "") -> list[str]:
+        """Return a column of figures as text, another text for those that are withheld."""
+        found = list(map(str, self.figures[name].tolist()))
         for i in np.flatnonzero(self.withheld).tolist():
             found[i] = missing
         return found
@@ -83,21 +142,25 @@ class Chunk:
 
 def chunks(table: ProtectedTable, size: int = CHUNK) -> Iterator[Chunk]:
     """Yield the cells of a table, the last dimension fastest."""
-    values, withheld = table.values.reshape(-1), table.withheld.reshape(-1)
-    bounds = [None if array is None else array.reshape(-1) for array in (table.low, table.high)]
-    for start in range(0, values.size, size):
-        part = slice(start, min(start + size, values.size))
+    withheld = table.withheld.reshape(-1)
+    figures = {name: array.reshape(-1) for name, array in table.figures.items()}
+    for start in range(0, withheld.size, size):
+        part = slice(start, min(start + size, withheld.size))
         index = np.unravel_index(np.arange(part.start, part.stop), table.shape)
-        low, high = (None if array is None else array[part] for array in bounds)
-        yield Chunk(index, values[part], withheld[part], low, high)
+        yield Chunk(index, withheld[part], {name: a[part] for name, a in figures.items()})
 
 
-def document(release: Release, **more: Any) -> dict[str, Any]:
+def document(release: Public, **more: Any) -> dict[str, Any]:
     """Return all that goes with the figures, with the proof where the release is signed."""
-    return {**meta(release), **more, "proof": release.proof}
+    return {**release.document, **more, "proof": release.proof}
 
 
-def moment(release: Release) -> datetime:
+def without(document: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Return the document that `document` was given: without the proof and what was added."""
+    return {key: value for key, value in document.items() if key not in (*more, "proof")}
+
+
+def moment(release: Public) -> datetime:
     """Return the date of the data: equal releases give equal files."""
     try:
         found = datetime.fromisoformat(release.provenance.data_date)
@@ -119,21 +182,22 @@ def figure(text: object) -> int | None:
     """Return a figure of a file, None where it is missing; any other text is a mistake."""
     if text is None or text == "":
         return None
-    if isinstance(text, bool) or not _WHOLE.fullmatch(str(text).strip()):
+    found = None if isinstance(text, bool) else _WHOLE.fullmatch(str(text))
+    if found is None:
         raise ParameterError(f"a figure must be a whole number or missing. Got '{text!s:.40}'.")
-    return int(str(text).strip().partition(".")[0])
+    return int(found[1])
 
 
 def assembled(
     dimensions: Sequence[Named],
     codes: Sequence[Sequence[str]],
-    values: Sequence[int | None],
-    bounds: tuple[Sequence[int | None], Sequence[int | None]] | None = None,
+    figures: Mapping[str, Sequence[int | None]],
 ) -> ProtectedTable:
     """Return the table of loose cells, which must be there once each."""
     shape: list[int] = []
     places: list[NDArray[np.intp]] = []
     named: list[Dimension] = []
+    many = len(figures["value"])
     for dimension, column in zip(dimensions, codes, strict=True):
         place: dict[str, int] = {}
         index = np.fromiter((place.setdefault(c, len(place)) for c in column), np.intp, len(column))
@@ -142,26 +206,37 @@ def assembled(
         labels = dimension.labels or {}
         texts = tuple(labels.get(code, "") for code in place)
         named.append(Dimension(dimension.id, dimension.id, dimension.label, tuple(place), texts))
-    if prod(shape) != len(values):
+    _once_each(shape, many)
+    where = np.ravel_multi_index(places, shape)
+    if np.bincount(where, minlength=many).max(initial=0) > 1:
+        raise ParameterError("the cells must be there once each. One is there twice.")
+    missing = np.empty(many, bool)
+    missing[where] = [value is None for value in figures["value"]]
+    withheld = missing.reshape(shape)
+    arrays = {}
+    for name, given in figures.items():
+        flat = np.empty(many, np.int64)
+        flat[where] = [0 if value is None else value for value in given]
+        if [value is None for value in given] != missing[where].tolist():
+            raise ParameterError(f"the figures of '{name}' must be missing where 'value' is.")
+        arrays[name] = flat.reshape(shape)
+    return ProtectedTable(tuple(named), arrays.pop("value"), withheld, **arrays)
+
+
+def _once_each(shape: Sequence[int], many: int) -> None:
+    if prod(shape) != many:
         raise ParameterError(
             f"the cells must be there once each. The categories make {prod(shape):,} cells, the "
-            f"file has {len(values):,}."
+            f"file has {many:,}."
         )
-    where = np.ravel_multi_index(places, shape)
-    if np.bincount(where, minlength=len(values)).max(initial=0) > 1:
-        raise ParameterError("the cells must be there once each. One is there twice.")
-    arrays = []
-    for given in (values, *(bounds or ())):
-        flat = np.empty(len(values), np.int64)
-        flat[where] = [-1 if value is None else value for value in given]
-        arrays.append(flat.reshape(shape))
-    withheld = arrays[0] < 0
-    arrays = [np.where(withheld, 0, array) for array in arrays]
-    return ProtectedTable(tuple(named), arrays[0], withheld, *arrays[1:])
 
 
-def in_order(codes: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the codes of the cells of a file in row-major order, one column per dimension."""
+def in_order(codes: Sequence[Sequence[str]], many: int) -> list[tuple[str, ...]]:
+    """Return the codes of the cells of a file in row-major order, one column per dimension.
+
+    There must be as many cells as the file has figures; only then is the list of them made.
+    """
+    _once_each([len(column) for column in codes], many)
     return list(zip(*product(*codes), strict=True))
 
 
@@ -169,19 +244,3 @@ def proof_of(document: object) -> dict[str, Any] | None:
     """Return the proof in a document, None where there is none."""
     proof = document.get("proof") if isinstance(document, dict) else None
     return proof if isinstance(proof, dict) else None
-
-
-def parsed(text: str | bytes, where: str) -> dict[str, Any]:
-    """Return a JSON object, or complain that it is none."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise ParameterError(f"{where} must be a JSON object.")
-    return value
-
-
-def unlike(what: str, shown: str, stated: str) -> tuple[str, ...]:
-    """Return a contradiction where a text is another than the notes say."""
-    return () if folded(shown) == folded(stated) else (f"{what} is not the one in the notes",)

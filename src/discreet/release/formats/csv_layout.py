@@ -7,24 +7,22 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from discreet.errors import NotOurs
-from discreet.release.formats.base import Format, Found
+from discreet.release.formats.base import Format, Found, Public
+from discreet.release.formats.compare import delimited, read_text, same_rows
 from discreet.release.formats.laid_out import PROOF, layout, read_rows, sheets
-from discreet.release.formats.tidy import META, delimited, read_text
-from discreet.release.text import clean, facts, guarded, meta
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
+from discreet.release.formats.tidy import META
+from discreet.release.text import clean, guarded
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release block by block. Codes stay as they are; a label is never a formula."""
     text = io.TextIOWrapper(file, "utf-8-sig", newline="", write_through=True)
     try:
         writer = csv.writer(text, lineterminator="\r\n")
-        said = facts(meta(release))
+        said = release.facts
         writer.writerow([guarded(said[0][1])])
         for sheet in sheets(release.table):
             writer.writerow([])
@@ -55,15 +53,25 @@ def _label(text: str) -> str:
 def read(path: Path) -> Found:
     """Return what a file says."""
     text = read_text(path)
-    found = re.search(rf'(?m)^"?{PROOF}"?([,;\t])', text)
+    return read_rows(delimited(text, _delimiter(path, text), path.name))
+
+
+def same(path: Path, fresh: bytes, found: Found) -> str:
+    """Return in what a file differs from one that was written anew."""
+    del found
+    return same_rows(path, fresh, _delimiter(path, read_text(path)))
+
+
+def _delimiter(path: Path, text: str) -> str:
+    found = re.findall(rf'(?m)^"?{PROOF}"?([,;\t])', text)
     if not found:
         raise NotOurs(
             f"'{path.name}' must be a file that this program wrote: it has no row '{PROOF}' and "
             f"no {path.name}{META} beside it."
         )
-    return read_rows(list(delimited(text, found.group(1))))
+    return str(found[-1])
 
 
 FORMAT = Format(
-    "csv-layout", "CSV as laid out", "text/csv; charset=utf-8", ".csv", write_to, read
+    "csv-layout", "CSV as laid out", "text/csv; charset=utf-8", ".csv", write_to, read, same=same
 )  # fmt: skip

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.formats.base import Format, Found, figure, parsed
+from discreet.files import read_bytes
+from discreet.json import parsed
+from discreet.release.formats.base import Format, Found, Public, figure
 from discreet.release.formats.laid_out import Gathered, Sheet, layout, sheets
-from discreet.release.text import Facts, clean, facts, folded, meta
+from discreet.release.formats.tags import Tag, tags
+from discreet.release.text import Facts, clean
 from discreet.table import Dimension
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
@@ -29,18 +29,18 @@ tbody th { text-align: start; font-weight: 400; }
 td, thead th.across { text-align: end; }
 dt { font-weight: 600; } dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
 """
-_KEPT = {"h1", "th", "td", "caption", "dt", "dd", "script"}
+_DOCTYPE = "<!DOCTYPE html>\n"
 WITHHELD = "\N{HORIZONTAL ELLIPSIS}"
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release row by row."""
     table = release.table
-    said = facts(meta(release))
+    said = release.facts
     title = escape(clean(release.title))
     _line(
         file,
-        "<!DOCTYPE html>",
+        _DOCTYPE.strip(),
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{title}</title><style>{_STYLE}</style></head><body><main>",
@@ -53,7 +53,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
         _line(file, f"<p>{WITHHELD} means: not available.</p>")
     name = None
     for sheet in sheets(table):
-        name = sheet.layer[0].label if sheet.layer else None
+        name = clean(sheet.layer[0].label) if sheet.layer else None
         _sheet(file, sheet, title, release.provenance.unit)
     _line(file, '<h2>About this table</h2><dl id="facts">')
     for head, text in said:
@@ -128,70 +128,56 @@ def _line(file: BinaryIO, *texts: str) -> None:
         file.write(text.encode("utf-8") + b"\n")
 
 
-class _Page(HTMLParser):
-    """Gathers the heading, the tables, the notes and the proof."""
+@dataclass
+class _Page:
+    """Gathers the tables, the notes and the proof."""
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.title = ""
-        self.facts: Facts = []
-        self.proof = ""
-        self.tables: list[dict[str, Any]] = []
-        self._head = ""
-        self._attributes: dict[str, str | None] = {}
-        self._text: list[str] | None = None
+    facts: Facts = field(default_factory=list)
+    proof: str = ""
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    head: str = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
-        if tag == "table":
-            self.tables.append({"code": attributes.get("data-code"), "caption": "", "rows": []})
-        elif tag == "tr" and self.tables:
+    def take(self, tag: Tag) -> None:
+        """Read a tag that opens an element, with the text in it."""
+        if tag.name == "table":
+            code = tag.attributes.get("data-code")
+            self.tables.append({"code": code, "caption": "", "rows": []})
+        elif tag.name == "tr":
             self.tables[-1]["rows"].append([])
-        elif tag in _KEPT:
-            self._attributes, self._text = attributes, []
-
-    def handle_data(self, data: str) -> None:
-        if self._text is not None:
-            self._text.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _KEPT or self._text is None:
-            return
-        text, self._text = "".join(self._text), None
-        if tag in ("th", "td"):
-            self.tables[-1]["rows"][-1].append((tag, self._attributes, text))
-        elif tag == "caption":
-            self.tables[-1]["caption"] = text
-        elif tag == "h1":
-            self.title = text
-        elif tag == "dt":
-            self._head = text
-        elif tag == "dd":
-            self.facts.append((self._head, text))
-        elif self._attributes.get("id") == "proof":
-            self.proof = text
+        elif tag.name in ("th", "td"):
+            self.tables[-1]["rows"][-1].append((tag.name, tag.attributes, tag.text))
+        elif tag.name == "caption":
+            self.tables[-1]["caption"] = tag.text
+        elif tag.name == "dt":
+            self.head = tag.text
+        elif tag.name == "dd":
+            self.facts.append((self.head, tag.text))
+        elif tag.attributes.get("id") == "proof":
+            self.proof = tag.text
 
 
 def read(path: Path) -> Found:
     """Return what a page says."""
-    page = _Page()
-    page.feed(path.read_text(encoding="utf-8-sig"))
-    page.close()
-    if not page.proof:
+    text = read_bytes(path).decode("utf-8-sig", "replace")
+    if 'id="proof"' not in text:
         raise NotOurs(f"'{path.name}' must be a page that this program wrote.")
+    page = _Page()
+    for tag in tags(text.removeprefix(_DOCTYPE), path.name):
+        if not tag.closes:
+            page.take(tag)
     document = parsed(page.proof, "the proof")
     found = Gathered(document["layout"])
     for table in page.tables:
         if found.layer is not None:
-            title = document["layer_label" if "layer_label" in document else "wafer_label"]
-            if not folded(table["caption"]).startswith(folded(f"{title}: ")):
+            title = document["layer_label"]
+            if not table["caption"].startswith(f"{title}: "):
                 raise ParameterError(
                     f"the caption '{table['caption']:.40}' is not one of the file."
                 )
             found.heads[found.layer] = title
             found.note(found.layer, [(table["code"], table["caption"][len(f"{title}: ") :])])
         _read_table(table, found)
-    return found.found(page.facts, document, [page.title], "the heading")
+    return found.found(page.facts, document)
 
 
 def _read_table(table: dict[str, Any], found: Gathered) -> None:

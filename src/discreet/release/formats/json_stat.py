@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import json
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from discreet.files import bounded, read_bytes
+from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
     Found,
     Named,
+    Public,
     assembled,
     chunks,
     document,
     figure,
     in_order,
-    parsed,
     proof_of,
-    unlike,
+    without,
 )
+from discreet.release.formats.compare import MOST_FIELDS, same_json
 from discreet.release.text import clean, facts
 from discreet.table import Dimension, ProtectedTable
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 WITHHELD = "withheld"
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release, the figures in pieces."""
     table, origin = release.table, release.provenance
     said = document(release)
@@ -52,7 +51,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
     for i, dimension in enumerate(table.dimensions):
         file.write(b"," * (i > 0) + _text(dimension.level) + b":" + _text(_described(dimension)))
     file.write(b'},"value":')
-    _figures(file, table, "values")
+    _figures(file, table, "value")
     missing = table.withheld.ravel().nonzero()[0]
     if len(missing):
         file.write(b',"status":{')
@@ -62,18 +61,17 @@ def write_to(release: Release, file: BinaryIO) -> None:
         file.write(b"}")
     extension: dict[str, Any] = {"discreet": said}
     file.write(b',"extension":' + _text(extension)[:-1])
-    if table.low is not None and table.high is not None:
-        for name in ("low", "high"):
-            file.write(f',"{name}":'.encode())
-            _figures(file, table, name)
+    for name in list(table.figures)[1:]:
+        file.write(f',"{name}":'.encode())
+        _figures(file, table, name)
     file.write(b"}}\n")
 
 
 def _figures(file: BinaryIO, table: ProtectedTable, name: str) -> None:
-    """Write the list of values, of low or of high ends, null where one is withheld."""
+    """Write the list of a column of figures, null where one is withheld."""
     file.write(b"[")
     for i, chunk in enumerate(chunks(table)):
-        texts = chunk.texts(getattr(chunk, name), "null")
+        texts = chunk.texts(name, "null")
         file.write(b"," * (i > 0) + ",".join(texts).encode())
     file.write(b"]")
 
@@ -95,7 +93,9 @@ def _text(value: Any) -> bytes:
 
 def read(path: Path) -> Found:
     """Return what a JSON-stat file says."""
-    data = parsed(path.read_bytes(), path.name)
+    raw = read_bytes(path)
+    bounded(path.name, raw.count(b",") + raw.count(b"[") + raw.count(b"{"), MOST_FIELDS, "values")
+    data = parsed(raw, path.name)
     extension = data["extension"]
     document = extension["discreet"]
     named, codes = [], []
@@ -103,21 +103,22 @@ def read(path: Path) -> Found:
         described = data["dimension"][name]
         category = described["category"]
         named.append(Named(name, described["label"], category["label"]))
-        index = category["index"]
-        codes.append(sorted(index, key=index.__getitem__) if isinstance(index, dict) else index)
-    values = data["value"]
-    if isinstance(values, dict):  # a re-saved file may list only some
-        values = [values.get(str(i)) for i in range(prod(map(len, codes)))]
-    bounds = None
-    if "low" in extension:
-        bounds = ([figure(x) for x in extension["low"]], [figure(x) for x in extension["high"]])
-    table = assembled(named, in_order(codes), [figure(value) for value in values], bounds)
-    wrong = unlike("the label", data["label"], document["title"])
-    wrong += unlike("the note", " ".join(data["note"]), " ".join(document["notes"]))
-    return Found(table, True, facts(document), proof_of(document), wrong)
+        codes.append(category["index"])
+    given = {"value": data["value"]}
+    given |= {name: column for name, column in extension.items() if name != "discreet"}
+    figures = {name: [figure(x) for x in column] for name, column in given.items()}
+    table = assembled(named, in_order(codes, len(figures["value"])), figures)
+    said = without(document)
+    return Found(table, facts(document), proof_of(document), said, complete=True)
+
+
+def same(path: Path, fresh: bytes, found: Found) -> str:
+    """Return which value differs from one that was written anew; the order of names is free."""
+    del found
+    return same_json(path, fresh)
 
 
 FORMAT = Format(
     "json-stat", "JSON-stat 2.0", "application/json", ".json", write_to, read,
-    lambda start: start.startswith(b"{"),
+    lambda start: start.startswith(b"{"), same=same,
 )  # fmt: skip

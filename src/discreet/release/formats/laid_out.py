@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.release.formats.base import Found, Named, assembled, figure, parsed, proof_of, unlike
+from discreet.json import parsed
+from discreet.release.formats.base import Found, Named, assembled, figure, proof_of
 from discreet.release.pivot import Pivot
 from discreet.release.text import Facts
 from discreet.table import Dimension, ProtectedTable
@@ -84,8 +85,7 @@ class Gathered:
     """The cells of sheets as they are read, with the labels beside them."""
 
     def __init__(self, layout: Mapping[str, Any]) -> None:
-        # Files of version 0.1 call layers wafers.
-        self.layer: str | None = layout["layer"] if "layer" in layout else layout["wafer"]
+        self.layer: str | None = layout["layer"]
         self.stub: list[str] = layout["stub"]
         self.heading: str | None = layout["heading"]
         ids = [name for name in (self.layer, *self.stub, self.heading) if name is not None]
@@ -117,16 +117,14 @@ class Gathered:
             self._codes[self.layer] += [layer] * len(across)
         self._values += figures
 
-    def found(self, facts: Facts, document: object, titles: Iterable[str], what: str) -> Found:
-        """Return the table and what is said of it; the titles must be the one in the notes."""
+    def found(self, facts: Facts, document: object) -> Found:
+        """Return the table and what is said of it."""
         named = [Named(n, self.heads.get(n, ""), labels) for n, labels in self._labels.items()]
-        table = assembled(named, list(self._codes.values()), self._values)
-        stated = next((text for head, text in facts if head == "Title"), "")
-        wrong = tuple(x for title in titles for x in unlike(what, title, stated))
-        return Found(table, True, facts, proof_of(document), wrong)
+        table = assembled(named, list(self._codes.values()), {"value": self._values})
+        return Found(table, facts, proof_of(document))
 
 
-def read_rows(rows: list[Row]) -> Found:
+def read_rows(rows: Sequence[Row]) -> Found:
     """Return what laid-out rows say; the last of them is the proof, before it are the notes."""
     end = max(i for i, row in enumerate(rows) if row and _text(row[0]) == PROOF)
     start = max((i for i in range(end) if not any(map(_text, rows[i]))), default=-1) + 1
@@ -135,12 +133,12 @@ def read_rows(rows: list[Row]) -> Found:
     return read_sheets(rows[:start], facts, document)
 
 
-def read_sheets(rows: list[Row], facts: Facts, document: dict[str, Any]) -> Found:
+def read_sheets(rows: Sequence[Row], facts: Facts, document: dict[str, Any]) -> Found:
     """Return the table in sheets of rows, each under its heads; a blank row ends a sheet."""
     reading = _Rows(Gathered(document["layout"]))
     for row in rows:
         reading.take(row)
-    return reading.gathered.found(facts, document, reading.titles, "the title")
+    return reading.gathered.found(facts, document)
 
 
 @dataclass
@@ -148,7 +146,6 @@ class _Rows:
     """Reads rows one by one; `waiting` for the codes across, or `inside` the figures of a sheet."""
 
     gathered: Gathered
-    titles: list[str] = field(default_factory=list)
     layer: str = ""
     across: list[str] = field(default_factory=lambda: [""])
     labels: list[str] = field(default_factory=list)
@@ -156,7 +153,7 @@ class _Rows:
     inside: bool = False
 
     def take(self, row: Row) -> None:
-        """Read a row: blank, heads, figures, the name of a layer or a title."""
+        """Read a row: blank, heads, figures or the name of a layer; a title is among the facts."""
         texts, found = [_text(x) for x in row], self.gathered
         width = 2 * len(found.stub)
         if not any(texts):
@@ -173,8 +170,6 @@ class _Rows:
             self.layer = texts[3]
             found.heads[found.layer] = texts[0]
             found.note(found.layer, [(self.layer, texts[2])])
-        else:
-            self.titles.append(texts[0])
 
     def _codes_across(self, texts: list[str], width: int) -> None:
         heading = self.gathered.heading

@@ -11,28 +11,29 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 from urllib.parse import quote, unquote
 
 from discreet.errors import ParameterError
+from discreet.files import bounded, read_bytes
+from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
     Found,
     Named,
+    Public,
     assembled,
     chunks,
+    document,
     figure,
     in_order,
-    parsed,
     proof_of,
-    unlike,
+    without,
 )
-from discreet.release.text import Facts, clean, facts, meta
+from discreet.release.formats.compare import MOST_FIELDS
+from discreet.release.text import Facts, clean, facts
 from discreet.release.told import ADDS_UP
 from discreet.table import Dimension
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 LINE = 250
 """Characters of a line, below the 256 of the format."""
@@ -43,7 +44,7 @@ _KEYWORD = re.compile(r'([A-Z0-9-]+)(?:\("([^"]*)"\))?=')
 _PIECE = re.compile(r'\s*("[^"]*")|\s*([,;])|\s*([^\s",;]+)')
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release, the figures in pieces."""
     for row in _head(release):
         file.write(row.encode() + b"\r\n")
@@ -52,7 +53,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
     line: list[str] = []
     length = seen = 0
     for chunk in chunks(release.table):
-        for text in chunk.texts(chunk.values, MISSING):
+        for text in chunk.texts(missing=MISSING):
             if line and length + len(text) + 1 > LINE:
                 file.write(" ".join(line).encode() + b"\r\n")
                 line, length = [], 0
@@ -81,9 +82,9 @@ def note(said: Facts) -> str:
     return "#".join(_plain(f"{head}: {text.replace('#', '＃')}") for head, text in said)
 
 
-def _head(release: Release) -> Iterator[str]:
+def _head(release: Public) -> Iterator[str]:
     table, origin = release.table, release.provenance
-    said = meta(release)
+    said = release.document
     names = variables(table.dimensions)
     stub, heading = (names[:-1], names[-1:]) if len(names) > 1 else (names, [])
     when = _moment(origin.data_date)
@@ -97,7 +98,7 @@ def _head(release: Release) -> Iterator[str]:
     yield "SHOWDECIMALS=0;"
     # MATRIX and SUBJECT-CODE have at most 20 characters.
     yield from _texts("MATRIX", [_plain(origin.dataset)[:20] or "table"])
-    altered = said["quality"]["altered"] and ADDS_UP not in release.notes
+    altered = said["quality"]["altered"] and ADDS_UP not in said["notes"]
     yield "AGGREGALLOWED=NO;" if altered else "AGGREGALLOWED=YES;"
     yield from _texts("SUBJECT-CODE", [_plain(origin.dataset)[:20] or "table"])
     yield from _texts("SUBJECT-AREA", [origin.title or "-"])
@@ -121,9 +122,9 @@ def _head(release: Release) -> Iterator[str]:
         yield from _texts("LAST-UPDATED", [when])
     yield from _texts("SOURCE", [origin.title or "-"])
     yield from _texts("DATASYMBOL2", ["Not available"])
-    yield from _texts("NOTE", [note(facts(said))])
+    yield from _texts("NOTE", [note(release.facts)])
     # Escaped, so that no character of it means anything to PX; a proof is for programs.
-    proof = json.dumps({**said, "proof": release.proof}, separators=(",", ":"))
+    proof = json.dumps(document(release), separators=(",", ":"))
     yield from _texts("INFO", [quote(proof, safe="{}[]:,")])
 
 
@@ -180,37 +181,40 @@ def _moment(date: str) -> str:
 
 def read(path: Path) -> Found:
     """Return what a PX file says."""
-    text = path.read_bytes().decode("utf-8-sig", "replace")
-    at, keywords = 0, {}
+    text = read_bytes(path).decode("utf-8-sig", "replace")
+    bounded(path.name, text.count('"') + text.count(" "), MOST_FIELDS, "words")
+    at = 0
+    keywords: dict[tuple[str, str | None], list[str]] = {}
     while not text.startswith("DATA=", at):
         found = _KEYWORD.match(text, at)
         if found is None:
             raise ParameterError(f"'{path.name}' must be a PX file. Got {text[at : at + 30]!r}.")
         values, at = _values(text, found.end())
-        keywords[found.group(1), found.group(2)] = values
+        keyword = (found.group(1), found.group(2))
+        if keyword in keywords:
+            raise ParameterError(f"'{keyword[0]}' is twice in {path.name}.")
+        keywords[keyword] = values
         while text[at : at + 1].isspace():
             at += 1
     cells = text[at + len("DATA=") :].rstrip().removesuffix(";").split()
     names = [*keywords["STUB", None], *keywords.get(("HEADING", None), [])]
-    document = parsed(unquote(keywords["INFO", None][0]), "INFO")
+    said = parsed(unquote(keywords["INFO", None][0]), "INFO")
     named, codes = [], []
     for name in names:
         own = keywords["CODES", name]
         labels = dict(zip(own, keywords["VALUES", name], strict=True))
         level = keywords["VARIABLECODE", name][0]
-        named.append(Named(level, name.removesuffix(f" ({level})"), labels))
+        short = name.removesuffix(f" ({level})")
+        named.append(Named(level, short if short in names else name, labels))
         codes.append(own)
     figures = [None if cell == MISSING else figure(cell) for cell in cells]
-    table = assembled(named, in_order(codes), figures)
-    said = facts(document)
-    wrong = unlike("TITLE", keywords["TITLE", None][0], document["title"])
-    wrong += unlike("NOTE", keywords["NOTE", None][0], note(said))
-    return Found(table, True, said, proof_of(document), wrong)
+    table = assembled(named, in_order(codes, len(figures)), {"value": figures})
+    return Found(table, facts(said), proof_of(said), without(said))
 
 
 def _values(text: str, at: int) -> tuple[list[str], int]:
     """Return the values of a keyword and where the next begins; pieces of a text are joined."""
-    values: list[str] = []
+    values: list[list[str]] = []
     fresh = True
     while True:
         found = _PIECE.match(text, at)
@@ -219,15 +223,14 @@ def _values(text: str, at: int) -> tuple[list[str], int]:
         at = found.end()
         quoted, mark, word = found.groups()
         if mark == ";":
-            return values, at
+            return ["".join(pieces) for pieces in values], at
         if mark == ",":
             fresh = True
             continue
         piece = word if quoted is None else quoted[1:-1]
         if fresh:
-            values.append(piece)
-        else:
-            values[-1] += piece
+            values.append([])
+        values[-1].append(piece)
         fresh = False
 
 

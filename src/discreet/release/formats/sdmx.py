@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.errors import ParameterError
-from discreet.release.formats.base import moment
-from discreet.release.text import clean, facts, meta
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
+from discreet.files import read_bytes
+from discreet.release.formats.base import Public, moment
+from discreet.release.formats.tags import tags
+from discreet.release.text import clean
 
 STRUCTURE = ".structure.xml"
 AGENCY = "DISCREET"
@@ -25,9 +23,7 @@ VERSION = "1.0"
 NORMAL, WITHHELD = "A", "Q"  # of the cross-domain code list CL_OBS_STATUS
 ATTRIBUTES = ("TITLE", "POPULATION", "FILTERS", "NOTES", "QUALITY", "LAST_UPDATE", "PROVENANCE")
 _COMMON: dict[str, Any] = {"agency": AGENCY, "version": VERSION}
-_STR = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/structure}"
-_COM = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/common}"
-SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "huge_tree": True}
+PROLOG = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _UNSAFE = re.compile(r"[^A-Za-z0-9_@\-]")
 _ESCAPED = re.compile(r"\$([0-9A-F]+)\$")
 
@@ -60,7 +56,7 @@ class Names:
         return f"{AGENCY}:{self.structure}({VERSION})"
 
     @classmethod
-    def of(cls, release: Release) -> Names:
+    def of(cls, release: Public) -> Names:
         """Return ids made of the data set, the question and the dimensions."""
         origin, used = release.provenance, {"OBS_VALUE", "OBS_STATUS", *ATTRIBUTES}
         said = f"{origin.question}\0{origin.totals}\0{release.title}"
@@ -77,17 +73,16 @@ class Names:
         return cls(f"DSD_{name}_{mark}", f"DF_{name}_{mark}", tuple(components))
 
 
-def attributes(release: Release) -> dict[str, str]:
+def attributes(release: Public) -> dict[str, str]:
     """Return the texts that go with the whole data set."""
-    rows = facts(meta(release))
 
     def all_of(*heads: str) -> str:
-        return "\n".join(text for head, text in rows if head in heads)
+        return "\n".join(text for head, text in release.facts if head in heads)
 
     origin = release.provenance
     return {
         "TITLE": clean(release.title),
-        "POPULATION": clean(release.population),
+        "POPULATION": clean(release.document["population"]),
         "FILTERS": all_of("Filter"),
         "NOTES": all_of("Note", "Availability"),
         "QUALITY": all_of("Quality"),
@@ -95,7 +90,7 @@ def attributes(release: Release) -> dict[str, str]:
     }
 
 
-def structure(release: Release) -> bytes:
+def structure(release: Public) -> bytes:
     """Return the structure message: code lists, concepts, data structure and dataflow."""
     from pysdmx import model
     from pysdmx.io import write_sdmx
@@ -119,7 +114,7 @@ def structure(release: Release) -> bytes:
     return str(written).encode()
 
 
-def _codelists(release: Release, names: Names) -> dict[str, Any]:
+def _codelists(release: Public, names: Names) -> dict[str, Any]:
     """Return the code list of each component."""
     from pysdmx.model import Code, Codelist
 
@@ -135,11 +130,11 @@ def _codelists(release: Release, names: Names) -> dict[str, Any]:
     return {**found, "OBS_STATUS": listed("OBS_STATUS", "Observation status", statuses)}
 
 
-def _concepts(release: Release, names: Names) -> Any:
+def _concepts(release: Public, names: Names) -> Any:
     from pysdmx.model import Concept, ConceptScheme
 
     dimensions = zip(names.components, release.table.dimensions, strict=True)
-    labels = {component: _name(d.label, component) for component, d in dimensions}
+    labels = {component: _name(d.label, d.level) for component, d in dimensions}
     labels |= {"OBS_VALUE": release.provenance.unit or "Value", "OBS_STATUS": "Observation status"}
     labels |= {name: name.capitalize().replace("_", " ") for name in ATTRIBUTES}
     items = [Concept(id=key, name=_name(text, key)) for key, text in labels.items()]
@@ -173,7 +168,7 @@ def _components(names: Names, lists: dict[str, Any], concepts: str) -> list[Any]
 
 def _name(text: str, instead: str) -> str:
     """Return a name, which SDMX wants not to be empty."""
-    return clean(text) if text.strip() else instead
+    return clean(text).replace("\r\n", "\n").replace("\r", "\n") if text.strip() else instead
 
 
 def structure_labels(path: Path) -> dict[str, dict[str, str]] | None:
@@ -181,20 +176,21 @@ def structure_labels(path: Path) -> dict[str, dict[str, str]] | None:
 
     Under the component with a slash behind is the label of the component itself.
     """
-    from lxml import etree
-
     if not path.is_file():
         return None
-    try:
-        tree = etree.parse(str(path), etree.XMLParser(**SAFE))
-    except etree.XMLSyntaxError as error:
-        raise ParameterError(f"'{path.name}' must be XML. {error.msg}.") from None
+    text = read_bytes(path).decode("utf-8", "replace").removeprefix(PROLOG)
     found: dict[str, dict[str, str]] = {}
-    for codelist in tree.iter(f"{_STR}Codelist"):
-        component = codelist.get("id", "").removeprefix("CL_")
-        found[f"{component}/"] = {"": codelist.findtext(f"{_COM}Name", "")}
-        found[component] = {
-            original(code.get("id", "")): code.findtext(f"{_COM}Name", "")
-            for code in codelist.iter(f"{_STR}Code")
-        }
+    component, code = "", ""
+    for tag in tags(text, path.name):
+        if tag.closes:
+            code = "" if tag.name == "str:Code" else code
+            component = "" if tag.name == "str:Codelist" else component
+        elif tag.name == "str:Codelist":
+            component = tag.attributes["id"].removeprefix("CL_")
+            found[component] = {}
+        elif tag.name == "str:Code":
+            code = original(tag.attributes["id"])
+        elif tag.name == "com:Name" and component:
+            place, key = (component, code) if code else (f"{component}/", "")
+            found.setdefault(place, {})[key] = tag.text
     return found

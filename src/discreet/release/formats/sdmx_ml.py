@@ -5,29 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import read_bytes
+from discreet.json import parsed
 from discreet.release.formats.base import (
     Format,
     Found,
     Named,
+    Public,
     assembled,
     chunks,
     document,
     figure,
     moment,
-    parsed,
     proof_of,
-    unlike,
+    without,
 )
 from discreet.release.formats.sdmx import (
     AGENCY,
     NORMAL,
-    SAFE,
+    PROLOG,
     STRUCTURE,
     VERSION,
     WITHHELD,
@@ -38,15 +40,13 @@ from discreet.release.formats.sdmx import (
     structure,
     structure_labels,
 )
+from discreet.release.formats.tags import tags
 from discreet.release.text import facts
-
-if TYPE_CHECKING:
-    from discreet.release.result import Release
 
 _SCHEMAS = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release in pieces; a withheld figure has a status and no value."""
     table, names = release.table, Names.of(release)
     file.write(_head(release, names).encode())
@@ -57,7 +57,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
     known, missing = f' OBS_STATUS="{NORMAL}"/>\n', f' OBS_STATUS="{WITHHELD}"/>\n'
     for chunk in chunks(table):
         parts = [code[index].tolist() for code, index in zip(codes, chunk.index, strict=True)]
-        figures = [f' OBS_VALUE="{value}"{known}' for value in chunk.values.tolist()]
+        figures = [f' OBS_VALUE="{value}"{known}' for value in chunk.figures["value"].tolist()]
         for i in np.flatnonzero(chunk.withheld).tolist():
             figures[i] = missing
         lines = ("<Obs" + "".join(line) for line in zip(*parts, figures, strict=True))
@@ -65,7 +65,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
     file.write(b"</mes:DataSet>\n</mes:StructureSpecificData>\n")
 
 
-def _head(release: Release, names: Names) -> str:
+def _head(release: Public, names: Names) -> str:
     urn = f"urn:sdmx:org.sdmx.infomodel.datastructure.DataStructure={names.urn}"
     ids = [d.level for d in release.table.dimensions]
     said = document(release, components=dict(zip(names.components, ids, strict=True)))
@@ -73,8 +73,7 @@ def _head(release: Release, names: Names) -> str:
     texts["PROVENANCE"] = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     written = " ".join(f"{name}={_quoted(text)}" for name, text in texts.items())
     prepared = moment(release).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return f"""<?xml version="1.0" encoding="UTF-8"?>
-<mes:StructureSpecificData xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"\
+    return f"""{PROLOG}<mes:StructureSpecificData xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"\
  xmlns:mes="{_SCHEMAS}/message" xmlns:ss="{_SCHEMAS}/data/structurespecific"\
  xmlns:com="{_SCHEMAS}/common" xmlns:ns1="{urn}:ObsLevelDim:AllDimensions">
 <mes:Header>
@@ -93,7 +92,7 @@ def _head(release: Release, names: Names) -> str:
 """
 
 
-def companions(release: Release) -> Mapping[str, bytes]:
+def companions(release: Public) -> Mapping[str, bytes]:
     """Return the structure message that the data message names."""
     return {STRUCTURE: structure(release)}
 
@@ -104,48 +103,34 @@ def _quoted(text: str) -> str:
 
 def read(path: Path) -> Found:
     """Return what a data message says."""
-    from lxml import etree
-
-    attributes: dict[str, str] = {}
+    said: dict[str, Any] = {}
     components: dict[str, str] = {}
     codes: dict[str, list[str]] = {}
     values: list[int | None] = []
-    try:
-        for event, element in etree.iterparse(str(path), events=("start", "end"), **SAFE):
-            name = etree.QName(element).localname
-            if event == "start" and name == "DataSet":
-                attributes = dict(element.attrib)
-                if "PROVENANCE" not in attributes:
-                    raise NotOurs(f"'{path.name}' must be a file that this program wrote.")
-                components = parsed(attributes["PROVENANCE"], "the provenance")["components"]
-                codes = {component: [] for component in components}
-            elif event == "end" and name == "Obs":
-                for component, column in codes.items():
-                    column.append(original(element.attrib[component]))
-                value = figure(element.get("OBS_VALUE"))
-                if (element.get("OBS_STATUS") == NORMAL) != (value is not None):
-                    raise ParameterError("the status of a figure contradicts it.")
-                values.append(value)
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
-    except etree.XMLSyntaxError as error:
-        raise ParameterError(f"'{path.name}' must be XML. {error.msg}.") from None
-    document = parsed(attributes.get("PROVENANCE", ""), "the provenance")
+    text = read_bytes(path).decode("utf-8", "replace").removeprefix(PROLOG)
+    if "PROVENANCE=" not in text:
+        raise NotOurs(f"'{path.name}' must be a file that this program wrote.")
+    for tag in tags(text, path.name):
+        if tag.name == "mes:DataSet" and not tag.closes:
+            said = parsed(tag.attributes["PROVENANCE"], "the provenance")
+            components = said["components"]
+            codes = {component: [] for component in components}
+        elif tag.name == "Obs" and not tag.closes:
+            for component, column in codes.items():
+                column.append(original(tag.attributes[component]))
+            value = figure(tag.attributes.get("OBS_VALUE"))
+            if (tag.attributes["OBS_STATUS"] == NORMAL) != (value is not None):
+                raise ParameterError("the status of a figure contradicts it.")
+            values.append(value)
     labels = structure_labels(path.with_name(path.name + STRUCTURE))
     shown = labels or {}
     named = [
         Named(name, shown.get(f"{c}/", {}).get("", ""), shown.get(c))
         for c, name in components.items()
     ]
-    table = assembled(named, [codes[c] for c in components], values)
-    said = facts(document)
-    wrong = unlike("TITLE", attributes.get("TITLE", ""), document["title"])
-    for key, heads in (("NOTES", ("Note", "Availability")), ("FILTERS", ("Filter",))):
-        stated = " ".join(text for head, text in said if head in heads)
-        wrong += unlike(key, attributes.get(key, ""), stated)
-    wrong += unlike("POPULATION", attributes.get("POPULATION", ""), document["population"])
-    return Found(table, labels is not None, said, proof_of(document), wrong)
+    table = assembled(named, [codes[c] for c in components], {"value": values})
+    document = without(said, "components")
+    return Found(table, facts(said), proof_of(said), document, labels is not None)
 
 
 FORMAT = Format(

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import NotOurs, ParameterError
+from discreet.files import read_bytes
+from discreet.json import parsed
 from discreet.release.formats.base import (
     Found,
     Named,
+    Public,
     assembled,
     document,
     figure,
-    parsed,
     proof_of,
+    without,
 )
+from discreet.release.formats.compare import delimited, delimiter_of, read_text
 from discreet.release.formats.sdmx import STRUCTURE, original, structure_labels
 from discreet.release.text import facts
 from discreet.table import ProtectedTable
 
-if TYPE_CHECKING:
-    from discreet.release.result import Release
-
 META = ".meta.json"
 """What is added to the name of a tidy file for the document beside it: notes and proof."""
-_LIMIT = 2**31 - 1  # of a field: a proof may be longer than the module's default
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,16 @@ class Columns:
 
     codes: tuple[str, ...]
     labels: tuple[str, ...]
-    value: str
-    low: str
-    high: str
+    figures: Mapping[str, str]
+
+    @property
+    def value(self) -> str:
+        """The column of the released figures."""
+        return self.figures["value"]
 
     @classmethod
     def of(cls, table: ProtectedTable) -> Columns:
-        """Return names: the id of each dimension, the id with `_label`, `value`, `low`, `high`."""
+        """Return names: the id of each dimension, the id with `_label`, then `value` and so on."""
         used = [d.level for d in table.dimensions]
 
         def fresh(name: str) -> str:
@@ -56,24 +57,19 @@ class Columns:
 
         labels = tuple(fresh(f"{d.level}_label") for d in table.dimensions)
         codes = tuple(d.level for d in table.dimensions)
-        return cls(codes, labels, fresh("value"), fresh("low"), fresh("high"))
+        return cls(codes, labels, {name: fresh(name) for name in table.figures})
 
     def as_dict(self, table: ProtectedTable) -> dict[str, Any]:
         """Return which column holds what, for the document beside a tidy file."""
-        found: dict[str, Any] = {
-            "dimensions": [
-                {"id": d.level, "variable": d.variable, "label": d.label, "code": code,
-                 "label_column": label}
-                for d, code, label in zip(table.dimensions, self.codes, self.labels, strict=True)
-            ],
-            "value": self.value,
-        }  # fmt: skip
-        if table.low is not None:
-            found |= {"low": self.low, "high": self.high}
-        return found
+        dimensions = [
+            {"id": d.level, "variable": d.variable, "label": d.label, "code": code,
+             "label_column": label}
+            for d, code, label in zip(table.dimensions, self.codes, self.labels, strict=True)
+        ]  # fmt: skip
+        return {"dimensions": dimensions, **self.figures}
 
 
-def said_of(release: Release, format: str) -> dict[str, Any]:
+def said_of(release: Public, format: str) -> dict[str, Any]:
     """Return the document that goes with a tidy file: notes, which column is what, the proof."""
     columns = Columns.of(release.table).as_dict(release.table)
     return document(release, format=format, columns=columns)
@@ -92,34 +88,30 @@ def sidecar(path: Path) -> Path:
 def read_sidecar(path: Path) -> dict[str, Any]:
     """Return the document beside a tidy file."""
     beside = sidecar(path)
-    try:
-        return parsed(beside.read_bytes(), beside.name)
-    except OSError:
-        raise NotOurs(f"'{path.name}' must have {beside.name} beside it.") from None
+    if not beside.is_file():
+        raise NotOurs(f"'{path.name}' must have {beside.name} beside it.")
+    return parsed(read_bytes(beside), beside.name)
 
 
 def read_delimited(path: Path) -> Found:
     """Return what a tidy CSV or an SDMX-CSV says, rows and columns in whatever order."""
     document = read_sidecar(path)
     text = read_text(path)
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    rows = delimited(text, delimiter)
-    heads = [_unguarded(head) for head in next(rows, [])]
-    columns: list[list[str]] = [[] for _ in heads]
-    for row in rows:
-        if not any(row):
-            continue
-        if len(row) != len(heads):
-            raise ParameterError("a row has more or fewer fields than the first one.")
-        for column, field in zip(columns, row, strict=True):
-            column.append(field)
-    return read_columns(path, document, dict(zip(heads, columns, strict=True)))
+    first, *rows = delimited(text, delimiter_of(text), path.name) or [[]]
+    heads = [_unguarded(head) for head in first]
+    if len(set(heads)) != len(heads):
+        raise ParameterError("two columns must not have the same name.")
+    if any(len(row) != len(heads) for row in rows):
+        raise ParameterError("a row has more or fewer fields than the first one.")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in heads)
+    return read_columns(path, document, dict(zip(heads, map(list, columns), strict=True)))
 
 
 def read_columns(path: Path, document: dict[str, Any], columns: dict[str, list[Any]]) -> Found:
     """Return the table in columns that a document describes."""
     names = document["columns"]
-    for name in [*(d["code"] for d in names["dimensions"]), names["value"]]:
+    figures = {name: column for name, column in names.items() if name != "dimensions"}
+    for name in [*(d["code"] for d in names["dimensions"]), *figures.values()]:
         if name not in columns:
             raise ParameterError(f"the column '{name}' is missing.")
     codes = {d["id"]: columns[d["code"]] for d in names["dimensions"]}
@@ -129,14 +121,12 @@ def read_columns(path: Path, document: dict[str, Any], columns: dict[str, list[A
         shown = structure_labels(path.with_name(path.name + STRUCTURE)) or {}
         labels = {d["id"]: shown.get(d["code"]) for d in names["dimensions"]}
     named = [Named(d["id"], d["label"], labels[d["id"]]) for d in names["dimensions"]]
-    values = [figure(value) for value in columns[names["value"]]]
-    bounds = None
-    if names.get("low") in columns and names.get("high") in columns:
-        low, high = ([figure(x) for x in columns[names[k]]] for k in ("low", "high"))
-        bounds = (low, high)
-    table = assembled(named, [codes[one.id] for one in named], values, bounds)
+    values = {name: [figure(x) for x in columns[column]] for name, column in figures.items()}
+    table = assembled(named, [codes[one.id] for one in named], values)
+    said = without(document, "format", "columns")
+    sdmx = document.get("format") == "sdmx-csv"
     labelled = None not in labels.values()
-    return Found(table, labelled, facts(document), proof_of(document))
+    return Found(table, facts(document), proof_of(document), said, labelled, not sdmx)
 
 
 def _labels(described: dict[str, Any], columns: dict[str, list[Any]]) -> dict[str, str] | None:
@@ -148,21 +138,6 @@ def _labels(described: dict[str, Any], columns: dict[str, list[Any]]) -> dict[st
     if len(labels) != len(pairs):
         raise ParameterError(f"a code of {described['id']} has two labels.")
     return labels
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, which other programs may have saved as UTF-16."""
-    raw = path.read_bytes()
-    try:
-        return raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise ParameterError(f"'{path.name}' must be in UTF-8.") from None
-
-
-def delimited(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Return the rows of a delimited text."""
-    csv.field_size_limit(_LIMIT)
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
 def _unguarded(head: str) -> str:

@@ -9,32 +9,26 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import UTC
-from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
-from zipfile import BadZipFile
+from typing import Any, BinaryIO
 
 from discreet.errors import NotOurs, ParameterError
-from discreet.release.formats.base import Format, Found, moment, parsed
+from discreet.json import parsed
+from discreet.release.formats.base import Format, Found, Public, moment
 from discreet.release.formats.laid_out import PROOF, Sheet, layout, read_sheets, sheets
+from discreet.release.formats.workbook import MOST_COLUMNS, MOST_ROWS, Members
 from discreet.release.pivot import Pivot
-from discreet.release.text import Facts, clean, facts, meta
+from discreet.release.text import Facts, clean
 from discreet.table import ProtectedTable
 
-if TYPE_CHECKING:
-    from discreet.release.result import Release
-
-MOST_ROWS = 1_048_576
-MOST_COLUMNS = 16_384
 MOST_TEXT = 32_767
 NOTES = "Notes"
 _PART = 30_000  # characters of a long text in one cell of the notes
-_ESCAPED = re.compile(r"_x005F_(?=x[0-9A-Fa-f]{4}_)")
 _REFUSED = re.compile(r"[\[\]:*?/\\]")
 
 
-def write_to(release: Release, file: BinaryIO) -> None:
+def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release row by row; refuse one that no sheet could hold."""
     import xlsxwriter
 
@@ -61,7 +55,7 @@ def write_to(release: Release, file: BinaryIO) -> None:
     book.close()
 
 
-def _write_sheet(on: Any, release: Release, sheet: Sheet, style: dict[str, Any]) -> None:
+def _write_sheet(on: Any, release: Public, sheet: Sheet, style: dict[str, Any]) -> None:
     width = 2 * len(sheet.stub)
     on.set_column(0, width - 1, 14)
     for i, dimension in enumerate(sheet.stub):
@@ -85,12 +79,13 @@ def _write_sheet(on: Any, release: Release, sheet: Sheet, style: dict[str, Any])
         row += 1
 
 
-def _notes(on: Any, release: Release, bold: Any, wrap: Any) -> None:
+def _notes(on: Any, release: Public, bold: Any, wrap: Any) -> None:
     on.set_column(0, 0, 24)
     on.set_column(1, 1, 100)
     proof = {"layout": layout(release.table), "proof": release.proof}
-    rows = [*facts(meta(release)), (PROOF, json.dumps(proof, ensure_ascii=False))]
-    for row, (head, text) in enumerate(rows):
+    rows = [*release.facts, (PROOF, json.dumps(proof, ensure_ascii=False))]
+    for row, (head, given) in enumerate(rows):
+        text = _lines(given)
         on.write_string(row, 0, head, bold)
         for i, start in enumerate(range(0, max(len(text), 1), _PART)):
             on.write_string(row, 1 + i, text[start : start + _PART], wrap)
@@ -99,9 +94,14 @@ def _notes(on: Any, release: Release, bold: Any, wrap: Any) -> None:
 
 def _strings(on: Any, row: int, texts: Iterable[str], style: Any = None) -> None:
     for column, text in enumerate(texts):
-        cleaned = clean(text).replace("\r\n", "\n").replace("\r", "\n")
+        cleaned = _lines(clean(text))
         if cleaned:
             on.write_string(row, column, cleaned, style)
+
+
+def _lines(text: str) -> str:
+    """Return a text with one kind of line break, which is all that XML keeps."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _check(table: ProtectedTable) -> None:
@@ -143,49 +143,45 @@ def _cut(text: str, units: int) -> str:
 
 
 def read(path: Path) -> Found:
-    """Return what the sheets of a workbook say; formulas are read as their text and fail."""
-    import openpyxl
-
-    try:
-        book = openpyxl.load_workbook(BytesIO(path.read_bytes()), read_only=True)
-    except (KeyError, ValueError, BadZipFile):
-        raise NotOurs(f"'{path.name}' must be a whole XLSX workbook.") from None
-    try:
-        if NOTES not in book.sheetnames:
-            raise NotOurs(f"'{path.name}' must have a sheet '{NOTES}'.")
-        facts: Facts = []
-        document: dict[str, Any] = {}
-        rows: list[Any] = []
-        for sheet in book.worksheets:
-            found = [[_cell(x) for x in row] for row in sheet.iter_rows(values_only=True)]
-            if sheet.title != NOTES:
-                rows += [*found, []]
-                continue
-            for row in found:
-                text = "".join(str(x) for x in row[1:] if x is not None)
-                if row and row[0] == PROOF:
-                    document = parsed(text, "the proof")
-                elif row and row[0]:
-                    facts.append((str(row[0]), text))
-    finally:
-        book.close()
+    """Return what the sheets of a workbook say; a formula is no figure, and fails."""
+    book = Members.of(path)
+    names = book.sheets()
+    if NOTES not in names:
+        raise NotOurs(f"'{path.name}' must have a sheet '{NOTES}'.")
+    shared = book.shared()
+    facts: Facts = []
+    document: dict[str, Any] = {}
+    rows: list[Any] = []
+    for name, part in names.items():
+        found = book.rows(part, shared)
+        if name != NOTES:
+            rows += [*found, []]
+            continue
+        for row in found:
+            text = "".join(row[1:])
+            if row and row[0] == PROOF:
+                document = parsed(text, "the proof")
+            elif row and row[0]:
+                facts.append((row[0], text))
     if "layout" not in document:
         raise ParameterError(f"the sheet '{NOTES}' must have a row '{PROOF}'.")
     return read_sheets(rows, facts, document)
 
 
-def _cell(value: object) -> object:
-    """Return a cell; whole numbers come back as floats from some programs.
-
-    Excel writes `_x0041_` in a text as `_x005F_x0041_`; the library undoes it in some cells only.
-    """
-    if isinstance(value, str):
-        return _ESCAPED.sub("_", value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def same(path: Path, fresh: bytes, found: Found) -> str:
+    """Return in what a workbook differs from one that was written anew, whoever packed it."""
+    del found
+    held, wanted = Members.of(path), Members(path.name, fresh)
+    if list(held.names) != list(wanted.names):
+        return f"{path.name} has other parts than this program wrote: another program saved it"
+    for name in wanted.names:
+        if held.read(name) != wanted.read(name):
+            return f"{name} in {path.name} is not as this program wrote it"
+    return ""
 
 
 FORMAT = Format(
     "xlsx", "Excel workbook",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx", write_to, read,
-    lambda start: start.startswith(b"PK"),
+    lambda start: start.startswith(b"PK"), same=same,
 )  # fmt: skip

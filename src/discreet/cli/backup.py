@@ -1,0 +1,65 @@
+"""`discreet backup`: a store in one encrypted file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Force, StoreFolder, check_new
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.population.envelope import Passphrase
+
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The passphrase is the first line of this file (mode 600); else it is asked for.",
+    ),
+]
+
+
+def command(
+    store: StoreFolder,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="KEY.pub", help="Encrypt for the owner of this X25519 public key (PEM)."
+        ),
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    force: Force = False,
+) -> None:
+    """Write a store to one encrypted file: data, policy, secret, signing key.
+
+    The store may be built into and serve meanwhile. Without --to the file is
+    encrypted by a passphrase. Whoever can open the file has the microdata.
+    """
+    from discreet.population.backup import backup
+    from discreet.population.envelope import Recipient
+
+    if to is not None and passphrase_file is not None:
+        raise ParameterError("either --to or --passphrase-file must be given, and not both.")
+    check_new(out, force)
+    kept = backup(
+        store, out, passphrase(passphrase_file, True) if to is None else Recipient.read(to)
+    )
+    typer.echo(f"Wrote {out} ({kept.dataset}, version {kept.version}).")
+
+
+def passphrase(file: Path | None, new: bool) -> Passphrase:
+    """Return the passphrase in a file, or ask for it, twice if it is new."""
+    import sys
+
+    from discreet.population.envelope import Passphrase
+
+    if file is not None:
+        return Passphrase.read(file)
+    if not sys.stdin.isatty():
+        raise ParameterError("--passphrase-file must be given where nobody can be asked for it.")
+    asked: str = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True)
+    return Passphrase(asked)

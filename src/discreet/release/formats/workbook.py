@@ -1,0 +1,174 @@
+"""The parts of an XLSX workbook, read without trusting what they say of themselves."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from discreet.errors import NotOurs, ParameterError
+from discreet.files import MOST_BYTES, bounded, read_bytes
+from discreet.release.formats.compare import MOST_FIELDS
+from discreet.release.formats.tags import Tag, tags
+
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+_PROLOG = re.compile(r'\s*<\?xml version="1.0" encoding="UTF-8"( standalone="yes")?\s*\?>\s*', re.I)
+_CELL = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_LOCAL, _CENTRAL, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
+_STORED, _DEFLATED = 0, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The parts of a zip file, which must follow each other with nothing in between."""
+
+    name: str
+    raw: bytes
+
+    @classmethod
+    def of(cls, path: Path) -> Members:
+        """Return the parts of a file, all together no larger than a workbook of ours."""
+        found = cls(path.name, read_bytes(path))
+        bounded(path.name, sum(size for _, _, size in found.names.values()), MOST_BYTES)
+        return found
+
+    @cached_property
+    def names(self) -> dict[str, tuple[int, bytes, int]]:
+        """Where each part is: its way of packing, its packed bytes, its size unpacked."""
+        try:
+            return dict(self._directory())
+        except (struct.error, UnicodeDecodeError):
+            raise self._broken() from None
+
+    def _directory(self) -> Iterator[tuple[str, tuple[int, bytes, int]]]:
+        """Yield the parts as the directory at the end lists them, the first one at the start."""
+        raw, end = self.raw, len(self.raw) - 22
+        mark, *_, many, size, start, comment = struct.unpack_from("<4s4H2IH", raw, max(end, 0))
+        if mark != _END or comment or start + size != end:
+            raise self._broken()
+        at, next_part = start, 0
+        seen = set()
+        for _ in range(many):
+            entry = struct.unpack_from("<4s6H3I5H2I", raw, at)
+            packing, packed, unpacked = entry[4], entry[8], entry[9]
+            named, extra, told, offset = entry[10], entry[11], entry[12], entry[16]
+            name = raw[at + 46 : at + 46 + named].decode("utf-8")
+            at += 46 + named + extra + told
+            first = offset + self._head(offset, name)
+            if entry[0] != _CENTRAL or offset != next_part or name in seen:
+                raise self._broken()
+            seen.add(name)
+            next_part = first + packed + self._tail(offset)
+            yield name, (packing, raw[first : first + packed], unpacked)
+        if next_part != start or at != end:
+            raise self._broken()
+
+    def _head(self, offset: int, name: str) -> int:
+        """Return the size of the head before a part, which must name it as the directory does."""
+        mark, *_, named, extra = struct.unpack_from("<4s5H3I2H", self.raw, offset)
+        if mark != _LOCAL or self.raw[offset + 30 : offset + 30 + named] != name.encode():
+            raise self._broken()
+        return 30 + int(named) + int(extra)
+
+    def _tail(self, offset: int) -> int:
+        """Return the size of the sums behind a part, which some programs write there."""
+        flags = struct.unpack_from("<H", self.raw, offset + 6)[0]
+        return 16 if flags & 8 else 0
+
+    def _broken(self) -> NotOurs:
+        return NotOurs(f"'{self.name}' must be a whole XLSX workbook.")
+
+    def read(self, name: str) -> bytes:
+        """Return a part, which must be as large as the directory says."""
+        if name not in self.names:
+            raise self._broken()
+        packing, packed, size = self.names[name]
+        if packing == _STORED and len(packed) == size:
+            return packed
+        unpacker = zlib.decompressobj(-15)
+        try:
+            found = unpacker.decompress(packed, size + 1)
+        except zlib.error:
+            raise self._broken() from None
+        if packing != _DEFLATED or len(found) != size or not unpacker.eof or unpacker.unused_data:
+            raise self._broken()
+        return found
+
+    def tags(self, name: str) -> Iterator[Tag]:
+        """Return the tags of a part, which is XML."""
+        text = self.read(name).decode("utf-8-sig", "replace")
+        prolog = _PROLOG.match(text)
+        return tags(text[prolog.end() :] if prolog else text, name)
+
+    def sheets(self) -> dict[str, str]:
+        """Return the part of each sheet by its name, in their order."""
+        related = {
+            tag.attributes["Id"]: tag.attributes["Target"]
+            for tag in self.tags("xl/_rels/workbook.xml.rels")
+            if tag.name == "Relationship" and not tag.closes
+        }
+        found: dict[str, str] = {}
+        for tag in self.tags("xl/workbook.xml"):
+            if tag.name == "sheet" and not tag.closes:
+                part = related[tag.attributes["r:id"]]
+                whole = part.removeprefix("/") if part.startswith("/") else f"xl/{part}"
+                if found.setdefault(tag.attributes["name"], whole) != whole:
+                    raise ParameterError("two sheets must not have the same name.")
+        return found
+
+    def shared(self) -> list[str]:
+        """Return the texts that cells refer to by number, as other programs keep them."""
+        part, found = "xl/sharedStrings.xml", list[str]()
+        for tag in self.tags(part) if part in self.names else ():
+            if tag.name == "si" and not tag.closes:
+                found.append("")
+            elif tag.name == "t" and not tag.closes:
+                found[-1] += _text(tag.text)
+        return found
+
+    def rows(self, part: str, shared: list[str]) -> list[list[str]]:
+        """Return the rows of a sheet as texts, blank ones where it leaves some out."""
+        rows: list[list[str]] = []
+        places, kind, inside = 0, "", False
+        for tag in self.tags(part):
+            if tag.name == "c" and not tag.closes:
+                column, row = _place(tag.attributes.get("r", ""))
+                kind = tag.attributes.get("t", "n")
+                rows += [[] for _ in range(row - len(rows))]
+                if row != len(rows) or column < len(rows[-1]):
+                    raise ParameterError(f"the cells of {part} must be in order.")
+                places += column + 1 - len(rows[-1])
+                bounded(self.name, places, MOST_FIELDS, "cells")
+                rows[-1] += [""] * (column + 1 - len(rows[-1]))
+                inside = True
+            elif tag.name == "c":
+                inside = False
+            elif tag.name in ("v", "t") and inside and not tag.closes:
+                rows[-1][-1] += shared[int(tag.text)] if kind == "s" else _text(tag.text)
+            elif tag.name == "f":
+                raise ParameterError(f"a cell of {part} must not be a formula.")
+        return rows
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Return the column of a cell, from 0, and its row, from 1."""
+    found = _CELL.fullmatch(name)
+    if found is None:
+        raise ParameterError(f"a cell must have a place like B7. Got '{name:.40}'.")
+    column = 0
+    for letter in found[1]:
+        column = 26 * column + ord(letter) - 64
+    bounded(f"row {found[2]}", column, MOST_COLUMNS, "columns")
+    bounded("a sheet", int(found[2]), MOST_ROWS, "rows")
+    return column - 1, int(found[2])
+
+
+def _text(text: str) -> str:
+    """Return a text of a cell: Excel writes a character that XML has not as `_x0001_`."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

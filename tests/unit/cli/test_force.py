@@ -1,0 +1,120 @@
+"""No command writes over a file that is there, unless it is told to; a folder is no file."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from discreet.cli import app
+from discreet.cli.program import COMMANDS
+from discreet.population import envelope
+from stores import build_town
+
+COUNTS = "a,b,count\nx,1,5\nx,2,7\ny,1,9\ny,2,11\n"
+WRITING: dict[str, list[str]] = {
+    "table": ["STORE", "--by", "sex"],
+    "tabulate": ["STORE", "--by", "sex"],
+    "backup": ["STORE", "--passphrase-file", "WORDS"],
+    "convert": ["TABLE", "--format", "csv"],
+    "protect": ["TABLE", "-m", "random-rounding"],
+    "lookup": [],
+    "audit": ["TABLE", "--within", "2"],
+    "round": ["TABLE"],
+    "suppress": ["TABLE"],
+    "adjust": ["TABLE", "--seed", "1"],
+    "redesign": ["TABLE", "--rule", "smallest=3"],
+}
+# These make folders of their own, and refuse one that holds anything else.
+FOLDERS = {"demo", "synth", "build", "restore"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("force")
+    build_town(place, place / "store", rows=2_000)
+    (place / "t.csv").write_text(COUNTS)
+    (place / "words").write_text("correct horse battery")
+    (place / "words").chmod(0o600)
+    return place
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "_WORK", 2**4)
+
+
+def run(folder: Path, command: str, *more: object) -> Result:
+    names = {"STORE": folder / "store", "TABLE": folder / "t.csv", "WORDS": folder / "words"}
+    words = [str(names.get(word, word)) for word in WRITING[command]]
+    return CliRunner().invoke(app, [command, *words, *map(str, more)])
+
+
+def test_every_command_that_writes_is_tried() -> None:
+    writing = set()
+    for name in COMMANDS:
+        command = import_module(f"discreet.cli.{name}").command
+        if not isinstance(command, typer.Typer) and "out" in inspect.signature(command).parameters:
+            writing.add(name)
+    assert writing == {*WRITING, *FOLDERS} - {"demo"}
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_file_is_written_over_only_if_asked(command: str, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o.csv"
+    out.write_text("mine")
+    refused = run(folder, command, "--out", out)
+    assert str(refused.exception) == f"{out} is there already. Give --force to write over it."
+    assert out.read_text() == "mine"
+    done = run(folder, command, "--out", out, "--force")
+    assert done.exit_code == 0, done.exception
+    assert out.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_folder_is_no_file(command: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").mkdir()
+    for words in (["--out", tmp_path / "f.csv"], ["--out", tmp_path / "f.csv", "--force"]):
+        refused = run(folder, command, *words)
+        assert "must be a file" in str(refused.exception)
+    refused = run(folder, command, "--out", tmp_path / "none" / "o.csv")
+    assert "in a folder that exists" in str(refused.exception)
+    assert [path.name for path in tmp_path.rglob("*")] == ["f.csv"]
+
+
+@pytest.mark.parametrize("command", ["table", "convert"])
+def test_what_belongs_beside_is_not_written_over(
+    command: str, folder: Path, tmp_path: Path
+) -> None:
+    beside = tmp_path / "o.csv.meta.json"
+    beside.write_text("mine")
+    refused = run(folder, command, "--out", tmp_path / "o.csv")
+    assert f"{beside} is there already" in str(refused.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [beside.name]
+
+
+def test_second_files_are_not_written_over(folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.csv"
+    mine.write_text("mine")
+    for command, option in (("adjust", "--report"), ("suppress", "--pattern")):
+        refused = run(folder, command, "--out", tmp_path / f"{command}.csv", option, mine)
+        assert "is there already" in str(refused.exception)
+        assert not (tmp_path / f"{command}.csv").exists()
+    (tmp_path / "a.csv").write_text("mine")
+    (tmp_path / "b.csv").write_text("mine")
+    refused = run(folder, "redesign", "--rule", "smallest=30", "--recodes", tmp_path,
+                  "--out", tmp_path / "o.csv")  # fmt: skip
+    assert "is there already" in str(refused.exception)
+    assert mine.read_text() == "mine"
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_folder_of_synth_is_written_over_only_if_asked(tmp_path: Path) -> None:
+    words = ["synth", "--kind", "business", "--records", "60", "--out", str(tmp_path / "b")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert "is there already" in str(CliRunner().invoke(app, words).exception)
+    assert CliRunner().invoke(app, [*words, "--force"]).exit_code == 0
