@@ -26,7 +26,7 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need: a browser
+tools: ## system packages the tests need: a browser and PostgreSQL
 	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "Installing chromium …"; \
@@ -34,6 +34,13 @@ tools: ## system packages the tests need: a browser
 	  else \
 	    echo "The tests need a browser: install the package chromium, or set DISCREET_CHROMIUM"; \
 	    echo "to the path of a Chromium or Chrome that is there."; exit 1; \
+	  fi; }
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing postgresql …"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	  else \
+	    echo "The tests need PostgreSQL: install the package postgresql."; exit 1; \
 	  fi; }
 
 lint: $(VENV)/.ready ## style and types

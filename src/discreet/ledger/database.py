@@ -181,7 +181,7 @@ def _engine(url: str) -> sa.Engine:
             raise ParameterError(
                 "PostgreSQL needs the package psycopg: pip install 'discreet[postgres]'"
             ) from None
-        except sa.exc.ArgumentError:
+        except (sa.exc.ArgumentError, ValueError):
             raise ParameterError(
                 "the URL of the state database must be like postgresql://USER@HOST/NAME."
             ) from None
