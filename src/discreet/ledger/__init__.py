@@ -3,19 +3,24 @@
 from discreet.ledger.database import Database
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, Shown, State, Status
+from discreet.ledger.plan import LeftOut, Plan, Planned, propose
 from discreet.ledger.space import Space, public_population
 
 __all__ = [
     "Database",
     "Entry",
     "Ledger",
+    "LeftOut",
     "Look",
     "Origin",
     "Outlook",
+    "Plan",
+    "Planned",
     "Route",
     "Shown",
     "Space",
     "State",
     "Status",
+    "propose",
     "public_population",
 ]

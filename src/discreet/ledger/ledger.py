@@ -84,6 +84,12 @@ class Ledger:
             self._read()
             return self._memory.looks()
 
+    def tables(self) -> list[QuestionClass]:
+        """Return the tables whose looks are used, of all editions."""
+        with self._turn:
+            self._read()
+            return self._memory.tables()
+
     def questions(self) -> Mapping[QuestionClass, int]:
         """Return how often each class was asked for anew, answered or refused, by anybody."""
         with self.database.reading() as transaction:

@@ -114,6 +114,10 @@ class Memory:
         found = [self.look(detail) for detail in details]
         return sorted(found, key=lambda look: (look.left, look.of.cells, look.of.name))
 
+    def tables(self) -> list[QuestionClass]:
+        """Return the tables of this scope, of all editions."""
+        return [self._index[number] for number in numbers(self._own)]
+
     def showing(self, detail: QuestionClass) -> Iterator[Shown]:
         """Yield the tables of this scope that show a class, of all editions."""
         for number in numbers(self._index.covering(detail) & self._own):
