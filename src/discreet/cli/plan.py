@@ -72,6 +72,7 @@ def command(
         kept.space,
         kept.tables(),
         [one for one, state in states.items() if state in (State.RELEASED, State.SUMS)],
+        chosen.counts.minimum_mean,
     )
     lost = [LeftOut(one, n, "it was made, and is not available") for one, n in gone.items()]
     _print(plan, [*plan.left_out, *lost, *refused])
@@ -156,10 +157,10 @@ def _print(plan: Plan, left_out: list[LeftOut]) -> None:
 
 
 def _summary(plan: Plan, wanted: int) -> str:
-    questions = "1 question" if wanted == 1 else f"{wanted:,} questions"
     by_plan = sum(one.direct + one.summed for one in plan.tables)
+    share = f"{plan.answered / wanted:.0%}"
     return (
-        f"{plan.answered:,} of {questions} would be answered ({plan.answered / wanted:.0%}): "
+        f"{plan.answered:,} of {_number_of(wanted)} would be answered ({share}): "
         f"{plan.free:,} without a plan, {plan.before:,} from tables that are released, "
         f"{by_plan:,} from this plan."
     )
@@ -171,12 +172,13 @@ def _write(plan: Plan, out: Path, title: str) -> None:
 
     lines = [f"# {title}: tables to release before anybody asks.", "plan = ["]
     for one in plan.tables:
-        said = f"{one.table.cells:,} cells; wanted {_times(one.direct)}"
-        said += f", and {_times(one.summed)} as sums" if one.summed else ""
+        questions = one.direct + one.summed
+        said = f"{one.table.cells:,} cells; answers {_number_of(questions)}"
+        said += f", {one.summed:,} by sums" if one.summed else ""
         lines.append(f'  "{one.table.name}",  # {said}')
     with written(out, 0o644) as file:
         file.write("\n".join([*lines, "]", ""]).encode())
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number:,} times"
+def _number_of(number: int) -> str:
+    return "1 question" if number == 1 else f"{number:,} questions"

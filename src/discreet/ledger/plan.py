@@ -19,7 +19,8 @@ from discreet.types import Flags
 
 Numbers = NDArray[np.float64]
 
-# A question without an answer; one summed from too many figures costs far less.
+# The cost of a question without an answer; of one that is summed, it is the logarithm of how many
+# figures are summed.
 _UNANSWERED = 1_000.0
 # Tables are made of the most wanted classes only, and of pairs of fewer still: there are many.
 _SINGLE = 1_000
@@ -73,24 +74,23 @@ def propose(
     space: Space,
     taken: Sequence[QuestionClass] = (),
     answered: Iterable[QuestionClass] = (),
+    least: float = 0.0,
 ) -> Plan:
     """Return the tables that answer the most of what is wanted, a class as often as it is given.
 
     `taken` are the tables whose looks are used; `answered` are classes that need no plan because
-    a released table answers them. The same input always has the same plan.
+    a released table answers them. A table that nobody wants for itself must have at least `least`
+    people in a cell on average. The same input always has the same plan.
     """
     times = Counter(wanted)
     free = {asked for asked in times if not space.guarded(asked)}
     before = set(answered) - free
-    large = {asked for asked in times if asked.cells > space.rules.max_table} - free - before
-    open_ = {asked: n for asked, n in times.items() if asked not in free | before | large}
-    search = _Search(open_, space, taken)
+    never = {asked: why for asked in times if (why := _never(asked, space))}
+    open_ = {c: n for c, n in times.items() if c not in free and c not in before | never.keys()}
+    search = _Search(open_, space, taken, least)
     chosen = search.best()
-    most = space.rules.max_table
-    left_out = [
-        LeftOut(asked, times[asked], f"its table has {asked.cells:,} cells, more than {most:,}")
-        for asked in large
-    ]
+    lost = never.keys() - free - before
+    left_out = [LeftOut(asked, times[asked], never[asked]) for asked in lost]
     left_out += search.left_out(chosen)
     return Plan(
         tuple(sorted(search.planned(chosen), key=_most_useful)),
@@ -101,11 +101,20 @@ def propose(
     )
 
 
+def _never(asked: QuestionClass, space: Space) -> str:
+    """Return why the table of a class cannot be in any plan, nothing if it can."""
+    if asked.cells > space.rules.max_table:
+        return f"its table has {asked.cells:,} cells, more than {space.rules.max_table:,}"
+    if len(asked.levels) > MAX_VARIABLES:  # no question can ask for all of it
+        return f"its table has {len(asked.levels)} variables, more than {MAX_VARIABLES}"
+    return ""
+
+
 def _most_useful(one: Planned) -> tuple[int, int, str]:
     return -one.direct - one.summed, one.table.cells, one.table.name
 
 
-def _candidates(times: dict[QuestionClass, int], space: Space) -> list[QuestionClass]:
+def _candidates(times: dict[QuestionClass, int], space: Space, least: float) -> list[QuestionClass]:
     """Return tables that could be in a plan: those wanted, and short sums for two of them.
 
     Joining two tables gives the coarsest one that covers both.
@@ -116,7 +125,8 @@ def _candidates(times: dict[QuestionClass, int], space: Space) -> list[QuestionC
         both = QuestionClass(space.schema, tuple(map(max, zip(a.ranks, b.ranks, strict=True))))
         short = both.cells <= space.rules.sums_up_to * min(a.cells, b.cells)
         small = both.cells <= space.rules.max_table and len(both.levels) <= MAX_VARIABLES
-        if short and small and len(found) < _CANDIDATES:
+        filled = space.population >= least * both.cells
+        if short and small and filled and len(found) < _CANDIDATES:
             found[both] = None
     return sorted(found, key=lambda c: (c.cells, c.name))
 
@@ -129,11 +139,15 @@ class _Search:
     """
 
     def __init__(
-        self, times: dict[QuestionClass, int], space: Space, taken: Sequence[QuestionClass]
+        self,
+        times: dict[QuestionClass, int],
+        space: Space,
+        taken: Sequence[QuestionClass],
+        least: float,
     ) -> None:
         self.wanted = sorted(times, key=lambda c: c.name)
         self.times = np.array([times[asked] for asked in self.wanted], float)
-        self.tables = _candidates(times, space)
+        self.tables = _candidates(times, space, least)
         self.taken = taken
         self.limit = space.rules.looks
         edges = [space.edge(table) for table in self.tables]
@@ -143,8 +157,7 @@ class _Search:
         covers = _covering(ranks, _ranks(self.wanted, space))
         sizes = np.array([table.cells for table in self.tables], float)
         parts = sizes[:, None] / np.array([asked.cells for asked in self.wanted], float)
-        noise = np.log2(np.maximum(parts / space.rules.sums_up_to, 1))
-        self.cost = np.where(covers, noise, _UNANSWERED)
+        self.cost = np.where(covers, np.log2(np.maximum(parts, 1)), _UNANSWERED)
         self.used = _covering(_ranks(taken, space), _ranks(self.details, space)).sum(0)
 
     def best(self) -> list[int]:

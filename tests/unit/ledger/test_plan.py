@@ -50,6 +50,18 @@ def test_one_table_may_answer_two_by_short_sums() -> None:
     assert plan.left_out == ()
 
 
+def test_a_table_that_nobody_wants_must_not_be_too_thin() -> None:
+    wanted, rules = named("sex,age,la", "age,oa", "age,oa"), space(looks=1, sums_up_to=2.0)
+    # 1,000 people in 64 cells: 15.6 in each.
+    assert tables(propose(wanted, rules, least=15.0)) == {"sex,age,oa": (0, 3)}
+    assert tables(propose(wanted, rules, least=16.0)) == {"age,oa": (2, 0)}
+
+
+def test_a_table_of_its_own_is_better_than_sums_if_there_is_a_look_left() -> None:
+    plan = propose(named("sex,age,la", "age,oa"), space(looks=2, sums_up_to=2.0))
+    assert tables(plan) == {"age,oa": (1, 0), "sex,age,la": (1, 0)}
+
+
 def test_a_greedy_choice_is_exchanged() -> None:
     # With one look a,b is in the way of both others: it shows a × b_half as the first does, and
     # a_half × b as the second. They share nothing. Wanted 3 against 2 + 2 times.
