@@ -60,6 +60,9 @@ class Memory:
         if (row.edition, row.scope) != (self.place.edition, self.place.scope):
             return None
         route = self.route_of(row)
+        known = self.routes.get(route.asked)
+        if known is not None and known.status is not Status.CLAIMED:
+            return known  # a row that was read before it was settled
         self.routes[route.asked] = route
         return route
 
