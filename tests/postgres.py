@@ -44,7 +44,7 @@ def running_postgres() -> Iterator[str]:
     quiet: dict[str, Any] = {"cwd": "/", "stdout": subprocess.DEVNULL, **somebody}
     try:
         subprocess.run([programs / "initdb", "-D", data, *options], check=True, **quiet)
-        settings = ["-c", "listen_addresses=", "-c", "fsync=off"]
+        settings = ["-c", "listen_addresses="]
         server = subprocess.Popen(
             [programs / "postgres", "-D", data, "-k", folder, *settings],
             stderr=subprocess.DEVNULL,
