@@ -26,7 +26,7 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need: a browser
+tools: ## system packages the tests need: a browser and PostgreSQL
 	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "Installing chromium …"; \
@@ -34,6 +34,13 @@ tools: ## system packages the tests need: a browser
 	  else \
 	    echo "The tests need a browser: install the package chromium, or set DISCREET_CHROMIUM"; \
 	    echo "to the path of a Chromium or Chrome that is there."; exit 1; \
+	  fi; }
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing postgresql …"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	  else \
+	    echo "The tests need PostgreSQL: install the package postgresql."; exit 1; \
 	  fi; }
 
 lint: $(VENV)/.ready ## style and types
@@ -55,7 +62,7 @@ docs: $(VENV)/.ready ## the documentation as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods pretabular optimisers adjustment adjustment_moderate suppression redesign questions tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods pretabular optimisers adjustment adjustment_moderate suppression redesign questions ledger tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,25 @@ def ledger(
     """Return a ledger, by default in memory."""
     kept = database or Database.of("sqlite://")
     return Ledger(kept, "people", edition, scope, space(**rules), public)
+
+
+def wide_space(looks: int = 2) -> Space:
+    """Return the space of four variables of 4 and 2 categories: 81 classes, 66 of them guarded."""
+    variables = tuple(
+        Variable(name, name, (_level(name, [0, 1, 2, 3]), _level(f"{name}_half", [0, 0, 1, 1])))
+        for name in "abcd"
+    )
+    schema = Schema("wide", "Wide", "people", variables)
+    return Space(schema, 400, SpaceRules(guard_below=100, looks=looks, sums_up_to=1.0))
+
+
+def wide_classes(wide: Space) -> list[QuestionClass]:
+    """Return all classes of the space, the coarsest first."""
+    finest = QuestionClass(wide.schema, (2,) * len(wide.schema.variables))
+    return sorted(finest.below(), key=lambda c: (c.cells, c.name))
+
+
+def most_looks(space: Space, tables: list[QuestionClass]) -> int:
+    """Return how many of some tables show the same guarded class, by the definition."""
+    shown = Counter(detail for table in tables for detail in space.guarded_below(table))
+    return max(shown.values(), default=0)

@@ -134,6 +134,11 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_sessions_on_the_ledger_print_what_the_page_shows(tmp_path: Path) -> None:
+    assert _play(DOCS / "tutorial.md", tmp_path) >= 4
+    assert _play(DOCS / "ledger.md", tmp_path) >= 4
+
+
 def test_every_command_of_the_tutorial_succeeds(first_day: Path) -> None:
     scripts = _SHELL.findall((DOCS / "tutorial.md").read_text(encoding="utf-8"))
     commands = "".join(scripts).splitlines()
@@ -391,11 +396,11 @@ def test_the_map_of_questions_leads_to_what_is_there() -> None:
 def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:
     from dataclasses import fields
 
-    from discreet.policy import CountRules, Protection, QuestionRules, RiskRules
+    from discreet.policy import CountRules, Protection, QuestionRules, RiskRules, SpaceRules
     from discreet.rules import Code
 
     page = (DOCS / "policy.md").read_text(encoding="utf-8")
-    for rules in (QuestionRules, CountRules, RiskRules, Protection):
+    for rules in (QuestionRules, CountRules, RiskRules, Protection, SpaceRules):
         for field in fields(rules):
             assert f"`{field.name}`" in page, field.name
     codes = (DOCS / "releases.md").read_text(encoding="utf-8")

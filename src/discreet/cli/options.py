@@ -21,6 +21,12 @@ By = Annotated[
 Where = Annotated[
     str | None, typer.Option(metavar="FILTERS", help="Who is counted: sex=2,la=E01|E02")
 ]
+TierName = Annotated[
+    str | None,
+    typer.Option(
+        "--tier", metavar="TIER", help="The kind of user.  [default: public]", show_default=False
+    ),
+]
 SecretFile = Annotated[
     Path | None,
     typer.Option(

@@ -11,7 +11,13 @@ from typing import Any
 import typer
 
 from discreet import __version__
-from discreet.errors import InternalError, ParameterError, QueryRefused, Stopped
+from discreet.errors import (
+    InternalError,
+    LedgerUnavailable,
+    ParameterError,
+    QueryRefused,
+    Stopped,
+)
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
@@ -23,6 +29,8 @@ COMMANDS: tuple[str, ...] = (
     "restore",
     "table",
     "tabulate",
+    "ledger",
+    "plan",
     "serve",
     "verify",
     "convert",
@@ -86,6 +94,9 @@ def run() -> None:
             where = f" --where '{hint.where}'" if hint.where else ""
             typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
         sys.exit(3)
+    except LedgerUnavailable as error:
+        typer.echo(f"discreet: the state database cannot be used: {error.reason}", err=True)
+        sys.exit(2)
     except Stopped:
         raise KeyboardInterrupt from None
     except BrokenPipeError:

@@ -133,7 +133,10 @@ class Database:
 
     def _open(self) -> sa.Engine:
         with self._opening:
-            if self._engine is None or self._process != os.getpid():
+            if self._engine is not None and self._process != os.getpid():
+                self._engine.dispose(close=False)  # its connections are the parent's
+                self._engine = None
+            if self._engine is None:
                 if self.path is not None and not self.path.exists():
                     _new_file(self.path)
                 engine = _engine(self.url)
@@ -181,7 +184,7 @@ def _engine(url: str) -> sa.Engine:
             raise ParameterError(
                 "PostgreSQL needs the package psycopg: pip install 'discreet[postgres]'"
             ) from None
-        except sa.exc.ArgumentError:
+        except (sa.exc.ArgumentError, ValueError):
             raise ParameterError(
                 "the URL of the state database must be like postgresql://USER@HOST/NAME."
             ) from None

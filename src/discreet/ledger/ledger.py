@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,13 @@ class Ledger:
             self._read()
             return self._memory.looks()
 
-    def questions(self) -> Mapping[QuestionClass, int]:
+    def tables(self) -> list[QuestionClass]:
+        """Return the tables whose looks are used, of all editions."""
+        with self._turn:
+            self._read()
+            return self._memory.tables()
+
+    def questions(self) -> Counter[QuestionClass]:
         """Return how often each class was asked for anew, answered or refused, by anybody."""
         with self.database.reading() as transaction:
             asked = transaction.questions(self._place.dataset)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
 from threading import Lock
 
 from discreet.ledger.database import Database
@@ -21,19 +20,16 @@ from discreet.rules import check_question
 class Ledgers:
     """The ledger of each tier for one version; plans are claimed when one is first opened."""
 
-    def __init__(self, version: Version, policy: Policy, secret: Secret, database: str) -> None:
+    def __init__(
+        self, version: Version, policy: Policy, secret: Secret, database: Database
+    ) -> None:
         self.version = version
         self.policy = policy
         self._secret = secret
-        self._address = database
+        self.database = database
         self._lock = Lock()
         self._open: dict[str, Ledger] = {}
         self.left_out: dict[str, list[QuestionClass]] = {}
-
-    @cached_property
-    def database(self) -> Database:
-        """The state database."""
-        return Database.of(self._address)
 
     def of(self, tier: Tier) -> Ledger:
         """Return the ledger of a tier."""

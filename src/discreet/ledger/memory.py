@@ -26,7 +26,7 @@ class Memory:
         self.last = 0
         self._index = Index(space.schema)
         self._numbers: dict[int, int] = {}  # of tables, by the id of their row
-        self._shown: list[tuple[Origin, date]] = []  # by number
+        self._rows: list[Row] = []  # by number
         # Sets of tables: of this scope in all editions; of all that are not public; and those of
         # this edition that are released, whole or in part.
         self._own = self._office = self._released = self._partial = 0
@@ -60,6 +60,9 @@ class Memory:
         if (row.edition, row.scope) != (self.place.edition, self.place.scope):
             return None
         route = self.route_of(row)
+        known = self.routes.get(route.asked)
+        if known is not None and known.status is not Status.CLAIMED:
+            return known  # a row that was read before it was settled
         self.routes[route.asked] = route
         return route
 
@@ -85,11 +88,12 @@ class Memory:
         if row.id not in self._numbers:
             number = self._index.add(self.named(row.asked))
             self._numbers[row.id] = number
-            self._shown.append((Origin(row.origin), row.since))
+            self._rows.append(row)
             self._own |= own << number
             self._office |= (not self.place.public) << number
+        number, status = self._numbers[row.id], Status(row.status)
+        self._rows[number] = row
         if own and row.edition == self.place.edition:
-            number, status = self._numbers[row.id], Status(row.status)
             self._released |= (status is Status.RELEASED) << number
             self._partial |= (status is Status.PARTIAL) << number
 
@@ -114,17 +118,22 @@ class Memory:
         found = [self.look(detail) for detail in details]
         return sorted(found, key=lambda look: (look.left, look.of.cells, look.of.name))
 
+    def tables(self) -> list[QuestionClass]:
+        """Return the tables of this scope, of all editions."""
+        return [self._index[number] for number in numbers(self._own)]
+
     def showing(self, detail: QuestionClass) -> Iterator[Shown]:
-        """Yield the tables of this scope that show a class, of all editions."""
+        """Yield the tables of this scope that use a look at a class, of all editions."""
         for number in numbers(self._index.covering(detail) & self._own):
-            table = self._index[number]
-            yield Shown(table.name, table.cells, *self._shown[number])
+            table, row = self._index[number], self._rows[number]
+            status, origin = Status(row.status), Origin(row.origin)
+            yield Shown(table.name, table.cells, status, origin, row.since)
 
     def since(self, table: QuestionClass) -> date | None:
         """Return the day on which a table of this edition was decided on."""
         for number in numbers(self._index.covering(table) & (self._released | self._partial)):
             if self._index[number] == table:
-                return self._shown[number][1]
+                return self._rows[number].since
         return None
 
     # Deciding

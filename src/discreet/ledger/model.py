@@ -67,10 +67,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Shown:
-    """A table that shows a detail; never who asked for it."""
+    """A table that uses a look at a detail, released or not; never who asked for it."""
 
     name: str
     cells: int
+    status: Status
     origin: Origin
     since: date
 
@@ -95,7 +96,7 @@ class Outlook:
 
     `source` is the table that would answer it and `since` the day it was decided on, where there
     is one. `detail` is the guarded class with the fewest looks left that its table would show, and
-    `tables` are those that show it already.
+    `tables` are those whose looks at it are used.
     """
 
     state: State

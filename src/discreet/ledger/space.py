@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import QueryRefused
 from discreet.policy import SpaceRules
 from discreet.population import Schema
 from discreet.query import QuestionClass
+from discreet.rules import Code
 from discreet.types import Flags
+
+# A table that may be made covers thousands of classes; a question on every variable, billions.
+_MOST_BELOW = 1 << 22
 
 Classes = tuple[QuestionClass, ...]
 
@@ -29,8 +35,8 @@ def public_population(rules: SpaceRules, rows: int) -> int:
 class Space:
     """All classes of questions about a population, and which of them are guarded.
 
-    A class that covers a guarded one is guarded as well. Classes must not be larger than the rules
-    allow a table to be (`max_table`): what is asked here takes time with the classes below.
+    A class that covers a guarded one is guarded as well. What is asked here takes time with the
+    classes below: one that covers too many to be counted is refused as too large.
     """
 
     schema: Schema
@@ -62,6 +68,8 @@ class Space:
 
     def _guarded_grid(self, c: QuestionClass) -> Flags:
         """Return which classes below are guarded, along an axis for each variable of the class."""
+        if prod(rank + 1 for rank in c.ranks) > _MOST_BELOW:
+            raise QueryRefused(Code.TOO_LARGE, Code.TOO_LARGE.sentence)
         along = [
             sizes[: rank + 1] for sizes, rank in zip(self._sizes, c.ranks, strict=True) if rank
         ]

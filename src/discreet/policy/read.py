@@ -38,7 +38,8 @@ Choice = TypeVar("Choice", Margins, Place, Gate, Claim)
 def policy_values(given: str, folder: Path) -> dict[str, Any]:
     """Return what a policy says, from a file or, as "preset:NAME", one that comes along.
 
-    Files that its methods name are looked for beside it.
+    Files that its methods name are looked for beside it, and so is the file of a plan, which is
+    read here: what a policy says is then all in one place.
     """
     if given.startswith(PRESET):
         return tomllib.loads(preset_text(given.removeprefix(PRESET)))
@@ -50,7 +51,18 @@ def policy_values(given: str, folder: Path) -> dict[str, Any]:
         options = protection.get("options", {}) if isinstance(protection, dict) else {}
         if isinstance(options, dict) and isinstance(options.get("file"), str):
             options["file"] = str((path.parent / options["file"]).resolve())
+        space = tier.get("space", {}) if isinstance(tier, dict) else {}
+        if isinstance(space, dict) and isinstance(space.get("plan"), str):
+            space["plan"] = _plan(path.parent / space["plan"])
     return values
+
+
+def _plan(path: Path) -> list[Any]:
+    """Return the questions in the file of a plan."""
+    section = Section(load(path), str(path))
+    questions: list[Any] = section.take("plan", list)
+    section.end()
+    return questions
 
 
 def read_policy(path: Path) -> Policy:
@@ -165,7 +177,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "weights": lambda value: _numbers(value),
     "gate": lambda value: _choice(Gate, "gate", value),
     "claim": lambda value: _choice(Claim, "claim", value),
-    "plan": lambda value: _texts(value),
+    "plan": lambda value: _questions(value),
 }
 
 
@@ -265,6 +277,15 @@ def _choice(kind: type[Choice], name: str, value: object) -> Choice:
 def _numbers(values: object) -> tuple[float, ...]:
     if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
         raise ParameterError(f"weights must be a list of numbers. Got {values!r}.")
+    return tuple(values)
+
+
+def _questions(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ParameterError(
+            f"plan must be a list of questions, or the name of a file beside the policy with one. "
+            f"Got {values!r}."
+        )
     return tuple(values)
 
 

@@ -19,7 +19,7 @@ from threading import Event
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Ledger, Ledgers, State
+from discreet.ledger import Database, Ledger, Ledgers, State
 from discreet.policy import Margins, Policy
 from discreet.population import Version
 from discreet.population.keys import Secret
@@ -72,7 +72,7 @@ class Releaser:
         log: Path | None = None,
     ) -> Releaser:  # fmt: skip
         """Return a releaser with an empty ledger of its own, which is forgotten with it."""
-        ledgers = Ledgers(version, policy, secret, "sqlite://")
+        ledgers = Ledgers(version, policy, secret, Database.of("sqlite://"))
         return cls(version, engine, policy, secret, ledgers, log)
 
     @property

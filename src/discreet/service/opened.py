@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from discreet.ledger import Ledger, Ledgers
+from discreet.ledger import Database, Ledger, Ledgers
 from discreet.policy import Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
 from discreet.population.sealed import unsealed
@@ -78,15 +78,6 @@ class Opened:
         return hashlib.blake2b(text.encode(), digest_size=16, key=self._tag_key).digest()
 
 
-DATABASE = "DISCREET_DATABASE_URL"
-"""The setting that names the database of the state."""
-
-
-def state_of(path: Path, database: str | None = None) -> str:
-    """Return the address of the state of a store: the one given, the one set, or a file in it."""
-    return database or os.environ.get(DATABASE) or f"sqlite:///{path.resolve() / 'state.db'}"
-
-
 def open_store(path: Path, originals: Path | None = None, database: str | None = None) -> Opened:
     """Return the current version of a store, ready to answer.
 
@@ -102,7 +93,8 @@ def open_store(path: Path, originals: Path | None = None, database: str | None =
     version.verify()
     engine = ViewEngine(version, ScanEngine(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
-    ledgers = Ledgers(version, policy, secret, state_of(path, database))
+    state = Database.of_store(path.resolve()) if database is None else Database.of(database)
+    ledgers = Ledgers(version, policy, secret, state)
     releaser = Releaser(version, engine, policy, secret, ledgers, _records(path), kept)
     return Opened(path, version, policy, engine, releaser)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from discreet.errors import InternalError, QueryRefused
-from discreet.ledger import Database, Ledger, Origin, Route, State, Status
+from discreet.ledger import Database, Ledger, Origin, Route, Shown, State, Status
 from ledgers import COARSEST, ledger, of
 
 
@@ -223,9 +223,7 @@ def test_the_outlook_of_each_state() -> None:
     assert (gone.state, gone.source) == (State.USED, None)
     assert gone.detail is not None
     assert (gone.detail.of, gone.detail.left) == (of("age,la"), 0)
-    assert [(t.name, t.cells, t.origin, t.since) for t in gone.tables] == [
-        ("age,oa", 32, Origin.ASKED, today)
-    ]
+    assert gone.tables == (Shown("age,oa", 32, Status.RELEASED, Origin.ASKED, today),)
     released(kept, "sex,age", Status.REFUSED)
     assert kept.outlook(of("sex,age")).state is State.REFUSED
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from discreet.errors import QueryRefused
 from discreet.ledger import Space, public_population
 from discreet.policy import SpaceRules
+from discreet.population import Level, Schema, Variable
+from discreet.query import QuestionClass
 from ledgers import COARSEST, SCHEMA, of, space
 
 
@@ -53,6 +57,18 @@ def test_both_agree_with_the_definition(population: int) -> None:
         assert set(made.guarded_below(c)) == guarded
         coarsest = {d for d in guarded if not any(d.covers(e) for e in guarded - {d})}
         assert set(made.edge(c)) == coarsest
+
+
+def test_a_class_that_covers_too_many_is_refused_at_once() -> None:
+    # 40 variables of two categories: 2 to the 40th classes.
+    variables = tuple(
+        Variable(f"v{i}", f"V{i}", (Level(f"v{i}", "V", ("0", "1"), ("a", "b"), np.arange(2)),))
+        for i in range(40)
+    )
+    many = Schema("many", "Many", "people", variables)
+    made = Space(many, 1_000, SpaceRules())
+    with pytest.raises(QueryRefused, match="too large to be made"):
+        made.edge(QuestionClass(many, (1,) * 40))
 
 
 @pytest.mark.parametrize(

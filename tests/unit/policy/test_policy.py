@@ -355,3 +355,33 @@ def test_one_is_singular() -> None:
         assert wrong not in said
     none = explain(parse_policy(public(counts={"one": 0, "small": 2}), "policy", "policy"))
     assert "Of the cells that are not zero, at most 50% are 1 or 2." in none
+
+
+def _with_plan(folder: Path, plan: str) -> Path:
+    path = folder / "policy.toml"
+    path.write_text(f"[tiers.public.space]\nplan = {plan}\n", encoding="utf-8")
+    return path
+
+
+def test_a_plan_is_a_list_or_a_file_beside_the_policy(tmp_path: Path) -> None:
+    listed = read_policy(_with_plan(tmp_path, '["sex,age", "la&where=sex=1"]'))
+    assert listed.default_tier.space.plan == ("sex,age", "la&where=sex=1")
+    (tmp_path / "plan.toml").write_text('plan = ["sex,age"]  # of one table\n', encoding="utf-8")
+    assert read_policy(_with_plan(tmp_path, '"plan.toml"')).default_tier.space.plan == ("sex,age",)
+
+
+@pytest.mark.parametrize(
+    ("plan", "file", "message"),
+    [
+        ('"nowhere.toml"', "", "there is no file .*nowhere.toml"),
+        ('"plan.toml"', 'plans = ["sex"]', "plan.toml must have 'plan'"),
+        ('"plan.toml"', 'plan = "sex"', "'plan' in .*plan.toml must be a list"),
+        ('"plan.toml"', "plan = []\nlooks = 3", "no setting 'looks'"),
+        ('"plan.toml"', "plan = [1]", "plan must be a list of questions, or the name of a file"),
+        ("3", "", "plan must be a list of questions, or the name of a file"),
+    ],
+)
+def test_a_plan_that_is_none_is_told(tmp_path: Path, plan: str, file: str, message: str) -> None:
+    (tmp_path / "plan.toml").write_text(file, encoding="utf-8")
+    with pytest.raises(ParameterError, match=message):
+        read_policy(_with_plan(tmp_path, plan))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.ledger import Ledgers
+from discreet.ledger import Database, Ledgers
 from discreet.policy import Tier
 from discreet.population import Level, Schema
 from discreet.population.schema import Variable
@@ -70,7 +70,7 @@ class Target:
             return np.asarray(releaser.engine.tabulate(question).dense().counts, np.int64)
 
         def again() -> Target:
-            ledgers = Ledgers(version, policy, releaser.secret, "sqlite://")
+            ledgers = Ledgers(version, policy, releaser.secret, Database.of("sqlite://"))
             return cls._of(replace(releaser, ledgers=ledgers), tier)
 
         return cls(schema, policy.tier(tier), version.people, ask, truth, again)
