@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import StoreFolder, TierName
+from discreet.cli.options import Force, StoreFolder, TierName
 
 if TYPE_CHECKING:
     from discreet.ledger import LeftOut, Plan
@@ -36,6 +36,7 @@ def command(
         typer.Option(metavar="PLAN.toml", help="Write the plan to a file for the policy."),
     ] = None,
     tier: TierName = None,
+    force: Force = False,
 ) -> None:
     """Propose which tables to release before anybody asks.
 
@@ -54,7 +55,7 @@ def command(
             "give a file of questions, one a line, or --asked for those that were asked before."
         )
     if out is not None:
-        check_out(out, questions or store)
+        check_out(out, questions or store, force)
     opened = open_store(store)
     chosen = opened.policy.tier(tier)
     kept = opened.releaser.ledgers.of(chosen)

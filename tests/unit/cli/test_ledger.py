@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import main
-from discreet.cli.ledger import ledger_of
 from discreet.ledger import Status
 from discreet.query import QuestionClass
 from discreet.service.opened import open_store
@@ -25,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("town")
     made = build_town(folder, folder / "store")
     opened = open_store(made)
-    kept = ledger_of(opened, opened.tier)
+    kept = opened.ledger
     for name, status in (
         ("sex,age,ward", Status.RELEASED),
         ("age,health,ward", Status.REFUSED),

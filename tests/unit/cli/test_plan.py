@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import main
-from discreet.cli.ledger import ledger_of
 from discreet.ledger import Status
 from discreet.policy import read_policy
 from discreet.query import QuestionClass
@@ -98,7 +97,7 @@ def test_past_questions_are_wanted_too(store: Path, run: Run) -> None:
     assert code == 2
     assert "nobody has asked for a new table yet" in said
     opened = open_store(store)
-    kept = ledger_of(opened, opened.tier)
+    kept = opened.ledger
     for name, status in (("sex,age,ward", Status.RELEASED), ("rare,ward", Status.REFUSED)):
         kept.settle(kept.claim(QuestionClass.named(name, opened.schema)).source, status)
     kept.database.close()
