@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.build import build
+from discreet.policy.read import preset_text
 
 DESCRIPTION = """
 id = "{id}"
@@ -66,6 +67,14 @@ def write_town(
     text = DESCRIPTION.format(id=id, policy=policy or "preset:rounding-3")
     (folder / "dataset.toml").write_text(text, encoding="utf-8")
     return folder / "dataset.toml"
+
+
+def two_looks(folder: Path) -> str:
+    """Write the preset rounding-3 with two looks at fine detail; return the name of the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = preset_text("rounding-3").replace("looks = 1 ", "looks = 2 ")
+    (folder / "two-looks.toml").write_text(text, encoding="utf-8")
+    return "two-looks.toml"
 
 
 def build_town(folder: Path, out: Path, **options: object) -> Path:

@@ -13,7 +13,7 @@ from discreet.cli import main
 from discreet.ledger import Status
 from discreet.query import QuestionClass
 from discreet.service.opened import open_store
-from stores import build_town
+from stores import build_town, two_looks
 
 TODAY = datetime.now(UTC).date().isoformat()
 
@@ -22,7 +22,7 @@ TODAY = datetime.now(UTC).date().isoformat()
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of 20,000 people: detail of more than 200 cells is guarded."""
     folder = tmp_path_factory.mktemp("town")
-    made = build_town(folder, folder / "store")
+    made = build_town(folder, folder / "store", policy=two_looks(folder))
     opened = open_store(made)
     kept = opened.ledger
     for name, status in (

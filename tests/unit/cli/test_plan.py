@@ -12,7 +12,7 @@ from discreet.ledger import Status
 from discreet.policy import read_policy
 from discreet.query import QuestionClass
 from discreet.service.opened import open_store
-from stores import build_town
+from stores import build_town, two_looks
 
 QUESTIONS = """\
 # what readers ask for
@@ -30,7 +30,7 @@ sex,age,rare,ward
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("town")
-    return build_town(folder, folder / "store")
+    return build_town(folder, folder / "store", policy=two_looks(folder))
 
 
 @pytest.fixture
