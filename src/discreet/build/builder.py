@@ -31,7 +31,7 @@ from discreet.checks import whole
 from discreet.errors import ParameterError, Sealed
 from discreet.files import sync
 from discreet.population import manifest as manifests
-from discreet.population import signing
+from discreet.population import signing, state
 from discreet.population.intact import checksum
 from discreet.population.keys import Secret
 from discreet.population.sealed import REMEDY, secret_of
@@ -87,8 +87,10 @@ def build(
                 "Give a new folder."
             )
         secret = Secret.fresh() if new_secret else _kept_secret(store, held)
-        if not new_signing_key and held.get("format") == manifests.FORMAT:
-            signing.check(store.path)
+        if held.get("format") == manifests.FORMAT:
+            state.check(store.path)
+            if not new_signing_key:
+                signing.check(store.path)
         number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
         with closing(Reader(dataset.source, wanted(dataset), scratch)) as reader:
             ingest = Ingest(dataset, reader, secret, scratch)
@@ -147,6 +149,7 @@ def _switch(
         secret.write(store.next_secret)
     if not (store.path / signing.PRIVATE).exists():
         signing.make(store.path)
+    state.make(store.path)  # the one that is there stays; a missing one was refused before
     try:
         if originals is not None and beside is not None:
             os.replace(beside / "version", originals.versions / name)

@@ -33,6 +33,12 @@ def command(
     where: Where = None,
     tier: TierName = None,
     as_json: AsJson = False,
+    new: Annotated[
+        bool,
+        typer.Option(
+            "--new", help="Make an empty one if it is missing: nothing is released yet."
+        ),
+    ] = False,
 ) -> None:
     """Show which tables are released, and which detail is used up.
 
@@ -41,11 +47,14 @@ def command(
     figures, and nothing about who asked.
     """
     from discreet.errors import ParameterError, QueryRefused
+    from discreet.population import state
     from discreet.rules import Code
     from discreet.service.opened import open_store
 
     if where is not None and by is None:
         raise ParameterError("--where is of a table: give --by as well.")
+    if new:
+        state.make(store)
     opened = open_store(store)
     chosen = opened.policy.tier(tier)
     kept = opened.releaser.ledgers.of(chosen)

@@ -20,16 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerUnavailable, ParameterError
 from discreet.files import sync
+from discreet.population.state import FILE, SETTING
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from discreet.ledger.tables import Transaction
-
-FILE = "state.db"
-"""The database of a store, in its folder."""
-SETTING = "DISCREET_DATABASE_URL"
-"""The environment variable with the URL of another."""
 
 _MEMORY = "sqlite://"
 _FILE = "sqlite:///"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import ParameterError, Sealed
-from discreet.population import signing
+from discreet.population import signing, state
 from discreet.population.keys import Secret
 from discreet.population.store import Store, Version
 
@@ -26,6 +26,7 @@ def unsealed(store: Store, version: Version) -> Secret:
     """
     secret = secret_of(store, version.manifest)
     signing.check(store.path)
+    state.check(store.path)
     return secret
 
 

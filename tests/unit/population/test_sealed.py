@@ -30,6 +30,7 @@ HARMS: dict[str, tuple[Harm, str]] = {
     "no secret": (lambda store: (store / "secret").unlink(), "secret is missing."),
     "no signing key": (lambda store: (store / "signing.key").unlink(), "signing.key is missing."),
     "no public key": (lambda store: (store / "signing.pub").unlink(), "signing.pub is missing."),
+    "no ledger": (lambda store: (store / "state.db").unlink(), "state.db is missing"),
     "another public key": (
         lambda store: (store / "signing.pub").write_bytes(b"another"),
         "signing.pub does not belong to",
