@@ -35,9 +35,7 @@ def command(
     as_json: AsJson = False,
     new: Annotated[
         bool,
-        typer.Option(
-            "--new", help="Make an empty one if it is missing: nothing is released yet."
-        ),
+        typer.Option("--new", help="Make an empty one if it is missing: nothing is released yet."),
     ] = False,
 ) -> None:
     """Show which tables are released, and which detail is used up.
