@@ -80,7 +80,7 @@ class Database:
     def of(cls, given: str | Path) -> Database:
         """Return the database at a path or URL; `sqlite://` is a new one in memory."""
         text = str(given)
-        if text == _MEMORY:
+        if text in (_MEMORY, f"{_FILE}:memory:"):
             return cls(_MEMORY)
         if text.startswith(_FILE):
             given = text = text.removeprefix(_FILE)
@@ -186,7 +186,9 @@ def _engine(url: str) -> sa.Engine:
             ) from None
     memory = {"poolclass": sa.StaticPool} if url == _MEMORY else {}
     arguments = {"timeout": _PATIENCE, "check_same_thread": False}
-    engine = sa.create_engine(url, connect_args=arguments, **memory)
+    # The name of a folder may hold what has a meaning in a URL.
+    place = sa.URL.create("sqlite", database=url.removeprefix(_FILE) if not memory else None)
+    engine = sa.create_engine(place, connect_args=arguments, **memory)
     sa.event.listen(engine, "connect", _set_up)
     sa.event.listen(engine, "begin", _begun)
     return engine

@@ -35,6 +35,27 @@ def test_the_file_and_those_beside_it_are_their_owners_alone(tmp_path: Path) -> 
     assert names == {"state.db": 0o600, "state.db-shm": 0o600, "state.db-wal": 0o600}
 
 
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "50% new?a=b#c"
+    folder.mkdir()
+    kept = ledger(Database.of(folder / "state.db"))
+    kept.claim(of("sex,age"))
+    assert (folder / "state.db").is_file()
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+    kept.database.close()
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_a_ledger_in_memory_is_a_new_one_and_no_file(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = ledger(Database.of(url))
+    first.claim(of("sex,age"))
+    assert ledger(Database.of(url)).route(of("sex,age")) is None
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_claimed_is_on_the_disk_and_written_ahead(tmp_path: Path) -> None:
     database = Database.of(tmp_path / "state.db")
     with database.writing("people") as transaction:

@@ -259,3 +259,5 @@ def test_repeated_questions_do_not_reach_the_database(monkeypatch: pytest.Monkey
     assert kept.claim(of("sex,age,oa")).status is Status.RELEASED
     assert kept.claim(of("sex,band")).status is Status.RELEASED
     assert not kept.settle(of("sex,band"), Status.RELEASED)
+    both = kept.claim_all([of("sex,age,oa"), of("sex,band")])
+    assert [route and route.status for route in both] == [Status.RELEASED] * 2
