@@ -100,7 +100,7 @@ def _shared(schema: Schema, name: str, names: list[str]) -> bool:
 
 def _codes(level: Level, one: bool, rng: random.Random) -> list[str]:
     """Return one category, or a few that follow each other, as age bands do."""
-    size = 1 if one else rng.randint(2, max(2, min(6, len(level) - 1)))
+    size = 1 if one or len(level) == 2 else rng.randint(2, min(6, len(level) - 1))
     first = rng.randrange(len(level) - size + 1)
     return list(level.codes[first : first + size])
 

@@ -11,6 +11,7 @@ from discreet.study.attacks.known import Membership, Reconstruction
 from discreet.study.attacks.margins import Margins
 from discreet.study.attacks.person import Unique
 from discreet.study.attacks.presence import Equality, Somebody
+from discreet.study.attacks.reading import Reading
 from discreet.study.attacks.refusals import Refusals
 from discreet.study.attacks.splits import Splits
 from discreet.study.attacks.target import Target
@@ -18,6 +19,7 @@ from discreet.study.attacks.unions import AreaUnions, Unions
 from discreet.study.attacks.withheld import WithheldAreas
 
 ATTACKS: tuple[Attack, ...] = (
+    Reading(),
     Unions(),
     AreaUnions(),
     Margins(),

@@ -199,7 +199,7 @@ def _moves(cells: int) -> Floats:
     """Return the moves of a search: one more, one less, and one from a cell to another."""
     one = np.eye(cells)
     pairs = (one[:, None, :] - one[None, :, :]).reshape(-1, cells)
-    pairs = pairs[np.abs(pairs).sum(axis=1) > 0] if cells <= 40 else np.empty((0, cells))
+    pairs = pairs[np.abs(pairs).sum(axis=1) > 0] if cells <= 16 else np.empty((0, cells))
     return np.concatenate([one, -one, pairs])
 
 

@@ -141,7 +141,7 @@ class Tables:
             shown = [levels[i] for i in some] + [levels[-1]]
             if target.mean(target.area, *shown) < 1:
                 continue
-            figures = target.figures(by(target.area, *shown))
+            figures = target.figures(by(target.area, *shown), sums=False)
             if figures is not None:
                 found.append((some, target.truth(by(target.area, *shown), None), figures))
         return cls(tuple(found))
@@ -171,7 +171,7 @@ def _asked(
         places[record.area] = True
         codes = [target.area.codes[i] for i in np.flatnonzero(places)]
         filters = where(having | {target.area.id: codes})
-        figures = target.figures(levels[-1].id, filters)
+        figures = target.figures(levels[-1].id, filters, sums=False)
         if figures is not None and not np.isnan(figures).any():
             yield target.truth(levels[-1].id, filters), figures.astype(np.int64)
         else:

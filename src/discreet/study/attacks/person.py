@@ -91,7 +91,13 @@ class Unique:
         known = tuple(target.levels(2, 24)[:3])
         rest = [level for level in target.levels(2, 24) if level not in known]
         fitting = [level for level in rest if 4 <= len(level) <= 6] or rest
-        return known, min(fitting, key=lambda level: float(_shares(target, [], level).max()))
+        # The one that is hardest to guess, of those of which anything is published.
+        shares = {level: target.figures(level.id) for level in fitting}
+        hardest = min(
+            fitting,
+            key=lambda level: 1.0 if (f := shares[level]) is None else float(f.max() / f.sum()),
+        )
+        return known, hardest
 
     def _padded(
         self,

@@ -86,24 +86,22 @@ def _answer(target: Target, asked: str, filters: str | None) -> str:
 
 
 def _learnt(heard: list[tuple[Said, bool]]) -> Share:
-    """Return the balanced accuracy of a rule learnt on every cell but the one it is tried on.
+    """Return the balanced accuracy of a rule learnt on one half of the cells, tried on the other.
 
     The rule counts, for each question, how often what was said came of somebody and of nobody.
+    Cells come in pairs, one of somebody and one of nobody, and a pair stays together.
     """
-    seen = {there: Counter[tuple[int, str]]() for there in (True, False)}
-    for said, there in heard:
-        seen[there].update(enumerate(said))
-    number = {there: sum(t is there for _, t in heard) for there in (True, False)}
-    right = {True: 0, False: 0}
-    for said, there in heard:
-        evidence = 0.0
-        for thing in enumerate(said):
-            yes, no = (
-                (seen[t][thing] - (t is there) + 0.5) / (number[t] - (t is there) + 1)
-                for t in (True, False)
+    halves = [[h for i, h in enumerate(heard) if i // 2 % 2 == k] for k in (0, 1)]
+    right, number = {True: 0, False: 0}, {True: 0, False: 0}
+    for learnt_on, tried_on in (halves, halves[::-1]):
+        seen = {there: Counter[tuple[int, str]]() for there in (True, False)}
+        for said, there in learnt_on:
+            seen[there].update(enumerate(said))
+        for said, there in tried_on:
+            evidence = sum(
+                float(np.log((seen[True][thing] + 0.5) / (seen[False][thing] + 0.5)))
+                for thing in enumerate(said)
             )
-            evidence += float(np.log(yes / no))
-        right[there] += (evidence > 0) == there
-    return Share.balanced(
-        Share.of(right[True], number[True]), Share.of(right[False], number[False])
-    )
+            right[there] += (evidence > 0) == there
+            number[there] += 1
+    return Share.balanced(*(Share.of(right[there], number[there]) for there in (True, False)))

@@ -101,11 +101,20 @@ class Target:
             self.refused += 1
             raise
 
-    def figures(self, by: str, where: str | None = None, totals: str = "none") -> Floats | None:
-        """Return the figures, NaN where they are withheld; None for a refusal of whatever kind."""
+    def figures(
+        self, by: str, where: str | None = None, totals: str = "none", sums: bool = True
+    ) -> Floats | None:
+        """Return the figures, NaN where they are withheld; None for a refusal of whatever kind.
+
+        Without `sums`, also None for figures that are sums of released ones: their noise is not
+        that of the method.
+        """
         try:
             table = self.ask(by, where, totals).table
         except QueryRefused:
+            return None
+        # A table of sums says of how many figures each is one.
+        if not sums and getattr(table, "parts", None) is not None:
             return None
         return np.where(table.withheld, np.nan, table.values.astype(np.float64))
 
