@@ -31,6 +31,6 @@ def check(store: Path) -> None:
     if not os.environ.get(SETTING) and not (store / FILE).exists():
         raise Sealed(
             f"{store / FILE} is missing: it says which tables are released, and without it detail "
-            "would be released again that is used up. Put the file back from a backup. If nothing was "
-            f"ever released from this store, make an empty one: discreet ledger {store} --new"
+            "would be released again that is used up. Put the file back from a backup. If nothing "
+            f"was ever released from this store, make an empty one: discreet ledger {store} --new"
         )

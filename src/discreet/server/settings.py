@@ -141,7 +141,8 @@ _PLAIN: dict[str, type] = {
     if one.type in ("str", "int")
 }
 PREFIX = "DISCREET_"
-# The state database, what the tests and the benchmarks look for, and what Kubernetes sets for a service of our name.
+# The state database, what the tests and the benchmarks look for, and what Kubernetes sets for a
+# service of our name.
 _OTHERS = re.compile(r"(CHROMIUM|PEERS|SCREENSHOTS|URL|DATABASE_URL|SERVICE_\w+|PORT|PORT_\d\w*)$")
 
 
