@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from discreet.progress import Tell
 
 
 def command(
@@ -61,7 +64,27 @@ def command(
         built = build(
             dataset, out, progress, new_secret, keep, views * 2**20, originals, new_signing_key
         )
-    for note in built.notes:
+        left_out = _planned(out, progress)
+    for note in (*built.notes, *left_out):
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")
     typer.echo(f"Look at it with: discreet info {out}")
+
+
+def _planned(store: Path, progress: Tell) -> list[str]:
+    """Make the tables that the policy plans; return what to say of those that cannot be."""
+    from discreet.policy import parse_policy
+    from discreet.population import Store
+    from discreet.service.opened import open_store
+
+    values = Store(store).open().policy_values
+    policy = parse_policy(values, "policy", "policy")
+    if not policy.official and not any(tier.space.plan for tier in policy.tiers.values()):
+        return []
+    releaser = open_store(store).releaser
+    releaser.make_planned(progress)
+    return [
+        f"Planned, and used up already: {one.label} (tier {tier})."
+        for tier, gone in releaser.ledgers.left_out.items()
+        for one in gone
+    ]

@@ -90,6 +90,19 @@ class Ledger:
             self._read()
             return self._memory.tables()
 
+    def unsettled(self, asked: QuestionClass | None = None) -> list[QuestionClass]:
+        """Return tables that are claimed and not judged yet: planned, or left by a killed process.
+
+        With a class, those of which it would be sums; none where its answer is decided.
+        """
+        with self._turn:
+            if asked is not None and (
+                asked in self._memory.routes or not self.space.guarded(asked)
+            ):
+                return []
+            self._read()
+            return self._memory.unsettled(asked)
+
     def questions(self) -> Counter[QuestionClass]:
         """Return how often each class was asked for anew, answered or refused, by anybody."""
         with self.database.reading() as transaction:

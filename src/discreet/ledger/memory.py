@@ -28,8 +28,8 @@ class Memory:
         self._numbers: dict[int, int] = {}  # of tables, by the id of their row
         self._rows: list[Row] = []  # by number
         # Sets of tables: of this scope in all editions; of all that are not public; and those of
-        # this edition that are released, whole or in part.
-        self._own = self._office = self._released = self._partial = 0
+        # this edition that are claimed only, or released whole or in part.
+        self._own = self._office = self._claimed = self._released = self._partial = 0
         self._ranks = {
             level.id: (i, variable.ranks[level.id])
             for i, variable in enumerate(space.schema.variables)
@@ -94,6 +94,8 @@ class Memory:
         number, status = self._numbers[row.id], Status(row.status)
         self._rows[number] = row
         if own and row.edition == self.place.edition:
+            self._claimed &= ~(1 << number)
+            self._claimed |= (status is Status.CLAIMED) << number
             self._released |= (status is Status.RELEASED) << number
             self._partial |= (status is Status.PARTIAL) << number
 
@@ -121,6 +123,14 @@ class Memory:
     def tables(self) -> list[QuestionClass]:
         """Return the tables of this scope, of all editions."""
         return [self._index[number] for number in numbers(self._own)]
+
+    def unsettled(self, asked: QuestionClass | None) -> list[QuestionClass]:
+        """Return the tables of this edition that are claimed and not judged, which cover a class.
+
+        All of them for None.
+        """
+        some = self._claimed if asked is None else self._claimed & self._index.covering(asked)
+        return sorted((self._index[number] for number in numbers(some)), key=lambda c: c.cells)
 
     def showing(self, detail: QuestionClass) -> Iterator[Shown]:
         """Yield the tables of this scope that use a look at a class, of all editions."""

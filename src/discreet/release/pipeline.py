@@ -20,9 +20,10 @@ import numpy as np
 
 from discreet.errors import QueryRefused
 from discreet.ledger import Database, Ledger, Ledgers, State
-from discreet.policy import Margins, Policy
+from discreet.policy import Margins, Policy, Tier
 from discreet.population import Version
 from discreet.population.keys import Secret
+from discreet.progress import Tell, silent
 from discreet.query import Question, QuestionClass
 from discreet.query.classes import margins
 from discreet.release import told
@@ -110,7 +111,7 @@ class Releaser:
         self.version.guard.check()  # nothing that is kept is given out of a damaged version
         if not prepared(self.version, allowed.policy, allowed.tier):
             raise QueryRefused(Code.NOT_PROTECTED, Code.NOT_PROTECTED.sentence)
-        table = self._table(allowed, self._claimed(allowed), stop)
+        table = self._table(allowed.tier, self._claimed(allowed, stop), stop)
         if table.refused:
             raise self._not_available(allowed, table)
         inner = project(table, allowed.question)
@@ -126,9 +127,12 @@ class Releaser:
         code = Code.NOT_AVAILABLE
         return QueryRefused(code, code.sentence, self._hints(allowed), table.told_record)
 
-    def _claimed(self, allowed: Allowed) -> QuestionClass:
+    def _claimed(self, allowed: Allowed, stop: Event | None) -> QuestionClass:
         """Return the class whose table answers a question, claimed now or before."""
         ledger, asked = self.ledgers.of(allowed.tier), allowed.of
+        if self.claims:
+            for one in ledger.unsettled(asked):
+                self._table(allowed.tier, one, stop)  # it may be what the question is summed from
         known = ledger.route(asked)
         if known is not None:
             return known.source
@@ -158,7 +162,7 @@ class Releaser:
         free = [one for one in asked if one != table.of and not ledger.space.guarded(one)]
         if self.claims:
             ledger.claim_all(free)
-        sources = {one: self._table(allowed, one, stop) for one in free}
+        sources = {one: self._table(allowed.tier, one, stop) for one in free}
 
         def total(other: Question) -> Projected:
             source = sources.get(QuestionClass.of(other), table)
@@ -168,11 +172,20 @@ class Releaser:
 
     # Steps 2 to 4
 
-    def _table(self, allowed: Allowed, of: QuestionClass, stop: Event | None) -> CompleteTable:
+    def make_planned(self, tell: Tell = silent, stop: Event | None = None) -> None:
+        """Make the tables that are planned, or were claimed and left, so that sums can use them."""
+        for tier in self.policy.tiers.values():
+            planned = self.ledgers.of(tier).unsettled()
+            for i, of in enumerate(planned):
+                tell("planned tables", i, len(planned))
+                self._table(tier, of, stop)
+
+    def _table(self, tier: Tier, of: QuestionClass, stop: Event | None) -> CompleteTable:
         """Return the complete table of a class, from those kept or made now."""
-        table = self.tables.get(allowed.making(of), lambda making: self._make(making, stop))
+        wanted = Making(of, tier, self.version, self.policy)
+        table = self.tables.get(wanted, lambda making: self._make(making, stop))
         if self.claims:
-            first = self.ledgers.of(allowed.tier).settle(of, table.status)
+            first = self.ledgers.of(tier).settle(of, table.status)
             if first and self.log is not None:
                 append(self.log, table.record)
         return table

@@ -47,6 +47,7 @@ def open_served(path: Path) -> Opened:
             f"the policy of {path} must have a public tier to be served: whoever asks over HTTP "
             "is the public."
         )
+    opened.releaser.make_planned()
     _warm(opened)
     return opened
 
