@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from discreet.ledger import LeftOut, Plan
     from discreet.policy import Tier
     from discreet.population import Schema
+    from discreet.progress import Tell
     from discreet.query import Question, QuestionClass
+    from discreet.release import Releaser
 
 
 def command(
@@ -42,10 +44,12 @@ def command(
 
     Fine detail may be in a few released tables only, and without a plan whoever
     asks first chooses them. The plan answers as many of the wanted questions as
-    it can; one that is wanted often stands on several lines. What is left out
-    is listed, with the reason.
+    it can; one that is wanted often stands on several lines. Its tables are
+    tried, and none that would be refused is in it. What is left out is listed,
+    with the reason.
     """
     from discreet.cli.options import check_out
+    from discreet.cli.progress import shown
     from discreet.errors import ParameterError
     from discreet.ledger import LeftOut, State, propose
     from discreet.service.opened import open_store
@@ -67,19 +71,34 @@ def command(
     most = kept.space.rules.max_table
     states = {one: kept.outlook(one).state for one in set(wanted) if one.cells <= most}
     gone = Counter(one for one in wanted if states.get(one) is State.REFUSED)
-    plan = propose(
-        [one for one in wanted if one not in gone],
-        kept.space,
-        kept.tables(),
-        [one for one, state in states.items() if state in (State.RELEASED, State.SUMS)],
-        chosen.counts.minimum_mean,
-    )
+    with shown() as progress:
+        plan = propose(
+            [one for one in wanted if one not in gone],
+            kept.space,
+            kept.tables(),
+            [one for one, state in states.items() if state in (State.RELEASED, State.SUMS)],
+            chosen.counts.minimum_mean,
+            _judging(opened.releaser, chosen, progress),
+        )
     lost = [LeftOut(one, n, "it was made, and is not available") for one, n in gone.items()]
     _print(plan, [*plan.left_out, *lost, *refused])
     if out is not None:
         _write(plan, out, opened.schema.title)
         typer.echo(f"Wrote {out}. Name it in the policy, in [tiers.{chosen.id}.space]:")
         typer.echo(f'plan = "{out.name}"')
+
+
+def _judging(releaser: Releaser, tier: Tier, tell: Tell) -> Callable[[QuestionClass], bool]:
+    """Return what says whether a table would be released; each is made once, none is claimed."""
+    known: dict[QuestionClass, bool] = {}
+
+    def judge(of: QuestionClass) -> bool:
+        if of not in known:
+            tell("trying tables", len(known), None)
+            known[of] = releaser.would_release(of, tier)
+        return known[of]
+
+    return judge
 
 
 def _wanted(

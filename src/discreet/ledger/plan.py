@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -75,19 +75,40 @@ def propose(
     taken: Sequence[QuestionClass] = (),
     answered: Iterable[QuestionClass] = (),
     least: float = 0.0,
+    judge: Callable[[QuestionClass], bool] = lambda _: True,
 ) -> Plan:
     """Return the tables that answer the most of what is wanted, a class as often as it is given.
 
     `taken` are the tables whose looks are used; `answered` are classes that need no plan because
     a released table answers them. A table that nobody wants for itself must have at least `least`
-    people in a cell on average. The same input always has the same plan.
+    people in a cell on average. `judge` says whether a table would be released, by the rules on
+    its figures: those of a plan are asked about, and a plan without the others is made, until all
+    of one would be. The same input always has the same plan.
     """
+    refused: set[QuestionClass] = set()
+    listed = list(wanted)
+    while True:
+        plan = _proposed(listed, space, taken, answered, least, refused)
+        new = {one.table for one in plan.tables if not judge(one.table)}
+        if not new:
+            return plan
+        refused |= new
+
+
+def _proposed(
+    wanted: Iterable[QuestionClass],
+    space: Space,
+    taken: Sequence[QuestionClass],
+    answered: Iterable[QuestionClass],
+    least: float,
+    refused: set[QuestionClass],
+) -> Plan:
     times = Counter(wanted)
     free = {asked for asked in times if not space.guarded(asked)}
     before = set(answered) - free
     never = {asked: why for asked in times if (why := _never(asked, space))}
     open_ = {c: n for c, n in times.items() if c not in free and c not in before | never.keys()}
-    search = _Search(open_, space, taken, least)
+    search = _Search(open_, space, taken, least, refused)
     chosen = search.best()
     lost = never.keys() - free - before
     left_out = [LeftOut(asked, times[asked], never[asked]) for asked in lost]
@@ -144,10 +165,11 @@ class _Search:
         space: Space,
         taken: Sequence[QuestionClass],
         least: float,
+        refused: set[QuestionClass],
     ) -> None:
         self.wanted = sorted(times, key=lambda c: c.name)
         self.times = np.array([times[asked] for asked in self.wanted], float)
-        self.tables = _candidates(times, space, least)
+        self.tables = [one for one in _candidates(times, space, least) if one not in refused]
         self.taken = taken
         self.limit = space.rules.looks
         edges = [space.edge(table) for table in self.tables]

@@ -180,6 +180,12 @@ class Releaser:
                 tell("planned tables", i, len(planned))
                 self._table(tier, of, stop)
 
+    def would_release(self, of: QuestionClass, tier: Tier) -> bool:
+        """Whether the table of a class passes the rules: for the custodian, and nothing claimed."""
+        if len(of.levels) not in tier.dimensions or not tier.measured(len(of.levels)):
+            return False
+        return not self.quiet._table(tier, of, None).refused
+
     def _table(self, tier: Tier, of: QuestionClass, stop: Event | None) -> CompleteTable:
         """Return the complete table of a class, from those kept or made now."""
         wanted = Making(of, tier, self.version, self.policy)
