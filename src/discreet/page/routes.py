@@ -1,20 +1,40 @@
-"""The pages' routes. Every page is a GET; the address says all there is to know."""
+"""The pages' routes. The address says all there is to know.
+
+A GET publishes nothing: a table that is not released yet is published by the button of the builder
+alone, which posts a token that only the server can make.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from hmac import compare_digest
 from typing import Any
+from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
+from discreet.errors import (
+    Busy,
+    LedgerUnavailable,
+    NotReleased,
+    ParameterError,
+    QueryRefused,
+    Starting,
+    TooLong,
+    UnknownDataset,
+)
 from discreet.page import actions, assets, pages, result
+from discreet.page.actions import Pairs
+from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
-from discreet.page.visit import Visit, render
+from discreet.page.visit import ROBOTS, Visit, render
+from discreet.population import Schema
 from discreet.release import Release
+from discreet.rules import Code
 from discreet.service import Asked, Opened, Service
 
 Page = Callable[[Service, Request, Visit], Awaitable[Response]]
@@ -25,7 +45,10 @@ def mount(app: FastAPI, service: Service) -> None:
     router = APIRouter(include_in_schema=False)
     for path, page in PAGES.items():
         router.add_api_route(path, _guarded(service, page), response_class=Response)
+    claims = Claims(service)
+    router.add_api_route(TABLE, claims.post, methods=["POST"], response_class=Response)
     router.add_api_route("/static/{name}", _static, response_class=Response)
+    router.add_api_route("/robots.txt", _robots, response_class=Response)
     app.include_router(router)
 
 
@@ -42,7 +65,7 @@ async def _api(service: Service, request: Request, visit: Visit) -> Response:
 
 
 async def _dataset(service: Service, request: Request, visit: Visit) -> Response:
-    return pages.dataset(_opened(service, request), visit)
+    return pages.dataset(service, _opened(service, request), visit)
 
 
 async def _method(service: Service, request: Request, visit: Visit) -> Response:
@@ -51,7 +74,8 @@ async def _method(service: Service, request: Request, visit: Visit) -> Response:
 
 async def _build(service: Service, request: Request, visit: Visit) -> Response:
     opened = _opened(service, request)
-    return _edited(request, visit, opened.schema) or pages.build(opened, visit)
+    moved = _edited(request, visit, opened.schema)
+    return moved or pages.build(Foresight(service, opened), visit)
 
 
 async def _table(service: Service, request: Request, visit: Visit) -> Response:
@@ -59,14 +83,96 @@ async def _table(service: Service, request: Request, visit: Visit) -> Response:
     moved = _edited(request, visit, opened.schema)
     if moved is not None:
         return moved
-    state = State.read(visit.values, opened.schema)
+    state, foresight = State.read(visit.values, opened.schema), Foresight(service, opened)
     if not state.by:
         return RedirectResponse(visit.link(f"/datasets/{opened.id}/build", state), 303)
     try:
         release = await _release(service, opened, state, visit)
+    except NotReleased:
+        return pages.build(foresight, visit)
     except QueryRefused as refused:
-        return result.refused(opened, state, refused, visit)
-    return result.table(opened, state, release, visit, str(request.base_url).rstrip("/"))
+        if refused.code in BAR:
+            return pages.build(foresight, visit, BAR[refused.code])
+        return result.refused(foresight, state, refused, visit)
+    return result.table(foresight, state, release, visit, str(request.base_url).rstrip("/"))
+
+
+TABLE = "/datasets/{dataset}/table"
+# Refusals of which the bar of the builder gives the reason.
+BAR: dict[str, int] = {Code.USED_UP: 403, Code.TOO_LARGE: 413}
+_MOST_POSTED = 65_536
+
+
+class Claims:
+    """Publishes tables, for those who press the button."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._under_way: set[bytes] = set()
+
+    async def post(self, request: Request) -> Response:
+        """Publish the table of a form and lead to its address."""
+        pairs = await _posted(request)
+        return await _answer(self._service, request, Visit.of(request, pairs), self._claim, pairs)
+
+    async def _claim(
+        self, service: Service, request: Request, visit: Visit, pairs: Pairs = ()
+    ) -> Response:
+        opened = _opened(service, request)
+        state = actions.edited(State.read(visit.values, opened.schema), pairs)[0]
+        foresight, question = Foresight(service, opened), state.question
+        folder = f"/datasets/{opened.id}"
+        if question is None:
+            return RedirectResponse(visit.link(f"{folder}/build", state), 303)
+        asked = Asked.of(opened, question, result.totals(opened, visit))
+        if service.published(asked):
+            note = "published" if "token" in visit.values else None
+            return RedirectResponse(visit.link(f"{folder}/table", state, note=note), 303)
+        token = foresight.of(question).token
+        if not compare_digest(visit.values.get("token", "").encode(), token.encode()):
+            there = replace(visit, values={**visit.values, **_given(state)})
+            return pages.build(foresight, there, 409, "build.again")
+        note = await self._published(asked)
+        return RedirectResponse(visit.link(f"{folder}/table", state, note=note), 303)
+
+    async def _published(self, asked: Asked) -> str | None:
+        """Publish a table; return the note for whoever came when another was about to."""
+        first = asked.key not in self._under_way
+        self._under_way.add(asked.key)
+        try:
+            await self._service.release(asked)
+        except QueryRefused:
+            return None  # its page says so
+        finally:
+            if first:
+                self._under_way.discard(asked.key)
+        return None if first else "published"
+
+
+def _given(state: State) -> dict[str, str]:
+    return {key: text or "" for key, text in state.values().items()}
+
+
+async def _posted(request: Request) -> list[tuple[str, str]]:
+    """Return what a form says, or complain that it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_POSTED:
+            raise ParameterError(f"a form may have at most {_MOST_POSTED:,} bytes.")
+    return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+
+
+async def _robots() -> Response:
+    away = (
+        "/api/",
+        "/datasets/*/table",
+        "/datasets/*/build",
+        "/datasets/*/chart.",
+        "/datasets/*/shown.",
+    )
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in away)]
+    return Response("\n".join(lines) + "\n", media_type="text/plain")
 
 
 async def _chart(service: Service, request: Request, visit: Visit) -> Response:
@@ -95,7 +201,7 @@ PAGES: dict[str, Page] = {
     "/datasets/{dataset}": _dataset,
     "/datasets/{dataset}/method": _method,
     "/datasets/{dataset}/build": _build,
-    "/datasets/{dataset}/table": _table,
+    TABLE: _table,
     "/datasets/{dataset}/chart.{form}": _chart,
     "/datasets/{dataset}/shown.csv": _shown,
 }
@@ -126,12 +232,12 @@ async def _release(service: Service, opened: Opened, state: State, visit: Visit)
     if state.question is None:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
     asked = Asked.of(opened, state.question, result.totals(opened, visit))
-    return await service.release(asked)
+    return await service.release(asked, claim=False)
 
 
 def _named(content: str | bytes, name: str, kind: str) -> Response:
     told = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-cache"}
-    return Response(content, headers=told, media_type=kind)
+    return Response(content, headers=told | ROBOTS, media_type=kind)
 
 
 def _png(svg: str) -> bytes:
@@ -140,7 +246,7 @@ def _png(svg: str) -> bytes:
     return bytes(svg_to_png(svg, scale=2))
 
 
-def _edited(request: Request, visit: Visit, schema: Any) -> Response | None:
+def _edited(request: Request, visit: Visit, schema: Schema) -> Response | None:
     """Return where a change of the form leads: to the address that says the new state."""
     pairs = request.query_params.multi_items()
     values = visit.values
@@ -187,23 +293,46 @@ def _guarded(service: Service, page: Page) -> Callable[[Request], Awaitable[Resp
     """Return a route that tells its failures in the language of the page."""
 
     async def answer(request: Request) -> Response:
-        visit = Visit.of(request)
-        name = request.path_params.get("dataset")
-        build = "" if name is None else visit.link(f"/datasets/{name}/build")
-        try:
-            return await page(service, request, visit)
-        except UnknownDataset:
-            return failed(visit, 404, "error.dataset")
-        except (ParameterError, QueryRefused) as error:
-            return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
-        except Busy as error:
-            return failed(visit, 503, "error.busy", error.retry_after, build=build)
-        except TooLong:
-            return failed(visit, 503, "error.slow", 30, build=build)
-        except Starting:
-            return failed(visit, 503, "error.starting", 2)
+        return await _answer(service, request, Visit.of(request), page)
 
     return answer
+
+
+async def _answer(
+    service: Service,
+    request: Request,
+    visit: Visit,
+    page: Callable[..., Awaitable[Response]],
+    *more: Any,
+) -> Response:
+    name = request.path_params.get("dataset")
+    build = "" if name is None else visit.link(f"/datasets/{name}/build")
+    try:
+        return await page(service, request, visit, *more)
+    except UnknownDataset:
+        return failed(visit, 404, "error.dataset")
+    except NotReleased:
+        here = visit.link(f"/datasets/{name}/build", None, **_asked(visit))
+        return failed(visit, 403, "error.not_released", build=here)
+    except (ParameterError, QueryRefused) as error:
+        return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
+    except LedgerUnavailable:
+        return failed(visit, 503, "error.ledger", 30, build=build)
+    except Busy as error:
+        return failed(visit, 503, "error.busy", error.retry_after, build=build)
+    except TooLong:
+        return failed(visit, 503, "error.slow", 30, build=build)
+    except Starting:
+        return failed(visit, 503, "error.starting", 2)
+
+
+def _asked(visit: Visit) -> dict[str, str]:
+    """Return the question of an address, as it is."""
+    return {
+        key: visit.values[key]
+        for key in ("by", "columns", "layers", "where")
+        if key in visit.values
+    }
 
 
 def _sentence(error: BaseException) -> str:
