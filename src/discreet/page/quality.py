@@ -147,13 +147,13 @@ def sum_lines(
 
 def sum_picture(lines: Sequence[SumLine], t: Texts) -> str:
     """Return a bar for each number of figures: nine of ten, with whiskers at most."""
-    row, left, right, width = 42, 110, 330, 460
+    row, left, right, width = 42, 95, 265, 380
     middle, reach = (left + right) / 2, (right - left) / 2
     largest = max((line.at_most for line in lines), default=1) or 1
     svg = Svg(width, 40 + row * len(lines) + 26, t("sums.picture"), "sums")
     for x, text in (
         (middle, t("sums.true")),
-        (width - 60, t("sums.often")),
+        (width - 52, t("sums.often")),
         (width, t("sums.most")),
     ):
         svg.text(x, 14, text, "small soft mid" if x == middle else "small soft end")
@@ -168,7 +168,7 @@ def sum_picture(lines: Sequence[SumLine], t: Texts) -> str:
         if line.often is not None:
             band = reach * line.often / largest
             svg.rect(middle - band, y - 6, 2 * band, 12, "s1")
-            svg.text(width - 60, y + 5, t.number(line.often), "end")
+            svg.text(width - 52, y + 5, t.number(line.often), "end")
         svg.text(width, y + 5, t.number(line.at_most), "end")
     floor = 40 + row * len(lines) + 14
     for x, text in (

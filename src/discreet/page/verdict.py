@@ -297,6 +297,9 @@ def _used_up(
     state: State, variable: Variable, question: Question, foresight: Foresight, t: Texts
 ) -> str:
     """Return that a detail would be used up if a variable were added, and what would do."""
+    now = state.question
+    if now is not None and _foreseen(now, foresight) == "used":
+        return ""  # it is already, which is said once
     if _foreseen(question, foresight) != "used":
         return ""
     outlook = foresight.of(question).outlook
@@ -311,10 +314,13 @@ def _used_up(
             other = state.at_level(owner.id, coarser.id).added(variable.id).question
             kind = "" if other is None else foresight.of(other).kind
             if kind in ("published", "sum", "new"):
-                return said + t(f"list.would.{kind}", n=len(coarser))
+                areas = owner.is_geography
+                what = t.inside(coarser.label) if areas else t.number(len(coarser))
+                return said + t(f"list.would.{kind}", what=what)
     return said
 
 
 def _in_groups(state: State, level: Level, t: Texts) -> str:
-    name, several = t.inside(level.label), len(state.schema.find(level.id)[0].levels) > 1
+    name, variable = t.inside(level.label), state.schema.find(level.id)[0]
+    several = len(variable.levels) > 1 and not variable.is_geography
     return t("list.in_groups", name=name, n=len(level)) if several else name

@@ -54,7 +54,7 @@ def test_each_sum_has_its_ranges_beside_it(town: Client) -> None:
     html = town.get(SOME).text
     assert "Figures added up" in _text(html)
     # Three parts: off by 6 at most, and by 3 or less in nine of ten (see test_verdict).
-    assert html.count('class="n sum"') == 5 * 2
+    assert html.count('class="n added"') == 5 * 2
     assert html.count('<td class="off">± 6</td><td class="off">± 3</td>') == 5 * 2
     assert html.count('<td class="parts">3</td>') == 5
     assert html.count('scope="col"') == 2 * 3
@@ -69,7 +69,7 @@ def test_each_sum_has_its_ranges_beside_it(town: Client) -> None:
     assert (value - 3, value + 3) == (low90, high90)
     hidden = town.get(f"{SOME}&ranges=none").text
     assert 'class="off"' not in hidden
-    assert hidden.count('class="n sum"') == 5 * 2
+    assert hidden.count('class="n added"') == 5 * 2
     shares = town.get(f"{SOME}&show=row").text
     assert 'class="off"' not in shares
 
@@ -102,7 +102,7 @@ def test_where_only_a_total_is_a_sum_it_alone_is_marked(tmp_path: Path) -> None:
         text = _text(html)
         assert "These figures are sums" not in text
         assert "Figures added up" not in text
-        inner = re.findall(r'<td class="n( zero| small)?( sum)?"', html)
+        inner = re.findall(r'<td class="n( zero| small)?( added)?"', html)
         assert inner
         assert not any(summed for _, summed in inner)
         assert "How far off may a figure be?" in text

@@ -125,8 +125,20 @@ def test_a_detail_that_is_used_up_is_said_early(town: Client) -> None:
     assert re.search(r'<option value="district">District, 4</option>', page)
     # To wards by trait, sex cannot be added; to districts by trait it can.
     text = _text(town.get(f"{BUILD}?by=ward,rare").text)
-    assert "No longer with ward in 40 groups" in text
+    assert "No longer with ward" in text
     assert "No longer" not in _text(town.get(f"{BUILD}?by=district,rare").text)
+
+
+def test_a_warning_says_what_would_do(tmp_path: Path) -> None:
+    # Fine detail has more than 66 cells: wards by sex, not districts by sex and health.
+    with serving([town_of(tmp_path, space="guard_below = 60")]) as town:
+        for by in ("ward,sex,age_band", "ward,sex,rare"):
+            town.publish(f"{BUILD}?by={by}")
+        text = _text(town.get(f"{BUILD}?by=ward,health").text)
+        assert "No longer with ward; with district it would be new" in text
+        # What is used up already is said once, by the bar.
+        text = _text(town.get(f"{BUILD}?by=ward,health,sex").text)
+        assert "No longer with" not in text
 
 
 def test_figures_are_added_up_from_a_finer_table(town: Client) -> None:
