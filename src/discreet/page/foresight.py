@@ -5,7 +5,7 @@ From the rules on questions and what is published already. Nothing is counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,13 +21,19 @@ from discreet.service import Asked, Opened, Service
 
 @dataclass(frozen=True, eq=False)
 class Foresight:
-    """Says of any question about a data set what would become of it."""
+    """Says of any question about a data set what would become of it, for one page."""
 
     service: Service
     opened: Opened
+    _seen: dict[Question, Foreseen] = field(default_factory=dict)
 
     def of(self, question: Question) -> Foreseen:
-        """Return what would become of a question."""
+        """Return what would become of a question; a page asks some of them many times."""
+        if question not in self._seen:
+            self._seen[question] = self._of(question)
+        return replace(self._seen[question], question=question)
+
+    def _of(self, question: Question) -> Foreseen:
         asked = Asked.of(self.opened, question, Margins.NONE.value)
         try:
             self.service.allowed(asked)

@@ -36,6 +36,6 @@ def tier(client: Client) -> Tier:
     return client.service.opened("town").tier
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def foresight(client: Client) -> Foresight:
     return Foresight(client.service, client.service.opened("town"))
