@@ -15,6 +15,7 @@ from discreet.ledger import Outlook, State
 from discreet.page.quality import off_by
 from discreet.policy import Margins
 from discreet.query import Question, QuestionClass
+from discreet.query.classes import margins
 from discreet.rules import Code
 from discreet.service import Asked, Opened, Service
 
@@ -41,9 +42,24 @@ class Foresight:
             return Foreseen(self.opened, question, refused.code)
         return Foreseen(self.opened, question, None, self.service.outlook(asked))
 
-    def decided(self, question: Question) -> bool:
-        """Whether the table that answers a question is decided on: getting it publishes nothing."""
-        return self.service.published(Asked.of(self.opened, question, Margins.NONE.value))
+    def decided(self, asked: Asked) -> bool:
+        """Whether all tables that answer a question are decided on: getting it publishes nothing.
+
+        Totals that are not fine detail have tables of their own.
+        """
+        if not self.service.published(asked):
+            return False
+        if asked.totals is not Margins.PROTECTED:
+            return True
+        ledger = self.opened.ledger
+        classes = {QuestionClass.of(other) for _, other in margins(asked.question)}
+        free = (one for one in classes if not ledger.space.guarded(one))
+        return all(ledger.route(one) is not None for one in free)
+
+    def asked(self, question: Question, totals: str | None = None) -> Asked:
+        """Return a question with the totals of the policy, or others."""
+        usual = self.opened.tier.protection.margins.value
+        return Asked.of(self.opened, question, usual if totals is None else totals)
 
 
 @dataclass(frozen=True, eq=False)

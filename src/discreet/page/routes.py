@@ -87,7 +87,7 @@ async def _table(service: Service, request: Request, visit: Visit) -> Response:
     if not state.by:
         return RedirectResponse(visit.link(f"/datasets/{opened.id}/build", state), 303)
     try:
-        release = await _release(service, opened, state, visit)
+        release = await _release(foresight, state, visit)
     except NotReleased:
         return pages.build(foresight, visit)
     except QueryRefused as refused:
@@ -124,8 +124,8 @@ class Claims:
         folder = f"/datasets/{opened.id}"
         if question is None:
             return RedirectResponse(visit.link(f"{folder}/build", state), 303)
-        asked = Asked.of(opened, question, result.totals(opened, visit))
-        if service.published(asked):
+        asked = foresight.asked(question, result.totals(opened, visit))
+        if foresight.decided(asked):
             note = "published" if "token" in visit.values else None
             return RedirectResponse(visit.link(f"{folder}/table", state, note=note), 303)
         token = foresight.of(question).token
@@ -225,13 +225,17 @@ async def _released(
     """Return the data set, the state and the release that an address asks for."""
     opened = _opened(service, request)
     state = State.read(visit.values, opened.schema)
-    return opened, state, await _release(service, opened, state, visit)
+    return opened, state, await _release(Foresight(service, opened), state, visit)
 
 
-async def _release(service: Service, opened: Opened, state: State, visit: Visit) -> Release:
+async def _release(foresight: Foresight, state: State, visit: Visit) -> Release:
+    """Return a release if that publishes nothing; raises `NotReleased` otherwise."""
     if state.question is None:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
-    asked = Asked.of(opened, state.question, result.totals(opened, visit))
+    service, opened = foresight.service, foresight.opened
+    asked = foresight.asked(state.question, result.totals(opened, visit))
+    if service.published(asked) and not foresight.decided(asked):
+        raise NotReleased
     return await service.release(asked, claim=False)
 
 

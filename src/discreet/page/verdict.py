@@ -116,7 +116,7 @@ def judge(state: State, foresight: Foresight, t: Texts) -> Verdict:
     factors = tuple(Factor(len(axis), t.inside(axis.level.label)) for axis in question.axes)
     rules = _rules(found, foresight.opened.tier, t)
     detail = _detail(found, state, foresight, t)
-    decided = found.available and foresight.decided(question)
+    decided = found.available and foresight.decided(foresight.asked(question))
     button = "" if not found.available else "publish" if found.uses_up else "get"
     ways: tuple[Fix, ...] = ()
     if found.uses_up:
@@ -231,6 +231,12 @@ def _rules(found: Foreseen, tier: Tier, t: Texts) -> tuple[RuleLine, ...]:
         lines.append(RuleLine(t("rules.detail"), passed, _result(t, passed)))
     if code in (Code.NO_METHOD, Code.NOT_MEASURED):
         lines.append(RuleLine(t("rules.method"), False, _result(t, False)))
+    if code == Code.TOO_LARGE:
+        most = tier.space.max_table
+        cells = _line(t, "whole", most, found.source.cells)
+        lines.append(
+            cells if not cells.passed else RuleLine(t("rules.time"), False, _result(t, False))
+        )
     detail = None if found.outlook is None else found.outlook.detail
     if detail is not None and found.kind in ("look", "last", "used"):
         value = t("rules.used", n=detail.used)

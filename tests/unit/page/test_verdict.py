@@ -212,7 +212,9 @@ def test_what_is_too_large_says_why(tmp_path: Path, space: str, reason: str) -> 
         assert "Nothing was counted." in said
         assert 'id="get"' not in page.text
         assert town.get(f"{TABLE}?by=health,ward").status_code == 413
-        assert _bar(town.get(f"{TABLE}?by=health,ward").text)[0] == "large"
+        again = town.get(f"{TABLE}?by=health,ward").text
+        assert _bar(again)[0] == "large"
+        assert "not met: A whole table" in _text(again)
 
 
 def test_one_table_may_be_all_there_is(tmp_path: Path) -> None:
@@ -354,24 +356,41 @@ def test_a_form_that_is_too_long_is_not_read(town: Client) -> None:
     assert town.post(TABLE, data={"by": "sex", "where": "x" * 70_000}).status_code == 400
 
 
-def test_crawling_every_link_changes_nothing(town: Client) -> None:
-    _used_up(town)
-    town.publish(f"{BUILD}?by=sex&where=ward=1|2")
-    todo = [
-        "/", "/datasets/town", f"{BUILD}?by=ward,sex,rare", f"{BUILD}?by=ward,health",
-        f"{TABLE}?by=ward,sex,health", f"{TABLE}?by=sex&where=ward=1|2", f"{TABLE}?by=rare,age",
-    ]  # fmt: skip
-    before = _decided(town)
-    seen: set[str] = set()
-    for page in todo:
-        html = town.get(page).text
-        links = re.findall(r'(?:href|src|action|formaction)="(/[^"#]*)', html)
-        # The API may publish by address, which is why robots are kept out of it.
-        seen |= {unescape(a) for a in links if not a.startswith(("/api/", "/static/"))}
-    assert len(seen) > 40
-    for link in sorted(seen):
-        assert town.get(link).status_code in (200, 303, 403), link
-    assert _decided(town) == before
+@pytest.mark.parametrize("margins", ["none", "protected"])
+def test_crawling_every_link_changes_nothing(tmp_path: Path, margins: str) -> None:
+    with serving([town_of(tmp_path, margins=margins)]) as town:
+        _used_up(town)
+        town.publish(f"{BUILD}?by=district,sex")
+        town.publish(f"{BUILD}?by=sex&where=ward=1|2")
+        todo = [
+            "/", "/datasets/town", f"{BUILD}?by=ward,sex,rare", f"{BUILD}?by=ward,health",
+            f"{TABLE}?by=ward,sex,health", f"{TABLE}?by=sex&where=ward=1|2", f"{TABLE}?by=rare,age",
+        ]  # fmt: skip
+        before = _decided(town)
+        seen: set[str] = set()
+        for page in todo:
+            html = town.get(page).text
+            links = re.findall(r'(?:href|src|action|formaction)="(/[^"#]*)', html)
+            seen |= {unescape(link) for link in links}
+        # Files of published tables are among them, over the API.
+        assert any("/api/v1/" in link for link in seen)
+        assert len(seen) > 40
+        for link in sorted(seen):
+            assert town.get(link).status_code in (200, 303, 403), link
+        assert _decided(town) == before
+
+
+def test_totals_that_are_not_published_are_not_by_a_link(tmp_path: Path) -> None:
+    with serving([town_of(tmp_path, margins="protected")]) as town:
+        # A program asks without totals: sex alone and health alone are not published yet.
+        assert town.get("/api/v1/datasets/town/table?by=health,sex").status_code == 200
+        before = _decided(town)
+        page = town.get(f"{TABLE}?by=health,sex")
+        assert _bar(page.text)[0] == "published"
+        assert _decided(town) == before
+        assert 'class="figures"' in town.get(f"{TABLE}?by=health,sex&totals=none").text
+        assert 'class="figures"' in town.table(f"{TABLE}?by=health,sex").text
+        assert len(_decided(town)) > len(before)
 
 
 def test_robots_are_kept_out_of_tables(town: Client) -> None:

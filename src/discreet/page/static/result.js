@@ -32,7 +32,9 @@ function figures(table) {
   rows[0][0].tabIndex = 0;
   table.addEventListener("click", (event) => {
     const cell = event.target.closest("td.n");
-    if (cell) pick(table, rows, cell);
+    if (!cell) return;
+    pick(table, rows, cell);
+    cell.focus({ preventScroll: true }); // so that arrow keys go on from here
   });
   table.addEventListener("focusin", (event) => {
     const cell = event.target.closest("td.n");
