@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.page import areas, grid
+from discreet.page.early import level_note, warning
 from discreet.page.foresight import Foresight
 from discreet.page.state import ZONES, State, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
-from discreet.page.verdict import level_note, warning
 from discreet.population import Level, Schema, Variable
 
 _SHAPE_ROWS = 8

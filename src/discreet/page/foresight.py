@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Outlook, State
+from discreet.ledger import Outlook, State, Status
 from discreet.page.quality import off_by
 from discreet.policy import Margins
 from discreet.query import Question, QuestionClass
@@ -47,11 +47,12 @@ class Foresight:
 
         Totals that are not fine detail have tables of their own.
         """
-        if not self.service.published(asked):
-            return False
+        ledger = self.opened.ledger
+        route = ledger.route(QuestionClass.of(asked.question))
+        if route is None or route.status is Status.REFUSED:
+            return route is not None
         if asked.totals is not Margins.PROTECTED:
             return True
-        ledger = self.opened.ledger
         classes = {QuestionClass.of(other) for _, other in margins(asked.question)}
         free = (one for one in classes if not ledger.space.guarded(one))
         return all(ledger.route(one) is not None for one in free)

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from hmac import compare_digest
 from typing import Any
-from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import RedirectResponse, Response
@@ -27,7 +24,7 @@ from discreet.errors import (
     UnknownDataset,
 )
 from discreet.page import actions, assets, pages, result
-from discreet.page.actions import Pairs
+from discreet.page.claims import Claims, posted
 from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
@@ -35,7 +32,7 @@ from discreet.page.visit import ROBOTS, Visit, render
 from discreet.population import Schema
 from discreet.release import Release
 from discreet.rules import Code
-from discreet.service import Asked, Opened, Service
+from discreet.service import Opened, Service
 
 Page = Callable[[Service, Request, Visit], Awaitable[Response]]
 
@@ -45,8 +42,7 @@ def mount(app: FastAPI, service: Service) -> None:
     router = APIRouter(include_in_schema=False)
     for path, page in PAGES.items():
         router.add_api_route(path, _guarded(service, page), response_class=Response)
-    claims = Claims(service)
-    router.add_api_route(TABLE, claims.post, methods=["POST"], response_class=Response)
+    router.add_api_route(TABLE, _claimed(service), methods=["POST"], response_class=Response)
     router.add_api_route("/static/{name}", _static, response_class=Response)
     router.add_api_route("/robots.txt", _robots, response_class=Response)
     app.include_router(router)
@@ -100,67 +96,21 @@ async def _table(service: Service, request: Request, visit: Visit) -> Response:
 TABLE = "/datasets/{dataset}/table"
 # Refusals of which the bar of the builder gives the reason.
 BAR: dict[str, int] = {Code.USED_UP: 403, Code.TOO_LARGE: 413}
-_MOST_POSTED = 65_536
 
 
-class Claims:
-    """Publishes tables, for those who press the button."""
+def _claimed(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """Return the route of the button that publishes."""
+    claims = Claims(service)
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._under_way: set[bytes] = set()
+    async def answer(request: Request) -> Response:
+        pairs = await posted(request)
 
-    async def post(self, request: Request) -> Response:
-        """Publish the table of a form and lead to its address."""
-        pairs = await _posted(request)
-        return await _answer(self._service, request, Visit.of(request, pairs), self._claim, pairs)
+        async def page(service: Service, request: Request, visit: Visit) -> Response:
+            return await claims.claim(request.path_params["dataset"], visit, pairs)
 
-    async def _claim(
-        self, service: Service, request: Request, visit: Visit, pairs: Pairs = ()
-    ) -> Response:
-        opened = _opened(service, request)
-        state = actions.edited(State.read(visit.values, opened.schema), pairs)[0]
-        foresight, question = Foresight(service, opened), state.question
-        folder = f"/datasets/{opened.id}"
-        if question is None:
-            return RedirectResponse(visit.link(f"{folder}/build", state), 303)
-        asked = foresight.asked(question, result.totals(opened, visit))
-        if foresight.decided(asked):
-            note = "published" if "token" in visit.values else None
-            return RedirectResponse(visit.link(f"{folder}/table", state, note=note), 303)
-        token = foresight.of(question).token
-        if not compare_digest(visit.values.get("token", "").encode(), token.encode()):
-            there = replace(visit, values={**visit.values, **_given(state)})
-            return pages.build(foresight, there, 409, "build.again")
-        note = await self._published(asked)
-        return RedirectResponse(visit.link(f"{folder}/table", state, note=note), 303)
+        return await _answer(service, request, Visit.of(request, pairs), page)
 
-    async def _published(self, asked: Asked) -> str | None:
-        """Publish a table; return the note for whoever came when another was about to."""
-        first = asked.key not in self._under_way
-        self._under_way.add(asked.key)
-        try:
-            await self._service.release(asked)
-        except QueryRefused:
-            return None  # its page says so
-        finally:
-            if first:
-                self._under_way.discard(asked.key)
-        return None if first else "published"
-
-
-def _given(state: State) -> dict[str, str]:
-    return {key: text or "" for key, text in state.values().items()}
-
-
-async def _posted(request: Request) -> list[tuple[str, str]]:
-    """Return what a form says, or complain that it is too long."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MOST_POSTED:
-            raise ParameterError(f"a form may have at most {_MOST_POSTED:,} bytes.")
-    return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    return answer
 
 
 async def _robots() -> Response:
@@ -234,8 +184,8 @@ async def _release(foresight: Foresight, state: State, visit: Visit) -> Release:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
     service, opened = foresight.service, foresight.opened
     asked = foresight.asked(state.question, result.totals(opened, visit))
-    if service.published(asked) and not foresight.decided(asked):
-        raise NotReleased
+    if not service.holds(asked) and service.published(asked) and not foresight.decided(asked):
+        raise NotReleased  # but for its totals
     return await service.release(asked, claim=False)
 
 
@@ -302,17 +252,11 @@ def _guarded(service: Service, page: Page) -> Callable[[Request], Awaitable[Resp
     return answer
 
 
-async def _answer(
-    service: Service,
-    request: Request,
-    visit: Visit,
-    page: Callable[..., Awaitable[Response]],
-    *more: Any,
-) -> Response:
+async def _answer(service: Service, request: Request, visit: Visit, page: Page) -> Response:
     name = request.path_params.get("dataset")
     build = "" if name is None else visit.link(f"/datasets/{name}/build")
     try:
-        return await page(service, request, visit, *more)
+        return await page(service, request, visit)
     except UnknownDataset:
         return failed(visit, 404, "error.dataset")
     except NotReleased:

@@ -5,12 +5,13 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.page.actions import edited, is_edit
 from discreet.page.areas import chosen, find
+from discreet.page.early import warning
 from discreet.page.fixes import advice
 from discreet.page.foresight import Foresight
 from discreet.page.state import State, address
 from discreet.page.texts import texts
 from discreet.page.tree import tree
-from discreet.page.verdict import judge, warning
+from discreet.page.verdict import judge
 from discreet.population import Schema
 
 

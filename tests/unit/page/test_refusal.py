@@ -90,6 +90,23 @@ def test_the_page_says_one_thing_and_leads_on(tmp_path: Path) -> None:
         assert [unescape(one) for one in again] == [unescape(text) for _, text in ways]
 
 
+@pytest.mark.parametrize("margins", ["none", "protected"])
+def test_a_refusal_has_its_page_whatever_the_totals(tmp_path: Path, margins: str) -> None:
+    # About 100 people in each of 40 wards: those with fewer are left out of the whole table.
+    store = town_of(tmp_path, counts={"minimum_population": 100}, margins=margins)
+    with serving([store]) as client:
+        whole = client.table("/datasets/town/table?by=ward,sex").text
+        gone = re.findall(r"<li>(\d+)</li>", whole)
+        assert gone
+        found = client.table(f"/datasets/town/table?by=sex&where=ward={gone[0]}")
+        assert found.status_code == 403
+        assert 'id="refused-title"' in found.text
+    with serving([town_of(tmp_path / "strict", risk=0, margins=margins)]) as client:
+        found = client.table(ASKED)
+        assert found.status_code == 403
+        assert 'id="refused-title"' in found.text
+
+
 def test_a_filter_can_be_left_out(tmp_path: Path) -> None:
     with serving([town_of(tmp_path, risk=0)]) as client:
         html = client.table("/datasets/town/table?by=sex&where=district=1,health=1").text
