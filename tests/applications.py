@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
@@ -77,6 +79,22 @@ class Client:
 
     def post(self, url: str, **options: Any) -> httpx.Response:
         return self.request("POST", url, **options)
+
+    def publish(self, page: str, **changed: str) -> httpx.Response:
+        """Press the button of the builder at an address, if it has one that publishes."""
+        found = self.get(page)
+        token = re.search(r'name="token" value="(\w+)"', found.text)
+        if token is None:
+            return found
+        address = urlsplit(page)
+        form = dict(parse_qsl(address.query, keep_blank_values=True))
+        path = re.sub(r"/(build|shown.csv|chart.svg)$", "/table", address.path)
+        return self.post(path, data={**form, "token": token[1], **changed})
+
+    def table(self, page: str) -> httpx.Response:
+        """Return what is at the address of a table once it is published."""
+        self.publish(re.sub(r"/(shown.csv|chart.svg)\?", "/table?", page))
+        return self.get(page)
 
     def together(self, urls: Sequence[str]) -> list[httpx.Response]:
         """Ask all at once."""

@@ -32,6 +32,8 @@ class Options:
     layer: int = 0
     page: int = 1
     column_page: int = 1
+    ranges: bool = True
+    """Whether the ranges of sums stand beside them."""
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Options:
@@ -44,6 +46,7 @@ class Options:
             _whole(values.get("layer"), 0) or 0,
             max(_whole(values.get("page"), 1) or 1, 1),
             max(_whole(values.get("cpage"), 1) or 1, 1),
+            values.get("ranges") != "none",
         )
 
 

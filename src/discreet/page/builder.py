@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.page import areas, grid
-from discreet.page.outlook import warning
+from discreet.page.early import level_note, warning
+from discreet.page.foresight import Foresight
 from discreet.page.state import ZONES, State, usual_level
 from discreet.page.texts import Texts
 from discreet.page.tree import Tree, tree
-from discreet.policy import Tier
 from discreet.population import Level, Schema, Variable
 
 _SHAPE_ROWS = 8
@@ -20,13 +20,14 @@ _SHAPE_COLUMNS = 10
 
 @dataclass(frozen=True)
 class Card:
-    """A variable in a zone."""
+    """A variable in a zone; `notes` says which of its levels are used up or not available."""
 
     variable: Variable
     level: Level
     shown: int
     first: bool
     last: bool
+    notes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -82,31 +83,33 @@ class Builder:
 
 
 def builder(
-    state: State, tier: Tier, opened: str | None, area: str, find: str, t: Texts
+    state: State, foresight: Foresight, opened: str | None, area: str, find: str, t: Texts
 ) -> Builder:
     """Return what the page shows of a state."""
     schema = state.schema
     panel = next((v for v in schema.variables if v.id == opened), None)
     return Builder(
-        {zone: _zone(state, zone) for zone in ZONES},
+        {zone: _zone(state, zone, foresight) for zone in ZONES},
         tuple(limits(state, t)),
         tuple(areas.chosen(state)),
         tuple(areas.find(schema, area)) if area.strip() else None,
         tuple(areas.top(schema)),
-        _groups(state, tier, find, t),
+        _groups(state, foresight, find, t),
         panel,
         None if panel is None else tree(state, panel),
         _shape(state, t),
     )
 
 
-def _zone(state: State, zone: str) -> Zone:
+def _zone(state: State, zone: str, foresight: Foresight) -> Zone:
     levels = getattr(state, zone)
     cards = []
     for i, name in enumerate(levels):
         axis = state.axis(name)
         last = i == len(levels) - 1
-        cards.append(Card(axis.variable, axis.level, len(axis), i == 0, last))
+        levels_of = axis.variable.levels
+        notes = {v.id: level_note(state, axis.variable, v, foresight) for v in levels_of}
+        cards.append(Card(axis.variable, axis.level, len(axis), i == 0, last, notes))
     return Zone(zone, tuple(cards))
 
 
@@ -146,7 +149,7 @@ def title(state: State, unit: str, t: Texts) -> str:
 
 
 def _groups(
-    state: State, tier: Tier, find: str, t: Texts
+    state: State, foresight: Foresight, find: str, t: Texts
 ) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
     wanted = find.strip().casefold()
     people: list[Entry] = []
@@ -156,7 +159,7 @@ def _groups(
         if wanted and not any(wanted in name.casefold() for name in names):
             continue
         zone = state.zone_of(variable.id)
-        problem = "" if zone is not None else warning(state, variable, tier, t)
+        problem = "" if zone is not None else warning(state, variable, foresight, t)
         entry = Entry(variable, zone, sizes(variable, t), problem)
         (places if variable.is_geography else people).append(entry)
     found = [("people", tuple(people)), ("places", tuple(places))]

@@ -2,54 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from discreet.page.outlook import allowed
+from discreet.page.foresight import Foreseen, Foresight
 from discreet.page.state import State, of_question
 from discreet.page.texts import Texts
-from discreet.policy import Tier
 from discreet.query import Axis, Filter, Question
-from discreet.release import Hint
-from discreet.release.hints import MOST_NAMED, alternatives
+from discreet.release.hints import MOST_NAMED, alternatives, larger
 
 MOST = 5
+_MOST_TRIED = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Fix:
-    """A change in words, what is lost, and the state after it; areas are None where unknown."""
+    """A change in words, what is lost, the state after it, and what would become of that."""
 
     text: str
     loses: str
     state: State
-    cells: int
+    foreseen: Foreseen
+    verdict: str
     changes: int = 1
-    available: int | None = None
-    areas: int | None = None
-    area_label: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What would become of the question."""
+        return self.foreseen.kind
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the table."""
+        return self.foreseen.question.cells
 
 
-def before(state: State, tier: Tier, t: Texts) -> list[Fix]:
+def before(state: State, foresight: Foresight, t: Texts) -> list[Fix]:
     """Return changes that the rules on questions allow, for a question that they refuse."""
     question = state.question
-    if question is None or allowed(question, tier) is None:
+    if question is None or foresight.of(question).code is None:
         return []
-    single = [other for other in _changes(question) if allowed(other, tier) is None]
-    found = _varied(question, single)
-    if not found:
-        pairs = (two for one in _changes(question) for two in _changes(one))
-        found = _varied(question, (other for other in pairs if allowed(other, tier) is None))
-    return [_fix(state, question, other, t) for other in found]
+    return _ways(state, question, foresight, t, MOST, _changes)
 
 
-def of_hints(state: State, hints: Iterable[Hint], t: Texts) -> list[Fix]:
-    """Return the changes that the release itself proposes; they were judged on protected counts."""
+def ways(state: State, foresight: Foresight, t: Texts, most: int) -> list[Fix]:
+    """Return the nearest questions that there would be a table for, the smallest change first.
+
+    From the list of questions and what is published: nothing that was counted for this table
+    decides which they are. Variables come in the order of the schema.
+    """
     question = state.question
-    if question is None:
-        return []
-    found = [(_fix(state, question, hint.question, t), hint) for hint in hints]
-    return [replace(fix, text=fix.text or hint.text) for fix, hint in found]
+    return [] if question is None else _ways(state, question, foresight, t, most, _coarser)
+
+
+def _ways(
+    state: State,
+    question: Question,
+    foresight: Foresight,
+    t: Texts,
+    most: int,
+    change: Callable[[Question], Iterator[Question]],
+) -> list[Fix]:
+    """Return questions one change away, or two where no single one is enough."""
+    pairs = (two for one in change(question) for two in change(one))
+    for others in (change(question), islice(pairs, _MOST_TRIED)):
+        good = (o for o in map(foresight.of, others) if o.available)
+        found = _varied(question, good, most)
+        if found:
+            return [_fix(state, question, other, t) for other in found]
+    return []
+
+
+def whole(state: State, found: Foreseen, foresight: Foresight, t: Texts) -> Fix | None:
+    """Return the larger area that is published as it is, for sums over a part of its areas."""
+    question = found.question
+    for f in question.filters:
+        if not f.variable.is_geography or question.shows(f.variable):
+            continue
+        for wide in larger(f):
+            other = foresight.of(question.filtered(wide))
+            if len(wide.picked) == 1 and other.kind == "published":
+                fix = _fix(state, question, other, t)
+                return replace(fix, text=t("fix.whole", name=wide.labels[0]))
+    return None
+
+
+def verdict_line(found: Foreseen, t: Texts) -> str:
+    """Return a verdict in a few words, as it stands under an alternative."""
+    at_most = found.off[0] if found.kind == "sum" else None
+    if at_most is not None:
+        return t("fix.verdict.sum_off", n=at_most)
+    return t(f"fix.verdict.{found.kind}")
+
+
+def _coarser(question: Question) -> Iterator[Question]:
+    """Yield coarser questions, the smallest change first, in the order of the schema."""
+    return (other for _, other in alternatives(question.ordered))
 
 
 def _changes(question: Question) -> Iterator[Question]:
@@ -65,15 +114,13 @@ def _changes(question: Question) -> Iterator[Question]:
             yield question.filtered(Filter(areas.variable, inside, level))
 
 
-def _varied(question: Question, others: Iterable[Question]) -> list[Question]:
+def _varied(question: Question, others: Iterable[Foreseen], most: int) -> list[Foreseen]:
     """Return a few questions, no two of which change the same thing."""
-    found: dict[frozenset[tuple[str, str]], Question] = {}
+    found: dict[frozenset[tuple[str, str]], Foreseen] = {}
     for other in others:
-        changed = frozenset(
-            (change.kind, change.old.variable.id) for change in _made(question, other)
-        )
-        found.setdefault(changed, other)
-        if len(found) == MOST:
+        made = _made(question, other.question)
+        found.setdefault(frozenset((c.kind, c.old.variable.id) for c in made), other)
+        if len(found) == most:
             break
     return list(found.values())
 
@@ -162,9 +209,11 @@ def advice(state: State, t: Texts) -> str:
     return t("fix.try", what=", ".join(parts))
 
 
-def _fix(state: State, question: Question, other: Question, t: Texts) -> Fix:
+def _fix(state: State, question: Question, found: Foreseen, t: Texts) -> Fix:
+    other = found.question.restated
     told = [_words(change, other, t) for change in _made(question, other)]
     texts = [text if i == 0 else t.inside(text) for i, (text, _) in enumerate(told)]
     text = f" {t('format.and')} ".join(texts)
     loses = t.join([lost for _, lost in told])
-    return Fix(text, loses, of_question(other, state), other.cells, len(told))
+    verdict = verdict_line(found, t)
+    return Fix(text, loses, of_question(other, state), found, verdict, len(told))

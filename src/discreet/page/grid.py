@@ -31,13 +31,28 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as it is shown; kind is "", small, zero or missing."""
+    """A figure as it is shown; kind is "", small, zero or missing.
+
+    `parts` is how many published figures it is the sum of, `at_most` and `often` how far off it may
+    be: at most, and in nine of ten.
+    """
 
     text: str
     kind: str
     total: bool
     low: int | None = None
     high: int | None = None
+    parts: int = 1
+    at_most: int | None = None
+    often: int | None = None
+    value: int = 0
+
+    @property
+    def usual(self) -> tuple[int, int] | None:
+        """Between which counts the true one is in nine of ten sums."""
+        if self.often is None or self.low is None or self.high is None:
+            return None
+        return max(self.value - self.often, self.low), min(self.value + self.often, self.high)
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,12 @@ class Row:
     heads: tuple[Head, ...]
     cells: tuple[Cell, ...]
     total: bool
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """The least and the most figures that were added up."""
+        many = [cell.parts for cell in self.cells if cell.kind != "missing"] or [0]
+        return min(many), max(many)
 
 
 @dataclass(frozen=True)
@@ -74,6 +95,8 @@ class Grid:
     sort: int | None
     """The column by which rows are sorted, counted from 1, negative for the largest first."""
     sortable: bool
+    ranges: int = 1
+    """The columns of each figure: itself, off at most, off in nine of ten; 1 without ranges."""
 
 
 def grid(release: Release, state: State, options: Options, small: int, t: Texts) -> Grid:
@@ -100,7 +123,19 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
         len(columns),
         found.sort,
         found.sortable,
+        _ranges(release.table, options),
     )
+
+
+def of_sums(table: ProtectedTable) -> bool:
+    """Whether figures are sums of published ones, totals aside."""
+    return table.parts is not None and bool((table.parts[table.inner] > 1).any())
+
+
+def _ranges(table: ProtectedTable, options: Options) -> int:
+    if not of_sums(table) or options.show != "count" or not options.ranges:
+        return 1
+    return 1 + (table.off_at_most is not None) + (table.off_90 is not None)
 
 
 def _rows(
@@ -186,11 +221,15 @@ def _cell(
     value = int(table.values[place])
     kind = "zero" if value == 0 else "small" if value < small else ""
     if show != "count":
-        return Cell("–" if isnan(figure) else t.percent(figure), kind, total)
+        parts = 1 if table.parts is None else int(table.parts[place])
+        return Cell("–" if isnan(figure) else t.percent(figure), kind, total, parts=parts)
     low = high = None
     if table.low is not None and table.high is not None:
         low, high = int(table.low[place]), int(table.high[place])
-    return Cell(t.number(value), kind, total, low, high)
+    told = (table.off_at_most, table.off_90)
+    at_most, often = (None if array is None else int(array[place]) for array in told)
+    parts = 1 if table.parts is None else int(table.parts[place])
+    return Cell(t.number(value), kind, total, low, high, parts, at_most, often, value)
 
 
 def first_places(sizes: list[int], most: int) -> list[Place]:

@@ -11,10 +11,11 @@ from discreet.errors import Starting
 from discreet.page import fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
-from discreet.page.outlook import judge
+from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.told import of_tier
-from discreet.page.visit import Visit, render
+from discreet.page.verdict import judge
+from discreet.page.visit import ROBOTS, Visit, render
 from discreet.population import Schema
 from discreet.service import FORMATS, Opened, Service
 
@@ -47,7 +48,7 @@ def common(opened: Opened) -> dict[str, Any]:
     return {"opened": opened, "schema": opened.schema, "synthetic": synthetic(opened)}
 
 
-def dataset(opened: Opened, visit: Visit) -> Response:
+def dataset(service: Service, opened: Opened, visit: Visit) -> Response:
     """Return the page of a data set: the sentence, starts, variables."""
     schema, t = opened.schema, visit.t
     geography = schema.geography
@@ -60,8 +61,11 @@ def dataset(opened: Opened, visit: Visit) -> Response:
     choices = [(level.id, level.label) for v in schema.columns for level in v.levels]
     unit = unit_word(schema.unit, t)
     started = []
+    foresight = Foresight(service, opened)
     for state in examples(schema):
-        started.append((title(state, unit, t), state, judge(state, opened.tier, t).cells))
+        question = state.question
+        assert question is not None
+        started.append((title(state, unit, t), state, foresight.of(question)))
     first, second = started[0][1].by[0], started[0][1].by[-1]
     groups = [
         ("people", [(v, sizes(v, t)) for v in schema.columns]),
@@ -70,7 +74,7 @@ def dataset(opened: Opened, visit: Visit) -> Response:
     return render(
         visit, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
-        cells=started[0][2], geography=geography,
+        geography=geography,
         told=of_tier(opened, t), **common(opened),
     )  # fmt: skip
 
@@ -88,20 +92,21 @@ def sentence(values: Mapping[str, str], schema: Schema) -> State:
     return State.read({"by": ",".join(chosen), "where": where}, schema)
 
 
-def build(opened: Opened, visit: Visit) -> Response:
-    """Return the builder."""
-    schema, t, values = opened.schema, visit.t, visit.values
-    state = State.read(values, schema)
-    verdict = judge(state, opened.tier, t)
+def build(foresight: Foresight, visit: Visit, status: int = 200, notice: str = "") -> Response:
+    """Return the builder; `notice` is the key of what is to be read first."""
+    opened, t, values = foresight.opened, visit.t, visit.values
+    state = State.read(values, opened.schema)
+    verdict = judge(state, foresight, t)
     shown = builder(
-        state, opened.tier, values.get("open"), values.get("area", ""), values.get("find", ""), t
+        state, foresight, values.get("open"), values.get("area", ""), values.get("find", ""), t
     )
-    unit = unit_word(schema.unit, t)
+    unit = unit_word(opened.schema.unit, t)
+    barred = verdict.kind == "barred"
     return render(
-        visit, "build.html", place="build", state=state, verdict=verdict, b=shown,
+        visit, "build.html", status, ROBOTS, place="build", state=state, verdict=verdict, b=shown,
         title=title(state, unit, t), scope=scope(state, t), limits=limits(state, t),
-        fixes=fixes.before(state, opened.tier, t), advice=fixes.advice(state, t),
-        starts=[(title(s, unit, t), s) for s in examples(schema)],
+        fixes=fixes.before(state, foresight, t) if barred else [], advice=fixes.advice(state, t),
+        starts=[(title(s, unit, t), s) for s in examples(opened.schema)], notice=notice,
         area=values.get("area", ""), find=values.get("find", ""),
         opened_panel=values.get("open") if shown.panel is not None else None,
         **common(opened),

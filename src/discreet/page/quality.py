@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from discreet.page.charts.svg import Svg
 from discreet.page.texts import Texts
 from discreet.policy import Protection
 from discreet.risk.public import possible_ranges
+from discreet.risk.sums import ninety
 from discreet.table.transition import Transition
 
 UNPUBLISHED_SMALL = 20
@@ -96,6 +98,86 @@ def quality(protection: Protection, dimensions: int, beforehand: bool, t: Texts)
     counted = tuple(dots.items())
     picture = _picture(dots, near, t)
     return Quality("bound", bound, counted, near, 5 * bound, tuple(worked), picture)
+
+
+def off_by(
+    protection: Protection, dimensions: int, beforehand: bool, parts: int
+) -> tuple[int | None, int | None]:
+    """Return by how much a sum of so many figures is off at most, and in nine of ten.
+
+    None where it is not known, or not to be told.
+    """
+    if protection.build is None and not beforehand:
+        return 0, 0
+    effect = protection.effect(dimensions)
+    bound, chances = effect.largest_change, effect.transition
+    if bound is None or not protection.published or beforehand:
+        return None, None
+    often = None if chances is None else int(ninety(chances, np.array([parts]))[0])
+    return parts * bound, often
+
+
+@dataclass(frozen=True)
+class SumLine:
+    """How far off a sum of so many figures may be: at most, and in nine of ten."""
+
+    parts: int
+    at_most: int
+    often: int | None
+
+
+MOST_LINES = 5
+
+
+def sum_lines(
+    protection: Protection, dimensions: int, beforehand: bool, parts: Sequence[int]
+) -> tuple[SumLine, ...]:
+    """Return a line for one figure and for each number of figures added up; a few of many."""
+    many = sorted(set(parts) | {1})
+    if len(many) > MOST_LINES:
+        chosen = np.linspace(0, len(many) - 1, MOST_LINES).round().astype(int)
+        many = [many[i] for i in chosen]
+    found = []
+    for number in many:
+        at_most, often = off_by(protection, dimensions, beforehand, number)
+        if at_most is not None:
+            found.append(SumLine(number, at_most, often))
+    return tuple(found)
+
+
+def sum_picture(lines: Sequence[SumLine], t: Texts) -> str:
+    """Return a bar for each number of figures: nine of ten, with whiskers at most."""
+    row, left, right, width = 42, 95, 265, 380
+    middle, reach = (left + right) / 2, (right - left) / 2
+    largest = max((line.at_most for line in lines), default=1) or 1
+    svg = Svg(width, 40 + row * len(lines) + 26, t("sums.picture"), "sums")
+    for x, text in (
+        (middle, t("sums.true")),
+        (width - 52, t("sums.often")),
+        (width, t("sums.most")),
+    ):
+        svg.text(x, 14, text, "small soft mid" if x == middle else "small soft end")
+    svg.line(middle, 24, middle, 34 + row * len(lines), "axis")
+    for i, line in enumerate(lines):
+        y = 24 + row * (i + 0.5) + 6
+        far = reach * line.at_most / largest
+        svg.text(0, y + 5, t("sums.one") if line.parts == 1 else t("sums.of", n=line.parts))
+        svg.path(f"M{middle - far:.1f} {y}H{middle + far:.1f}", "whisker")
+        for x in (middle - far, middle + far):
+            svg.path(f"M{x:.1f} {y - 6}V{y + 6}", "whisker")
+        if line.often is not None:
+            band = reach * line.often / largest
+            svg.rect(middle - band, y - 6, 2 * band, 12, "s1")
+            svg.text(width - 52, y + 5, t.number(line.often), "end")
+        svg.text(width, y + 5, t.number(line.at_most), "end")
+    floor = 40 + row * len(lines) + 14
+    for x, text in (
+        (left, f"−{t.number(largest)}"),
+        (middle, "0"),
+        (right, f"+{t.number(largest)}"),
+    ):
+        svg.text(x, floor, text, "small soft mid")
+    return svg.text_of()
 
 
 def _released(transition: Transition, least: int) -> tuple[int, int, int]:

@@ -13,16 +13,22 @@ from discreet.page.arrange import Options
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
 from discreet.page.charts.draw import legend_needed
-from discreet.page.grid import grid
-from discreet.page.outlook import COUNTED, after_refusal, judge
+from discreet.page.foresight import Foresight
+from discreet.page.grid import grid, of_sums
+from discreet.page.names import table_name
 from discreet.page.pages import common
 from discreet.page.programs import api_address, programs
+from discreet.page.quality import sum_picture
 from discreet.page.shown import shown
 from discreet.page.squares import squares
 from discreet.page.state import State
+from discreet.page.sums import sums
+from discreet.page.texts import Texts
 from discreet.page.told import of_release
-from discreet.page.visit import Visit, render
+from discreet.page.verdict import RuleLine, judge
+from discreet.page.visit import ROBOTS, Visit, render
 from discreet.policy import Margins
+from discreet.query import QuestionClass
 from discreet.release import Release
 from discreet.release.formats import FORMATS, file_name
 from discreet.release.formats.tidy import META, Columns
@@ -31,6 +37,7 @@ from discreet.rules import Code
 from discreet.service import Opened
 
 MOST_NAMED = 200
+MOST_WAYS = 4
 _FIRST = ("xlsx", "csv", "csv-layout")
 """The formats that most readers want; the others follow in the order of the registry."""
 
@@ -41,9 +48,11 @@ def totals(opened: Opened, visit: Visit) -> str:
     return "none" if visit.values.get("totals") == "none" else margins.value
 
 
-def table(opened: Opened, state: State, release: Release, visit: Visit, base: str) -> Response:
+def table(
+    foresight: Foresight, state: State, release: Release, visit: Visit, base: str
+) -> Response:
     """Return the page of a table."""
-    t, options = visit.t, Options.read(visit.values)
+    opened, t, options = foresight.opened, visit.t, Options.read(visit.values)
     told = of_release(release, opened, t)
     name, asked = _title(opened, state, visit), totals(opened, visit)
     laid = grid(release, state, options, 0 if told.quality is None else told.quality.small, t)
@@ -58,7 +67,7 @@ def table(opened: Opened, state: State, release: Release, visit: Visit, base: st
     csv = api_address(opened.id, state, asked, "csv")
     meta = api_address(opened.id, state, asked, route="table/meta")
     return render(
-        visit, "table.html", place="build", state=state, release=release, grid=laid,
+        visit, "table.html", 200, ROBOTS, place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, told=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
@@ -66,6 +75,9 @@ def table(opened: Opened, state: State, release: Release, visit: Visit, base: st
         drawings=[charts.drawn(found, kind.id, w, t).text_of() for w in WIDTHS]
         if found is not None and kind is not None else [],
         legend=legend_needed(found, kind.id) if found is not None and kind is not None else (),
+        any_sum=next((c for c in cells if c.parts > 1 and c.kind != "missing"), None),
+        any_ranges=of_sums(release.table) and release.table.off_at_most is not None
+        and options.show == "count",
         any_small=any(cell.kind == "small" for cell in cells),
         any_zero=any(cell.kind == "zero" for cell in cells),
         any_missing=any(cell.kind == "missing" for cell in cells),
@@ -75,7 +87,9 @@ def table(opened: Opened, state: State, release: Release, visit: Visit, base: st
             Columns.of(release.table),
         ),
         permalink=base + visit.link(f"/datasets/{opened.id}/table", state, **here),
-        fixes=fixes.of_hints(state, release.hints, t),
+        fixes=fixes.ways(state, foresight, t, MOST_WAYS) if free else [],
+        sums=sums(release, state, foresight, t), note=visit.values.get("note") == "published",
+        picture=sum_picture(told.lines, t) if told.lines else "", cite=_cite(opened, release, t),
         withheld=release.withheld[:MOST_NAMED], withheld_more=max(free - MOST_NAMED, 0),
         available=release.areas - free, squares=squares(release.areas - free, release.areas, t),
         **common(opened),
@@ -134,23 +148,35 @@ def _stem(opened: Opened, state: State) -> str:
 def shown_file(opened: Opened, state: State, release: Release, visit: Visit) -> tuple[bytes, str]:
     """Return the table of the page as a CSV file, and what it is called."""
     t, options = visit.t, Options.read(visit.values)
-    origin = release.provenance
-    cite = {"date": t.date(origin.data_date), "version": origin.data_version,
-            "policy": origin.policy_version}  # fmt: skip
-    kind = unit_word(origin.unit, t) if options.show == "count" else t(f"table.{options.show}")
+    kind = (
+        unit_word(release.provenance.unit, t)
+        if options.show == "count"
+        else t(f"table.{options.show}")
+    )
     said = [
         (t("table.crumb"), _title(opened, state, visit)),
         (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, visit)]))),
         (t("table.show"), kind),
         (t("notes.title"), " ".join(of_release(release, opened, t).notes)),
-        (t("notes.source"), t("notes.cite", title=opened.schema.title, **cite)),
+        (t("notes.source"), _cite(opened, release, t)),
     ]
     return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
 
 
+def _cite(opened: Opened, release: Release, t: Texts) -> str:
+    """Return the source; of sums also the table whose figures were added up."""
+    origin = release.provenance
+    given = {"title": opened.schema.title, "date": t.date(origin.data_date),
+             "version": origin.data_version, "policy": origin.policy_version}  # fmt: skip
+    if not of_sums(release.table):
+        return t("notes.cite", **given)
+    source = QuestionClass.named(origin.table, opened.schema)
+    return t("notes.cite_sums", table=t.inside(table_name(source, t)), **given)
+
+
 def _kept(visit: Visit) -> dict[str, Any]:
     """Return how the table is shown, as an address says it."""
-    names = ("show", "names", "sort", "layer", "totals", "chart")
+    names = ("show", "names", "sort", "layer", "totals", "chart", "ranges")
     return {key: visit.values[key] for key in names if visit.values.get(key)}
 
 
@@ -175,24 +201,24 @@ def chart_file(
     return charts.standalone(found, kind, source, visit.t), f"{_stem(opened, state)}-{kind}"
 
 
-def refused(opened: Opened, state: State, error: QueryRefused, visit: Visit) -> Response:
-    """Return the page of a refusal: why, and what would be answered."""
-    t, code = visit.t, error.code
-    question = not any(code in codes for codes in COUNTED.values())
-    then = "question" if question else "data" if code == Code.NOT_PROTECTED else "counts"
-    verdict = judge(state, opened.tier, t)
-    ways = (
-        fixes.before(state, opened.tier, t) if question else fixes.of_hints(state, error.hints, t)
-    )
-    rules = verdict.rules if question else after_refusal(state, opened.tier, code, t)
-    counted = not question and code not in COUNTED["prepared"] | COUNTED["method"]
-    areas = state.question.areas if counted and state.question is not None else None
+def refused(foresight: Foresight, state: State, error: QueryRefused, visit: Visit) -> Response:
+    """Return the page of a refusal: what is told of it, and what would be answered."""
+    opened, t, code = foresight.opened, visit.t, error.code
+    verdict = judge(state, foresight, t)
+    here = {
+        "state": state, "title": _title(opened, state, visit), "scope": scope(state, t),
+        "verdict": verdict, "place": "build", **common(opened),
+    }  # fmt: skip
+    if code == Code.NOT_AVAILABLE:
+        ways = fixes.ways(state, foresight, t, MOST_WAYS)
+        return render(visit, "unavailable.html", 403, ROBOTS, fixes=ways, **here)
+    then = "data" if code == Code.NOT_PROTECTED else "question"
+    rules = verdict.rules
+    if then == "data":
+        rules = (RuleLine(t("rules.prepared"), False, t("rules.failed")), *rules)
     return render(
-        visit, "refused.html", 413 if code == Code.MAX_CELLS else 403, place="build",
-        state=state, title=_title(opened, state, visit), scope=scope(state, t), then=then,
-        failed=verdict.failed, verdict=verdict, rules=rules, fixes=ways, code=code,
-        tried=question or counted, advice=fixes.advice(state, t),
-        areas=0 if areas is None else len(areas),
-        squares="" if areas is None else squares(0, len(areas), t),
-        **common(opened),
+        visit, "refused.html", 413 if code == Code.MAX_CELLS else 403, ROBOTS, then=then,
+        rules=rules, fixes=fixes.before(state, foresight, t), code=code,
+        failed=next((line.text for line in verdict.rules if line.passed is False), ""),
+        advice=fixes.advice(state, t), **here,
     )  # fmt: skip

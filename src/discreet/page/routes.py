@@ -1,4 +1,8 @@
-"""The pages' routes. Every page is a GET; the address says all there is to know."""
+"""The pages' routes. The address says all there is to know.
+
+A GET publishes nothing: a table that is not released yet is published by the button of the builder
+alone, which posts a token that only the server can make.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,26 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import Busy, ParameterError, QueryRefused, Starting, TooLong, UnknownDataset
+from discreet.errors import (
+    Busy,
+    LedgerUnavailable,
+    NotReleased,
+    ParameterError,
+    QueryRefused,
+    Starting,
+    TooLong,
+    UnknownDataset,
+)
 from discreet.page import actions, assets, pages, result
+from discreet.page.claims import Claims, posted
+from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
-from discreet.page.visit import Visit, render
+from discreet.page.visit import ROBOTS, Visit, render
+from discreet.population import Schema
 from discreet.release import Release
-from discreet.service import Asked, Opened, Service
+from discreet.rules import Code
+from discreet.service import Opened, Service
 
 Page = Callable[[Service, Request, Visit], Awaitable[Response]]
 
@@ -25,7 +42,9 @@ def mount(app: FastAPI, service: Service) -> None:
     router = APIRouter(include_in_schema=False)
     for path, page in PAGES.items():
         router.add_api_route(path, _guarded(service, page), response_class=Response)
+    router.add_api_route(TABLE, _claimed(service), methods=["POST"], response_class=Response)
     router.add_api_route("/static/{name}", _static, response_class=Response)
+    router.add_api_route("/robots.txt", _robots, response_class=Response)
     app.include_router(router)
 
 
@@ -42,7 +61,7 @@ async def _api(service: Service, request: Request, visit: Visit) -> Response:
 
 
 async def _dataset(service: Service, request: Request, visit: Visit) -> Response:
-    return pages.dataset(_opened(service, request), visit)
+    return pages.dataset(service, _opened(service, request), visit)
 
 
 async def _method(service: Service, request: Request, visit: Visit) -> Response:
@@ -51,7 +70,8 @@ async def _method(service: Service, request: Request, visit: Visit) -> Response:
 
 async def _build(service: Service, request: Request, visit: Visit) -> Response:
     opened = _opened(service, request)
-    return _edited(request, visit, opened.schema) or pages.build(opened, visit)
+    moved = _edited(request, visit, opened.schema)
+    return moved or pages.build(Foresight(service, opened), visit)
 
 
 async def _table(service: Service, request: Request, visit: Visit) -> Response:
@@ -59,14 +79,50 @@ async def _table(service: Service, request: Request, visit: Visit) -> Response:
     moved = _edited(request, visit, opened.schema)
     if moved is not None:
         return moved
-    state = State.read(visit.values, opened.schema)
+    state, foresight = State.read(visit.values, opened.schema), Foresight(service, opened)
     if not state.by:
         return RedirectResponse(visit.link(f"/datasets/{opened.id}/build", state), 303)
     try:
-        release = await _release(service, opened, state, visit)
+        release = await _release(foresight, state, visit)
+    except NotReleased:
+        return pages.build(foresight, visit)
     except QueryRefused as refused:
-        return result.refused(opened, state, refused, visit)
-    return result.table(opened, state, release, visit, str(request.base_url).rstrip("/"))
+        if refused.code in BAR:
+            return pages.build(foresight, visit, BAR[refused.code])
+        return result.refused(foresight, state, refused, visit)
+    return result.table(foresight, state, release, visit, str(request.base_url).rstrip("/"))
+
+
+TABLE = "/datasets/{dataset}/table"
+# Refusals of which the bar of the builder gives the reason.
+BAR: dict[str, int] = {Code.USED_UP: 403, Code.TOO_LARGE: 413}
+
+
+def _claimed(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """Return the route of the button that publishes."""
+    claims = Claims(service)
+
+    async def answer(request: Request) -> Response:
+        pairs = await posted(request)
+
+        async def page(service: Service, request: Request, visit: Visit) -> Response:
+            return await claims.claim(request.path_params["dataset"], visit, pairs)
+
+        return await _answer(service, request, Visit.of(request, pairs), page)
+
+    return answer
+
+
+async def _robots() -> Response:
+    away = (
+        "/api/",
+        "/datasets/*/table",
+        "/datasets/*/build",
+        "/datasets/*/chart.",
+        "/datasets/*/shown.",
+    )
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in away)]
+    return Response("\n".join(lines) + "\n", media_type="text/plain")
 
 
 async def _chart(service: Service, request: Request, visit: Visit) -> Response:
@@ -95,7 +151,7 @@ PAGES: dict[str, Page] = {
     "/datasets/{dataset}": _dataset,
     "/datasets/{dataset}/method": _method,
     "/datasets/{dataset}/build": _build,
-    "/datasets/{dataset}/table": _table,
+    TABLE: _table,
     "/datasets/{dataset}/chart.{form}": _chart,
     "/datasets/{dataset}/shown.csv": _shown,
 }
@@ -119,19 +175,23 @@ async def _released(
     """Return the data set, the state and the release that an address asks for."""
     opened = _opened(service, request)
     state = State.read(visit.values, opened.schema)
-    return opened, state, await _release(service, opened, state, visit)
+    return opened, state, await _release(Foresight(service, opened), state, visit)
 
 
-async def _release(service: Service, opened: Opened, state: State, visit: Visit) -> Release:
+async def _release(foresight: Foresight, state: State, visit: Visit) -> Release:
+    """Return a release if that publishes nothing; raises `NotReleased` otherwise."""
     if state.question is None:
         raise ParameterError("by must name at least one variable, like by=sex,age_band.")
-    asked = Asked.of(opened, state.question, result.totals(opened, visit))
-    return await service.release(asked)
+    service, opened = foresight.service, foresight.opened
+    asked = foresight.asked(state.question, result.totals(opened, visit))
+    if not service.holds(asked) and service.published(asked) and not foresight.decided(asked):
+        raise NotReleased  # but for its totals
+    return await service.release(asked, claim=False)
 
 
 def _named(content: str | bytes, name: str, kind: str) -> Response:
     told = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-cache"}
-    return Response(content, headers=told, media_type=kind)
+    return Response(content, headers=told | ROBOTS, media_type=kind)
 
 
 def _png(svg: str) -> bytes:
@@ -140,7 +200,7 @@ def _png(svg: str) -> bytes:
     return bytes(svg_to_png(svg, scale=2))
 
 
-def _edited(request: Request, visit: Visit, schema: Any) -> Response | None:
+def _edited(request: Request, visit: Visit, schema: Schema) -> Response | None:
     """Return where a change of the form leads: to the address that says the new state."""
     pairs = request.query_params.multi_items()
     values = visit.values
@@ -187,23 +247,40 @@ def _guarded(service: Service, page: Page) -> Callable[[Request], Awaitable[Resp
     """Return a route that tells its failures in the language of the page."""
 
     async def answer(request: Request) -> Response:
-        visit = Visit.of(request)
-        name = request.path_params.get("dataset")
-        build = "" if name is None else visit.link(f"/datasets/{name}/build")
-        try:
-            return await page(service, request, visit)
-        except UnknownDataset:
-            return failed(visit, 404, "error.dataset")
-        except (ParameterError, QueryRefused) as error:
-            return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
-        except Busy as error:
-            return failed(visit, 503, "error.busy", error.retry_after, build=build)
-        except TooLong:
-            return failed(visit, 503, "error.slow", 30, build=build)
-        except Starting:
-            return failed(visit, 503, "error.starting", 2)
+        return await _answer(service, request, Visit.of(request), page)
 
     return answer
+
+
+async def _answer(service: Service, request: Request, visit: Visit, page: Page) -> Response:
+    name = request.path_params.get("dataset")
+    build = "" if name is None else visit.link(f"/datasets/{name}/build")
+    try:
+        return await page(service, request, visit)
+    except UnknownDataset:
+        return failed(visit, 404, "error.dataset")
+    except NotReleased:
+        here = visit.link(f"/datasets/{name}/build", None, **_asked(visit))
+        return failed(visit, 403, "error.not_released", build=here)
+    except (ParameterError, QueryRefused) as error:
+        return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
+    except LedgerUnavailable:
+        return failed(visit, 503, "error.ledger", 30, build=build)
+    except Busy as error:
+        return failed(visit, 503, "error.busy", error.retry_after, build=build)
+    except TooLong:
+        return failed(visit, 503, "error.slow", 30, build=build)
+    except Starting:
+        return failed(visit, 503, "error.starting", 2)
+
+
+def _asked(visit: Visit) -> dict[str, str]:
+    """Return the question of an address, as it is."""
+    return {
+        key: visit.values[key]
+        for key in ("by", "columns", "layers", "where")
+        if key in visit.values
+    }
 
 
 def _sentence(error: BaseException) -> str:

@@ -5,12 +5,16 @@ The same facts that the notes of a release tell, in the words and the language o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from discreet.page.quality import Quality, quality
+import numpy as np
+
+from discreet.page.grid import of_sums
+from discreet.page.quality import Quality, SumLine, quality, sum_lines
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Protection
+from discreet.query import QuestionClass
 from discreet.release import Release
 from discreet.release.told import BEFOREHAND, PERTURBED
 from discreet.service import Opened
@@ -29,6 +33,8 @@ class Told:
     far: str
     source: str
     quality: Quality | None
+    lines: tuple[SumLine, ...] = ()
+    """How far off sums of so many figures may be; empty where no figure is a sum."""
 
     @property
     def changed(self) -> bool:
@@ -43,9 +49,32 @@ def of_release(release: Release, opened: Opened, t: Texts) -> Told:
     """
     protection = release.protection
     assert protection is not None  # the pipeline says it with every release
-    totals, dimensions = Margins.of(release.provenance.totals), len(release.table.dimensions)
+    source = QuestionClass.named(release.provenance.table, opened.schema)
+    totals, dimensions = Margins.of(release.provenance.totals), max(len(source.levels), 1)
     kind = _kind(PERTURBED in release.notes, BEFOREHAND in release.notes)
-    return told(protection, totals, dimensions, kind, t)
+    found = told(protection, totals, dimensions, kind, t)
+    return found if release.table.parts is None else _of_sums(found, release, dimensions, t)
+
+
+def _of_sums(told: Told, release: Release, dimensions: int, t: Texts) -> Told:
+    """Return what is told of a table in which figures are sums of published ones."""
+    table, protection = release.table, release.protection
+    assert table.parts is not None
+    assert protection is not None
+    outer = np.ones(table.parts.shape, bool)
+    outer[table.inner] = False
+    notes = list(told.notes)
+    if release.provenance.totals == Margins.PROTECTED and (table.parts[outer] > 1).any():
+        notes[-1] = t("notes.some")
+    if not of_sums(table) or not told.changed:
+        return replace(told, notes=tuple(notes))
+    notes.insert(-1, t("notes.sums"))
+    shown = [int(number) for number in np.unique(table.parts[~table.withheld])]
+    lines = sum_lines(protection, dimensions, told.kind == "both", shown)
+    far = told.far
+    if told.kind != "both":
+        far = t("sums.far" if lines else "sums.far_untold")
+    return replace(told, notes=tuple(notes), far=far, lines=lines)
 
 
 def of_tier(opened: Opened, t: Texts) -> Told:

@@ -12,11 +12,14 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from discreet.page.actions import Pairs
 from discreet.page.assets import address_of
 from discreet.page.charts.choose import unit_word
 from discreet.page.state import State, address
 from discreet.page.texts import LANGUAGES, Texts, choose, texts
 
+ROBOTS = {"X-Robots-Tag": "noindex, nofollow"}
+"""What keeps crawlers from tables, and from the pages that make them."""
 _RENAMED = {"wafers": "layers", "wafer": "layer"}
 """What old links call layers."""
 
@@ -32,9 +35,10 @@ class Visit:
     values: Mapping[str, str]
 
     @classmethod
-    def of(cls, request: Request) -> Visit:
-        """Return the visit of a request."""
-        values = {_RENAMED.get(key, key): text for key, text in request.query_params.items()}
+    def of(cls, request: Request, posted: Pairs = ()) -> Visit:
+        """Return the visit of a request; a form that was posted says more than its address."""
+        given = [*request.query_params.multi_items(), *posted]
+        values = {_RENAMED.get(key, key): text for key, text in given}
         asked = values.get("lang") if values.get("lang") in LANGUAGES else None
         lang = choose(asked, request.headers.get("accept-language"))
         return cls(texts(lang), asked, request.url.path, values)

@@ -175,7 +175,7 @@ class Service:
             "state": None,
         }
         try:
-            self._allowed(asked)
+            self.allowed(asked)
             found["state"] = self.outlook(asked).state
         except QueryRefused as refused:
             found |= {"allowed": False, "code": refused.code, "message": str(refused)}
@@ -187,7 +187,7 @@ class Service:
 
     def ledger(self, asked: Asked) -> dict[str, Any]:
         """Return where the figures would come from, and what they would use up; no count."""
-        self._allowed(asked)
+        self.allowed(asked)
         found = self.outlook(asked)
         detail = found.detail
         tables = [
@@ -209,7 +209,8 @@ class Service:
             },
         }
 
-    def _allowed(self, asked: Asked) -> Allowed:
+    def allowed(self, asked: Asked) -> Allowed:
+        """Return a question that the rules on questions allow, or raise `QueryRefused`."""
         allowed = asked.opened.releaser.check(asked.question, asked.totals)
         if asked.question.cells > self.limits.max_cells:
             raise QueryRefused(
@@ -232,7 +233,7 @@ class Service:
         """
         held = self.cache.get(asked.key)
         if held is None and not claim and not self.published(asked):
-            self._allowed(asked)
+            self.allowed(asked)
             raise NotReleased
         if held is None:
             return await self._once(asked.key, lambda: self._compute(asked))
@@ -323,7 +324,7 @@ class Service:
         return self.light if light else self.heavy
 
     async def _compute(self, asked: Asked) -> Release:
-        opened, allowed = asked.opened, self._allowed(asked)
+        opened, allowed = asked.opened, self.allowed(asked)
 
         def work(stop: Event) -> Release | QueryRefused:
             try:

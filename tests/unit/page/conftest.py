@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from applications import Client, serving
+from discreet.page.foresight import Foresight
 from discreet.policy import Tier
 from discreet.population import Schema
 from stores import build_town
@@ -33,3 +34,8 @@ def schema(client: Client) -> Schema:
 @pytest.fixture(scope="session")
 def tier(client: Client) -> Tier:
     return client.service.opened("town").tier
+
+
+@pytest.fixture
+def foresight(client: Client) -> Foresight:
+    return Foresight(client.service, client.service.opened("town"))

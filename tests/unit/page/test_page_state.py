@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from discreet.errors import ParameterError
 from discreet.page.actions import edited, is_edit
 from discreet.page.areas import chosen, find
+from discreet.page.early import warning
 from discreet.page.fixes import advice
-from discreet.page.outlook import judge, warning
+from discreet.page.foresight import Foresight
 from discreet.page.state import State, address
 from discreet.page.texts import texts
 from discreet.page.tree import tree
-from discreet.policy import Tier
+from discreet.page.verdict import judge
 from discreet.population import Schema
 
 
@@ -171,34 +170,31 @@ def test_only_what_the_question_has_is_advised(
     assert bool(said) == bool(parts)
 
 
-def test_the_verdict_comes_before_anything_is_counted(schema: Schema, tier: Tier) -> None:
+def test_the_verdict_comes_before_anything_is_counted(schema: Schema, foresight: Foresight) -> None:
     t = texts("en")
-    assert judge(_read(schema), tier, t).kind == "start"
-    allowed = judge(_read(schema, by="age_band,sex"), tier, t)
-    assert (allowed.kind, allowed.cells, allowed.met) == ("allowed", 6, 2)
-    assert [rule.passed for rule in allowed.rules] == [True, True, None, None, None, None]
+    assert judge(_read(schema), foresight, t).kind == "start"
+    # Not asked for by any other test of this store.
+    new = judge(_read(schema, by="age_band,health,sex", where="district=3"), foresight, t)
+    assert (new.kind, new.cells, new.met) == ("new", 30, 2)
+    assert [rule.passed for rule in new.rules] == [True, True, None]
+    # The class has four variables: the filter is one of them.
+    assert new.rules[0].value == "4"
     # 40 wards, 200 traits, 80 ages: 640,000 cells.
-    refused = judge(_read(schema, by="ward,rare,age"), tier, t)
-    assert (refused.kind, refused.cells) == ("refused", 640_000)
-    assert refused.failed == refused.rules[0].text == "At most 100,000 cells"
+    barred = judge(_read(schema, by="ward,rare,age"), foresight, t)
+    assert (barred.kind, barred.cells) == ("barred", 640_000)
+    assert barred.said == barred.rules[0].text == "At most 100,000 cells"
 
 
-def test_a_filter_that_picks_too_many_is_told(schema: Schema, tier: Tier) -> None:
-    limited = replace(tier, question=replace(tier.question, max_filter_categories=1))
-    refused = judge(_read(schema, by="sex", where="health=1|2"), limited, texts("en"))
-    assert refused.kind == "refused"
-    assert refused.failed.endswith("not in the table: at most 1")
-    assert judge(_read(schema, by="sex", where="health=1"), limited, texts("en")).kind == "allowed"
-
-
-def test_a_variable_that_would_be_too_much_is_warned_of(schema: Schema, tier: Tier) -> None:
+def test_a_variable_that_would_be_too_much_is_warned_of(
+    schema: Schema, foresight: Foresight
+) -> None:
     t = texts("en")
     state = _read(schema, by="rare,health")  # 1,000 cells: room for 100 categories
-    assert warning(state, schema.find("sex")[0], tier, t) == ""
+    assert warning(state, schema.find("sex")[0], foresight, t) == ""
     state = _read(schema, by="ward,rare")  # 8,000 cells: room for 12
-    assert warning(state, schema.find("age")[0], tier, t) == ""  # its usual level has 3
+    assert warning(state, schema.find("age")[0], foresight, t) == ""  # its usual level has 3
     state = _read(schema, by="ward,rare,health")  # 40,000 cells: room for 2
-    assert warning(state, schema.find("age")[0], tier, t) == "Would make too many cells here"
+    assert warning(state, schema.find("age")[0], foresight, t) == "Would make too many cells here"
 
 
 def test_addresses_stay_readable() -> None:

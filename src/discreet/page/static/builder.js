@@ -52,13 +52,15 @@ function submitted(event) {
   if (!form.matches("form[data-live]")) return;
   const button = event.submitter;
   if (button && button.hasAttribute("formaction")) {
+    // Pressed twice, it would be asked for twice.
+    if (button.getAttribute("aria-disabled")) return event.preventDefault();
     // The table is a page of its own; say that it is on its way.
     button.dataset.text = button.textContent;
     button.setAttribute("aria-disabled", "true");
     button.textContent = form.dataset.making;
     say(form.dataset.making);
     setTimeout(() => {
-      if (button.isConnected) noAnswer(form.dataset.dead, () => button.click());
+      if (button.isConnected) noAnswer(form.dataset.dead, () => { ready(); button.click(); });
     }, 2 * LONGEST);
     return;
   }

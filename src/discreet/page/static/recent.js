@@ -5,7 +5,8 @@ const MOST = 8;
 export function recent(list, page) {
   const kept = read();
   if (page) {
-    const entry = { title: page.dataset.title, scope: page.dataset.scope, href: location.pathname + location.search };
+    const here = new URL(document.getElementById("permalink").href);
+    const entry = { title: page.dataset.title, scope: page.dataset.scope, href: here.pathname + here.search };
     write([entry, ...kept.filter((one) => one.title !== entry.title || one.scope !== entry.scope)].slice(0, MOST));
   }
   if (list) show(list, kept);

@@ -32,7 +32,9 @@ function figures(table) {
   rows[0][0].tabIndex = 0;
   table.addEventListener("click", (event) => {
     const cell = event.target.closest("td.n");
-    if (cell) pick(table, rows, cell);
+    if (!cell) return;
+    pick(table, rows, cell);
+    cell.focus({ preventScroll: true }); // so that arrow keys go on from here
   });
   table.addEventListener("focusin", (event) => {
     const cell = event.target.closest("td.n");
@@ -68,12 +70,13 @@ function pick(table, rows, cell) {
   cell.tabIndex = 0;
   const [y, x] = place(rows, cell);
   const what = [...rowNames(table, y), ...columnNames(table, x)].join(", ");
-  const form = cell.dataset.low ? table.dataset.range : table.dataset.plain;
-  document.getElementById("chosen").textContent = form
-    .replace("{what}", what)
-    .replace("{value}", cell.textContent.trim())
-    .replace("{low}", cell.dataset.low)
-    .replace("{high}", cell.dataset.high);
+  const given = { what, value: cell.textContent.trim(), ...cell.dataset };
+  document.getElementById("chosen").textContent = table.dataset[said(cell.dataset)].replace(/{(\w+)}/g, (_, name) => given[name]);
+}
+
+function said(told) {
+  if (!told.parts) return told.low ? "range" : "plain";
+  return told.low90 ? "sumUsual" : told.low ? "sumRange" : "sumPlain";
 }
 
 function rowNames(table, y) {
@@ -90,7 +93,8 @@ function rowNames(table, y) {
 }
 
 function columnNames(table, x) {
-  const lines = [...table.tHead.rows];
+  // Under each figure's head there may be heads of its ranges, which are no figures.
+  const lines = [...table.tHead.rows].filter((line) => !line.matches(".subs"));
   const taken = lines.map(() => []);
   const names = [];
   lines.forEach((line, y) => {
@@ -99,11 +103,15 @@ function columnNames(table, x) {
       if (!head.matches("th")) continue;
       while (taken[y][at]) at += 1;
       for (let down = 0; down < head.rowSpan && y + down < lines.length; down += 1) {
-        for (let wide = 0; wide < head.colSpan; wide += 1) taken[y + down][at + wide] = true;
+        for (let wide = 0; wide < span(head); wide += 1) taken[y + down][at + wide] = true;
       }
-      if (at <= x && x < at + head.colSpan) names.push(head.textContent.trim().replace(/ [▲▼]$/, ""));
-      at += head.colSpan;
+      if (at <= x && x < at + span(head)) names.push(head.textContent.trim().replace(/ [▲▼]$/, ""));
+      at += span(head);
     }
   });
   return names;
+}
+
+function span(head) {
+  return Number(head.dataset.span || head.colSpan);
 }

@@ -1,7 +1,8 @@
-// The sentence on a data set's page: is it allowed, before the click?
+// The sentence on a data set's page: what would one get, before the click?
 import { answered, noAnswer } from "./answer.js";
 
 const LONGEST = 15000;
+const tones = { released: "ok", sums: "ok", free: "ok", look: "part" };
 
 export function sentence(form) {
   if (!form) return;
@@ -19,8 +20,9 @@ export function sentence(form) {
       verdict.hidden = !answer.ok;
       if (!answer.ok) return;
       const cells = found.cells.toLocaleString(document.documentElement.lang);
-      verdict.textContent = found.allowed ? form.dataset.allowed.replace("{n}", cells) : form.dataset.refused;
-      verdict.classList.toggle("refused", !found.allowed);
+      const said = form.dataset.foreseen.replace("{what}", form.dataset[found.state]).replace("{n}", cells);
+      verdict.textContent = found.allowed ? said : form.dataset.barred;
+      verdict.dataset.tone = tones[found.state] || "no";
     } catch {
       verdict.hidden = true;
       noAnswer(form.dataset.dead, check);
