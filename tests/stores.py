@@ -70,9 +70,10 @@ def write_town(
 
 
 def two_looks(folder: Path) -> str:
-    """Write the preset rounding-3 with two looks at fine detail; return the name of the file."""
+    """Write the preset rounding-3 with two looks at detail below 100; return the file's name."""
     folder.mkdir(parents=True, exist_ok=True)
     text = preset_text("rounding-3").replace("looks = 1 ", "looks = 2 ")
+    text = text.replace("guard_below = 50 ", "guard_below = 100 ")
     (folder / "two-looks.toml").write_text(text, encoding="utf-8")
     return "two-looks.toml"
 

@@ -39,6 +39,8 @@ def town_of(
 
     4,000 people: what has more than 40 cells is fine detail, of which two tables may be.
     """
+    given = dict(line.split(" = ", 1) for line in space.splitlines())
+    space = "\n".join(f"{k} = {v}" for k, v in {"guard_below": 100, "looks": 2, **given}.items())
     rules = "\n".join(f"{key} = {value}" for key, value in {**LENIENT, **(counts or {})}.items())
     described = write_town(folder, rows=rows, policy="policy.toml")
     text = POLICY.format(

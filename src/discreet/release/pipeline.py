@@ -259,9 +259,8 @@ def _table(dimensions: tuple[Dimension, ...], shown: Projected, about: told.Told
     low, high = shown.low, shown.high
     if low is None or high is None or not shown.drawn.any():
         low = high = None
-    at_most = often = None
-    if shown.summed:
-        at_most, often = told.off(about, shown.drawn)
+    summed = bool((shown.drawn > 1).any())  # sums of figures as counted are counts
+    at_most, often = told.off(about, shown.drawn) if summed else (None, None)
     parts = shown.parts if shown.summed else None
     return ProtectedTable(
         dimensions, shown.values, shown.withheld, low, high, parts, at_most, often

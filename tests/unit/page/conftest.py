@@ -11,13 +11,13 @@ from applications import Client, serving
 from discreet.page.foresight import Foresight
 from discreet.policy import Tier
 from discreet.population import Schema
-from stores import build_town
+from stores import build_town, two_looks
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("town")
-    return build_town(folder / "data", folder / "store")
+    return build_town(folder / "data", folder / "store", policy=two_looks(folder / "data"))
 
 
 @pytest.fixture(scope="session")
