@@ -10,13 +10,14 @@ from stores import write_town
 POLICY = """
 version = "t"
 minimum_population = 1
+{top}
 [tiers.public.question]
 max_cells = 100000
 {question}
 [tiers.public.counts]
 {counts}
 [tiers.public.protection]
-method = "random-rounding"
+method = "{method}"
 published = {published}
 margins = "{margins}"
 [tiers.public.risk]
@@ -33,7 +34,8 @@ LENIENT = {
 
 def town_of(
     folder: Path, rows: int = 4_000, *, counts: dict[str, float] | None = None, risk: float = 1,
-    space: str = "", question: str = "", published: str = "true", margins: str = "none",
+    space: str = "", question: str = "", top: str = "", method: str = "random-rounding",
+    published: str = "true", margins: str = "none",
 ) -> Path:  # fmt: skip
     """Return a store of the town under a policy that refuses nothing but what is given.
 
@@ -45,7 +47,7 @@ def town_of(
     described = write_town(folder, rows=rows, policy="policy.toml")
     text = POLICY.format(
         counts=rules, risk=risk, space=space, question=question, published=published,
-        margins=margins,
+        margins=margins, top=top, method=method,
     )  # fmt: skip
     (folder / "policy.toml").write_text(text, "utf-8")
     store = folder / "store"

@@ -123,7 +123,7 @@ def grid(release: Release, state: State, options: Options, small: int, t: Texts)
         len(columns),
         found.sort,
         found.sortable,
-        _ranges(release.table, options),
+        ranges_of(release.table, options),
     )
 
 
@@ -132,7 +132,8 @@ def of_sums(table: ProtectedTable) -> bool:
     return table.parts is not None and bool((table.parts[table.inner] > 1).any())
 
 
-def _ranges(table: ProtectedTable, options: Options) -> int:
+def ranges_of(table: ProtectedTable, options: Options) -> int:
+    """Return the columns of each figure: itself, and how far off it may be where it is a sum."""
     if not of_sums(table) or options.show != "count" or not options.ranges:
         return 1
     return 1 + (table.off_at_most is not None) + (table.off_90 is not None)

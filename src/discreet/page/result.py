@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from discreet.page.squares import squares
 from discreet.page.state import State
 from discreet.page.sums import sums
 from discreet.page.texts import Texts
-from discreet.page.told import of_release
+from discreet.page.told import Told, of_release
 from discreet.page.verdict import RuleLine, judge
 from discreet.page.visit import ROBOTS, Visit, render
 from discreet.policy import Margins
@@ -54,6 +54,7 @@ def table(
     """Return the page of a table."""
     opened, t, options = foresight.opened, visit.t, Options.read(visit.values)
     told = of_release(release, opened, t)
+    release = _as_told(release, told)
     name, asked = _title(opened, state, visit), totals(opened, visit)
     laid = grid(release, state, options, 0 if told.quality is None else told.quality.small, t)
     found = charts.data(release, state, options, name, t)
@@ -148,19 +149,24 @@ def _stem(opened: Opened, state: State) -> str:
 def shown_file(opened: Opened, state: State, release: Release, visit: Visit) -> tuple[bytes, str]:
     """Return the table of the page as a CSV file, and what it is called."""
     t, options = visit.t, Options.read(visit.values)
-    kind = (
-        unit_word(release.provenance.unit, t)
-        if options.show == "count"
-        else t(f"table.{options.show}")
-    )
+    told, unit = of_release(release, opened, t), unit_word(release.provenance.unit, t)
+    release = _as_told(release, told)
+    kind = unit if options.show == "count" else t(f"table.{options.show}")
     said = [
         (t("table.crumb"), _title(opened, state, visit)),
         (t("build.who"), " ".join(filter(None, [scope(state, t), _available(release, visit)]))),
         (t("table.show"), kind),
-        (t("notes.title"), " ".join(of_release(release, opened, t).notes)),
+        (t("notes.title"), " ".join(told.notes)),
         (t("notes.source"), _cite(opened, release, t)),
     ]
     return shown(release, state, options, said, t), f"{_stem(opened, state)}-shown.csv"
+
+
+def _as_told(release: Release, told: Told) -> Release:
+    """Return a release whose sums are not told apart where no figure was changed."""
+    if told.changed:
+        return release
+    return replace(release, table=replace(release.table, parts=None, off_at_most=None, off_90=None))
 
 
 def _cite(opened: Opened, release: Release, t: Texts) -> str:

@@ -178,8 +178,9 @@ def _figures(found: Foreseen, t: Texts) -> str:
         return " ".join(filter(None, [when, _far(at_most, t)]))
     least, most = found.parts
     key = "sum_of" if least == most else "sum_up_to"
-    if at_most is None:
-        return t(f"verdict.{key}", n=most, off=t("verdict.sum_untold"))
+    if not at_most:
+        told = t("verdict.sum_untold" if at_most is None else "verdict.sum_exact")
+        return t(f"verdict.{key}", n=most, off=told)
     far = t("verdict.sum_off", n=at_most)
     if often is not None:
         far = t("verdict.sum_off_often", n=at_most, often=often)

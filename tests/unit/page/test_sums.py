@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -86,6 +88,20 @@ def test_the_source_of_sums_is_the_table_that_was_added_up(town: Client) -> None
     assert "A double line" not in plain
 
 
+def test_the_file_of_the_page_has_the_ranges_too(town: Client) -> None:
+    file = town.get(SOME.replace("/table", "/shown.csv")).content.decode("utf-8-sig")
+    rows = list(csv.reader(io.StringIO(file)))
+    heads, names, first = rows[-7], rows[-6], rows[-5]
+    assert heads == ["", "", "Male", "Male", "Male", "Female", "Female", "Female"]
+    assert names == ["Health", "Figures added up", *["Sum", "at most", "nine of ten"] * 2]
+    # Three parts: off by 6 at most, and by 3 or less in nine of ten.
+    assert (first[:2], first[3:5], first[6:]) == (["1", "3"], ["6", "3"], ["6", "3"])
+    html = town.get(SOME).text
+    assert first[2] == re.findall(r'class="n added"[^>]*><span>(\d+)<', html)[0]
+    plain = town.get(SOME.replace("/table", "/shown.csv") + "&ranges=none").text
+    assert "at most" not in plain.splitlines()[-6]
+
+
 def test_figures_of_a_finer_table_say_what_was_added_up(tmp_path: Path) -> None:
     with serving([town_of(tmp_path)]) as town:
         town.publish(f"{TABLE}?by=ward,age_band,sex")
@@ -93,6 +109,20 @@ def test_figures_of_a_finer_table_say_what_was_added_up(tmp_path: Path) -> None:
         text = _text(html)
         assert "Each figure here is added up from published figures of age band (3)." in text
         assert "not published as one area" not in text
+
+
+def test_sums_of_figures_that_are_not_changed_are_figures(tmp_path: Path) -> None:
+    store = town_of(tmp_path, top="synthetic = true", method="none", margins="summed")
+    with serving([store]) as town:
+        asked = "by=health,sex&columns=sex&where=ward=10|11|12"
+        town.publish(f"{TABLE}?{asked}")
+        bar = _text(town.get(f"/datasets/town/build?{asked}").text)
+        assert "Sums of 3 published figures each: all as they were counted." in bar
+        html = town.get(f"{TABLE}?{asked}").text
+        assert "The figures are as they were counted." in _text(html)
+        for word in ("These figures are sums", "own sums", "±", "added up"):
+            assert word not in _text(html)
+        assert 'class="n added"' not in html
 
 
 def test_where_only_a_total_is_a_sum_it_alone_is_marked(tmp_path: Path) -> None:
