@@ -45,13 +45,16 @@ class Foresight:
     def decided(self, asked: Asked) -> bool:
         """Whether all tables that answer a question are decided on: getting it publishes nothing.
 
-        Totals that are not fine detail have tables of their own.
+        Totals that are not fine detail have tables of their own, those of official figures have none.
         """
         ledger = self.opened.ledger
         route = ledger.route(QuestionClass.of(asked.question))
         if route is None or route.status is Status.REFUSED:
             return route is not None
-        if asked.totals is not Margins.PROTECTED:
+        applied = self.opened.policy.applied(
+            self.opened.tier, (level.id for level in route.source.levels)
+        )
+        if asked.totals is not Margins.PROTECTED or applied.protection.build is None:
             return True
         classes = {QuestionClass.of(other) for _, other in margins(asked.question)}
         free = (one for one in classes if not ledger.space.guarded(one))
