@@ -45,7 +45,7 @@ class Foresight:
     def decided(self, asked: Asked) -> bool:
         """Whether all tables that answer a question are decided on: getting it publishes nothing.
 
-        Totals that are not fine detail have tables of their own, those of official figures have none.
+        Totals that are not fine detail have tables of their own; those of official figures do not.
         """
         ledger = self.opened.ledger
         route = ledger.route(QuestionClass.of(asked.question))

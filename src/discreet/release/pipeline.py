@@ -261,7 +261,7 @@ def _table(dimensions: tuple[Dimension, ...], shown: Projected, about: told.Told
         low = high = None
     summed = bool((shown.drawn > 1).any())  # sums of figures as counted are counts
     at_most, often = told.off(about, shown.drawn) if summed else (None, None)
-    parts = shown.parts if shown.summed else None
+    parts = shown.parts if summed else None
     return ProtectedTable(
         dimensions, shown.values, shown.withheld, low, high, parts, at_most, often
     )
