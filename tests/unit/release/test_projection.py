@@ -49,7 +49,8 @@ def keyed(published: bool = True, **more: Any) -> Policy:
         "method": "cell-key-perturbation", "options": {"bound": 2, "variance": 1},
         "published": published, **more,
     }  # fmt: skip
-    tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1}}
+    tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1},
+            "space": {"guard_below": 100}}  # fmt: skip
     return parse_policy({"version": "t", "tiers": {"public": tier}}, "policy", "policy")
 
 
