@@ -18,9 +18,9 @@ import httpx
 
 from discreet.server.app import create_app
 from discreet.server.settings import Settings
-from discreet.service import Service
+from discreet.service import Limits, Service
 
-GENEROUS = Settings(rate=1_000_000, burst=1_000_000)
+GENEROUS = Settings(rate=1_000_000, burst=1_000_000, limits=Limits(wait=30))
 
 
 class Waiting:

@@ -75,7 +75,7 @@ class _File:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._file, name)
         kind = {"read": "read", "readinto": "read", "write": "write", "flush": "write"}.get(name)
-        if kind is None:
+        if kind is None or (name == "flush" and not self._file.writable()):
             return found
 
         def counted(*given: Any) -> Any:

@@ -52,7 +52,7 @@ def struck(
     ]
     (folder / "scratch").mkdir()
     ran = subprocess.run(
-        [sys.executable, DRIVER, *map(str, arguments)], capture_output=True, text=True, timeout=600
+        [sys.executable, DRIVER, *map(str, arguments)], capture_output=True, text=True, timeout=1800
     )
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]

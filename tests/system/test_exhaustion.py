@@ -209,7 +209,7 @@ def test_it_works_with_256_descriptors(store: Path, tmp_path: Path) -> None:
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 
-    settings = GENEROUS + "header_seconds = 3\n"
+    settings = GENEROUS + "header_seconds = 3\n[limits]\nwait = 30\n"
     with running([store], tmp_path, settings, preexec_fn=bounded) as server:
         with connected(server, 300), ThreadPoolExecutor(20) as pool:
             answers = list(pool.map(lambda url: server.get(url).status_code, QUESTIONS))

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import shutil
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,7 +147,7 @@ def _switch(
         secret.write(store.secret)
     elif Secret.read(store.secret) != secret:
         secret.write(store.next_secret)
-    if not (store.path / signing.PRIVATE).exists():
+    if not ((store.path / signing.PRIVATE).exists() and (store.path / signing.PUBLIC).exists()):
         signing.make(store.path)
     state.make(store.path)  # the one that is there stays; a missing one was refused before
     try:
@@ -163,12 +163,13 @@ def _switch(
                 if folder is not None:
                     shutil.rmtree(folder.versions / name, ignore_errors=True)
         raise
-    if store.next_secret.exists():
-        os.replace(store.next_secret, store.secret)
-        sync(store.path)
-    for old in store.list()[:-keep]:
-        if old != name:
-            remove(store, old)
+    with suppress(OSError):  # it is done: what cannot be tidied up is left for the next build
+        if store.next_secret.exists():
+            os.replace(store.next_secret, store.secret)
+            sync(store.path)
+        for old in store.list()[:-keep]:
+            if old != name:
+                remove(store, old)
 
 
 def _kept_secret(store: Store, held: dict[str, Any]) -> Secret:

@@ -21,7 +21,8 @@ from discreet.population.store import Store
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # What may be in a folder in which nothing was built: put back from a backup, or left by a kill.
 _KEYS = {"secret", signing.PRIVATE, signing.PUBLIC}
-_OURS = _KEYS | {"secret.new", "secret.next", "versions", ".lock"}
+_HALVES = {"CURRENT.new", "secret.new", signing.HALF}
+_OURS = _KEYS | _HALVES | {"secret.next", "versions", ".lock"}
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def locked(store: Store) -> Iterator[None]:
 
 def _leave(store: Store, found: set[str], made: list[Path]) -> None:
     """Take away what builders put into a folder in which none ever finished."""
-    for name in _KEYS - found:
+    for name in (_KEYS | _HALVES) - found:
         (store.path / name).unlink(missing_ok=True)
     (store.path / ".lock").unlink(missing_ok=True)
     # Only if empty: versions and a secret that were here before are not this build's to remove.
@@ -95,18 +96,19 @@ def nothing_left(store: Store) -> Iterator[Path]:
     try:
         yield scratch
     finally:
-        _tidy(store)
+        with suppress(OSError):  # or the next build does it
+            _tidy(store)
 
 
 def _tidy(store: Store) -> None:
     """Finish or take away what a build left that was stopped, at whatever moment."""
     current = store.current()
     for name in store.list():
-        if current is not None and store.order(name) > store.order(current):
+        if current not in (None, name) and store.order(name) > store.order(str(current)):
             remove(store, name)  # finished, but its build was killed before it was current
     for scratch in store.versions.glob(".scratch-*"):
         shutil.rmtree(scratch, ignore_errors=True)
-    for half in ("CURRENT.new", "secret.new"):
+    for half in _HALVES:
         (store.path / half).unlink(missing_ok=True)
     if store.next_secret.exists():
         if Secret.read(store.next_secret).fingerprint() == manifest(store).get("secret"):

@@ -31,7 +31,10 @@ _TYPES: dict[str, type] = {
 
 def read(path: Path) -> dict[str, Any]:
     """Return the manifest of the version in a folder, or raise where it is not as written."""
-    found = loose(path)
+    try:
+        found = loose(path)
+    except OSError:
+        found = {}
     if not found:
         raise Damaged(f"{path} holds no readable version. Build again.")
     if found.get("format") != FORMAT:
@@ -47,16 +50,21 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def loose(path: Path) -> dict[str, Any]:
-    """Return a manifest of any format as it stands; empty where none can be read."""
+    """Return a manifest of any format as it stands; empty where there is none, or nonsense."""
     try:
-        found = json.loads((path / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = json.loads((path / NAME).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return {}
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def number(path: Path) -> int:
-    """Return the number of the build that made a version, 0 where it is not known."""
+    """Return the number of the build that made a version, 0 where its manifest is damaged.
+
+    A disk that fails is an error: by a wrong number the wrong version would be removed.
+    """
     found = loose(path).get("number", 0)
     return found if isinstance(found, int) else 0
 

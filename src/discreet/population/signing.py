@@ -6,7 +6,6 @@ STORE/signing.pub             the public key, to be given to anyone who wants to
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PRIVATE, PUBLIC = "signing.key", "signing.pub"
+HALF = "signing.new"
+"""What a kill may leave of either."""
+
 _REMEDY = (
     "Files signed with another key would not be known as this store's. Put the keys back, or make "
     "new ones with: discreet build DATASET.toml --out STORE --new-signing-key"
@@ -24,24 +26,18 @@ _REMEDY = (
 
 
 def make(store: Path) -> None:
-    """Write a fresh pair of keys; of two at the same time the first one wins."""
+    """Write a fresh pair of keys, or the public one to a private one that is there."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     if not store.is_dir():
         raise ParameterError(f"{store} must be a folder that exists.")
-    fresh = Ed25519PrivateKey.generate()
-    beside = store / f"{PRIVATE}.{os.getpid()}.{os.urandom(4).hex()}"
-    try:
-        with written(beside) as file:
+    if not (store / PRIVATE).exists():
+        fresh = Ed25519PrivateKey.generate()
+        with written(store / PRIVATE, alone=True) as file:
             file.write(fresh.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        os.link(beside, store / PRIVATE)
-    except FileExistsError:
-        return
-    finally:
-        beside.unlink(missing_ok=True)
-    with written(store / PUBLIC, 0o644) as file:
-        file.write(_public_pem(fresh))
+    with written(store / PUBLIC, 0o644, alone=True) as file:
+        file.write(_public_pem(read(store)))
     sync(store)
 
 

@@ -149,6 +149,7 @@ class Acceptor:
         self._listener = listener
         self._opening: set[asyncio.Task[Any]] = set()
         self._reading = self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         listener.setblocking(False)
         self.resume()
@@ -168,11 +169,16 @@ class Acceptor:
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._listener.fileno())
-            self._loop.call_later(seconds, self._look_for_room)
+            self._later(seconds)
+
+    def _later(self, seconds: float) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(seconds, self._look_for_room)
 
     def _look_for_room(self) -> None:
-        if self.held >= self.most and not self._close_idle():
-            self._loop.call_later(_PAUSE, self._look_for_room)
+        self._timer = None
+        if self.held >= self.most and not self._close_idle() and not self._closed:
+            self._later(_PAUSE)
         self.resume()
 
     def _ready(self) -> None:

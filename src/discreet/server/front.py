@@ -18,6 +18,7 @@ from discreet.server.errors import Failure, failure_of, internal, response_of, t
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Live, Settings
+from discreet.service.lanes import begin_request
 
 _COMMON = [
     (b"x-content-type-options", b"nosniff"),
@@ -78,6 +79,7 @@ class Front:
             return
         if self._live.settings is not self._settings:
             self._use(self._live.settings)
+        begin_request()
         begin = perf_counter()
         request_id = secrets.token_hex(8)
         state: dict[str, Any] = {**scope.get("state", {})}

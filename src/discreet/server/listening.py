@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
         try:
             settings = self._reread()
             check_certificate(settings)
-        except ParameterError as error:
+        except (ParameterError, OSError) as error:
             self.log.write(event="reload", level="error", message=str(error))
             return
         fixed = [

@@ -7,13 +7,20 @@ import math
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from threading import Event
 from typing import TypeVar
 
 from discreet.errors import Busy, Stopped, TooLong
 
 Answer = TypeVar("Answer")
+_REQUEST: ContextVar[set[str] | None] = ContextVar("request", default=None)
 _RECENT = 0.1  # weight of the last question in the mean of what questions take
+
+
+def begin_request() -> None:
+    """Let what follows in this task count as one request, which is turned away at once or never."""
+    _REQUEST.set(set())
 
 
 class Lane:
@@ -21,7 +28,8 @@ class Lane:
 
     There are two: questions that a view answers do not wait behind those that read the records.
     Whoever would wait for longer than `wait` seconds is turned away at once, and told when to come
-    back: a late answer helps nobody, and makes the next one later still.
+    back: a late answer helps nobody, and makes the next one later still. A request that was let in
+    once goes before others, or what was done for it would be lost.
     """
 
     def __init__(
@@ -73,16 +81,29 @@ class Lane:
 
     async def _turn(self) -> None:
         """Wait until there is a thread, or raise `Busy`."""
+        let_in = _REQUEST.get()
+        if let_in:
+            await self._stand(True, self.seconds)
+            return
         if self.running < self.workers and not self._line:
             self.running += 1
+        else:
+            expected = self.expected()
+            if len(self._line) >= self.queue or expected > self.wait:
+                raise self._busy(expected)
+            await self._stand(False, min(self.wait, self.seconds))
+        if let_in is not None:
+            let_in.add(self._name)
+
+    async def _stand(self, first: bool, seconds: float) -> None:
+        """Stand in line, at its front or at its end, for so many seconds at most."""
+        if self.running < self.workers:
+            self.running += 1
             return
-        expected = self.expected()
-        if len(self._line) >= self.queue or expected > self.wait:
-            raise self._busy(expected)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(turn)
+        (self._line.appendleft if first else self._line.append)(turn)
         try:
-            await asyncio.wait({turn}, timeout=min(self.wait, self.seconds))
+            await asyncio.wait({turn}, timeout=seconds)
         except asyncio.CancelledError:
             self._give_up(turn)
             raise

@@ -21,9 +21,11 @@ from applications import serving
 from discreet import risk
 from discreet.build import build
 from discreet.cli import main
-from discreet.errors import ParameterError, QueryRefused
+from discreet.errors import Damaged, ParameterError, QueryRefused
 from discreet.policy import explain, parse_policy
 from discreet.population import Store, Version
+from discreet.population import manifest as manifests
+from discreet.population.intact import checksum
 from discreet.population.keys import Secret
 from discreet.query import Question, QuestionClass
 from discreet.release import Releaser
@@ -205,6 +207,12 @@ def test_originals_must_be_those_of_the_version(swapped: Path, tmp_path: Path) -
     assert record(dc.open(swapped, copy).release("sex")).measured_from == "original records"
     (schema,) = copy.rglob("schema.json")
     schema.write_text(schema.read_text().replace("religion", "religiom"))
+    with pytest.raises(Damaged, match=r"schema\.json is damaged"):
+        dc.open(swapped, copy)
+    # The same of another build: whole, and not of this version.
+    said = manifests.read(schema.parent)
+    facts = {**said["files"]["schema.json"], "blake2b": checksum(schema)}
+    manifests.write(schema.parent, {**said, "files": {**said["files"], "schema.json": facts}})
     with pytest.raises(ParameterError, match="is not of the version"):
         dc.open(swapped, copy)
 

@@ -242,7 +242,7 @@ def test_a_full_queue_turns_away(
         gate.wait(20)
         return make(*arguments)
 
-    limits = Limits(light_workers=1, heavy_workers=1, queue=1)
+    limits = Limits(light_workers=1, heavy_workers=1, queue=1, wait=30)
     client = start(Settings(rate=10_000, burst=1_000, limits=limits))
     monkeypatch.setattr(Releaser, "_make", slow)
     # Four questions that views answer, one worker, one place to wait.

@@ -6,12 +6,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Coroutine
+from contextvars import Context
 from typing import Any
 
 import pytest
 
 from discreet.errors import Busy
-from discreet.service.lanes import Lane
+from discreet.service.lanes import Lane, begin_request
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -90,6 +91,51 @@ def test_who_goes_away_leaves_their_place() -> None:
         gate.set()
         await asyncio.gather(first, late, return_exceptions=True)
         assert (lane.running, lane.waiting) == (0, 0)
+        lane.close()
+
+    run(story())
+
+
+def test_what_was_let_in_once_is_not_turned_away_halfway() -> None:
+    """A table that was counted is written before another one is counted."""
+
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=1, queue=100, seconds=30, wait=2)
+        order: list[str] = []
+
+        def named(name: str) -> Any:
+            def work(stop: threading.Event) -> None:
+                gate.wait(20)
+                order.append(name)
+
+            return work
+
+        async def asked() -> None:
+            begin_request()
+            # In a task of its own, as where several readers ask the same.
+            await asyncio.create_task(lane.run(named("counted")))
+            gate.clear()
+            for _ in range(2):
+                one = asyncio.create_task(lane.run(named("other")), context=Context())
+                later.append(one)
+            await asyncio.sleep(0)
+            lane._mean = 100.0  # whoever comes now is turned away…
+            with pytest.raises(Busy):
+                await asyncio.create_task(other())
+            written = asyncio.create_task(lane.run(named("written")))  # …but not this one
+            await asyncio.sleep(0)
+            gate.set()
+            await written
+
+        async def other() -> None:
+            begin_request()
+            await lane.run(named("never"))
+
+        later: list[asyncio.Task[None]] = []
+        gate.set()
+        await asyncio.create_task(asked())
+        await asyncio.gather(*later)
+        assert order == ["counted", "other", "written", "other"]
         lane.close()
 
     run(story())
