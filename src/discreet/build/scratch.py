@@ -116,7 +116,7 @@ def manifest(store: Store, name: str | None = None) -> dict[str, Any]:
     path = store.versions / str(name or store.current()) / "manifest.json"
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return held if isinstance(held, dict) else {}
 

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.files import sync, written
+from discreet.json import parsed
 from discreet.population.schema import Level, Schema, Variable
 
 FORMAT = 1
@@ -125,23 +126,21 @@ class Version:
     def open(cls, path: Path) -> Version:
         """Return the version in a folder, refusing unknown formats and missing or cut files."""
         try:
-            manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            manifest = _read(path / "manifest.json")
+        except ParameterError as error:
             raise ParameterError(f"{path} holds no readable version. Build again.") from error
-        if not isinstance(manifest, dict):
-            raise ParameterError(f"{path} holds no readable version. Build again.")
         if manifest.get("format") != FORMAT:
             raise ParameterError(
                 f"{path} has store format {manifest.get('format')!r}; this program reads format "
                 f"{FORMAT}. Build the data set again, or use the program that made it."
             )
+        _check_manifest(path, manifest)
         for name, facts in manifest["files"].items():
             if not (path / name).is_file() or (path / name).stat().st_size != facts["bytes"]:
                 raise ParameterError(f"{path / name} is missing or cut short. Build again.")
         try:
-            described = json.loads((path / "schema.json").read_text(encoding="utf-8"))
-            schema = Schema.from_json(described)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            schema = Schema.from_json(_read(path / "schema.json"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ParameterError(f"{path / 'schema.json'} is damaged. Build again.") from error
         rows = int(manifest["rows"])
 
@@ -178,17 +177,18 @@ class Version:
     @cached_property
     def policy_values(self) -> dict[str, Any]:
         """What the policy says, as it was built with."""
-        values: dict[str, Any] = json.loads((self.path / "policy.json").read_text(encoding="utf-8"))
-        return values
+        return _read(self.path / "policy.json")
 
     @cached_property
     def steps_beforehand(self) -> list[dict[str, Any]]:
         """What was done to the records before any table; for the custodian."""
         if PROTECTION not in self.manifest.get("files", {}):
             return []
-        steps: list[dict[str, Any]] = json.loads(
-            (self.path / PROTECTION).read_text(encoding="utf-8")
-        )
+        path = self.path / PROTECTION
+        try:
+            steps: list[dict[str, Any]] = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise _damaged(path) from error
         return steps
 
     def swap_rate(self, level: str) -> float:
@@ -247,6 +247,30 @@ class Version:
         for name, facts in self.manifest["files"].items():
             if checksum(self.path / name) != facts["blake2b"]:
                 raise ParameterError(f"{self.path / name} does not have its checksum. Build again.")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file of a version, which a build has written."""
+    try:
+        return parsed(path.read_bytes(), path.name)
+    except (OSError, ParameterError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> ParameterError:
+    return ParameterError(f"{path} cannot be read or is damaged. Build again.")
+
+
+def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    """Raise where a manifest lacks what a version is opened by."""
+    files = manifest.get("files")
+    kinds = {"rows": int, "modulus": int, "hypercube": bool}
+    sound = isinstance(files, dict) and all(
+        isinstance(facts, dict) and isinstance(facts.get("bytes"), int) and "blake2b" in facts
+        for facts in files.values()
+    )
+    if not sound or not all(isinstance(manifest.get(key), kind) for key, kind in kinds.items()):
+        raise _damaged(path / "manifest.json")
 
 
 def is_narrow(variable: Variable) -> bool:
