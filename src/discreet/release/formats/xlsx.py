@@ -174,6 +174,8 @@ def same(path: Path, fresh: bytes, found: Found) -> str:
     held, wanted = Members.of(path), Members(path.name, fresh)
     if list(held.names) != list(wanted.names):
         return f"{path.name} has other parts than this program wrote: another program saved it"
+    if not held.plain:
+        return f"{path.name} is packed so that programs may unpack it differently"
     for name in wanted.names:
         if held.read(name) != wanted.read(name):
             return f"{name} in {path.name} is not as this program wrote it"
