@@ -102,3 +102,42 @@ def test_a_server(store: Path) -> None:
     times = moments(5, "table", store, "--by", "sex")
     found = [struck(after, "serve", store, "--port", "0") for after in [*times, times[-1] * 2]]
     assert found == [(130, ["discreet: stopped"])] * len(found)
+
+
+@pytest.mark.slow
+def test_a_backup_and_its_restoring(store: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text("correct horse battery")
+    words.chmod(0o600)
+    by = ("--passphrase-file", words, "--out")
+    asked = ("backup", store, *by)
+    found = []
+    for i, after in enumerate(moments(8, *asked, tmp_path / "whole")):
+        found.append(struck(after, *asked, tmp_path / f"b{i}"))
+        assert found[-1][0] == 130 or (tmp_path / f"b{i}").exists()
+    check(found)
+    found = []
+    asked = ("restore", tmp_path / "whole", *by)
+    for i, after in enumerate(moments(8, *asked, tmp_path / "again")):
+        found.append(struck(after, *asked, tmp_path / f"s{i}"))
+        assert found[-1][0] == 130 or (tmp_path / f"s{i}" / "CURRENT").exists()
+    check(found)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["xlsx", "parquet"])
+def test_converting(format: str, tmp_path: Path) -> None:
+    rows = "".join(f"{a},{b},{a * b}\n" for a in range(300) for b in range(100))
+    (tmp_path / "t.csv").write_text("a,b,count\n" + rows)
+    asked = ("convert", tmp_path / "t.csv", "--format", format, "--out")
+    found = []
+    for i, after in enumerate(moments(5, *asked, tmp_path / "whole")):
+        found.append(struck(after, *asked, tmp_path / f"t{i}"))
+    # A file that is there is whole, and what a stopped command began is gone.
+    whole = (tmp_path / "whole").stat().st_size
+    assert {path.stat().st_size for path in tmp_path.glob("t?")} <= {whole}
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    for status, said in found:
+        assert status in (130, 0)
+        assert len(said) <= 1

@@ -33,7 +33,7 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
     new = Version.open(path)
     try:
         old = store.open()
-    except (ParameterError, KeyError, TypeError):  # damaged: it cannot be compared
+    except ParameterError:  # damaged: it cannot be compared
         return _numbered(new, int(manifest(store).get("edition", 1)) + 1, new.rows)
     differ = changes(old, new)
     needed = policy.changes_needed(new.rows)

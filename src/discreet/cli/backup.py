@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,13 +54,15 @@ def command(
 
 def passphrase(file: Path | None, new: bool) -> Passphrase:
     """Return the passphrase in a file, or ask for it, twice if it is new."""
-    import sys
-
     from discreet.population.envelope import Passphrase
 
     if file is not None:
         return Passphrase.read(file)
-    if not sys.stdin.isatty():
+    if not _can_ask():
         raise ParameterError("--passphrase-file must be given where nobody can be asked for it.")
     asked: str = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True)
     return Passphrase(asked)
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()

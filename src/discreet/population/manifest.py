@@ -44,9 +44,19 @@ def read(path: Path) -> dict[str, Any]:
         )
     if found.get("checksum") != _checksum(found):
         raise Damaged(f"{path / NAME} does not have its checksum. Build again.")
-    if not all(isinstance(found.get(name), kind) for name, kind in _TYPES.items()):
+    sound = all(isinstance(found.get(name), kind) for name, kind in _TYPES.items())
+    if not sound or not all(map(_facts, found["files"].values())):
         raise Damaged(f"{path / NAME} is damaged. Build again.")
     return found
+
+
+def _facts(given: object) -> bool:
+    """Whether something says how large a file is, and what its checksum is."""
+    return (
+        isinstance(given, dict)
+        and isinstance(given.get("bytes"), int)
+        and isinstance(given.get("blake2b"), str)
+    )
 
 
 def loose(path: Path) -> dict[str, Any]:

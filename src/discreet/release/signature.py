@@ -124,7 +124,7 @@ def labels_digest(table: ProtectedTable, form: Callable[[str], str] = exact) -> 
     """Return a digest of the labels of the dimensions and of their categories."""
 
     def shown(label: str, instead: str) -> str:
-        return form(label) if label.strip() else instead
+        return form(label if exact(label).strip() else instead)
 
     named = {
         d.level: [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # XML and spreadsheets have no place for these; a label with one is a mistake of the data.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_GUARDED = re.compile("^'(?=[=+\\-@\t\r])")
+_GUARDED = re.compile("^'(?=[=+\\-@\t\r\n])")
 
 PERTURBED = "Figures are perturbed and need not add up"
 
@@ -48,12 +48,12 @@ def guarded(text: str) -> str:
 
 def exact(text: str) -> str:
     """Return a text as a file shows it, without the apostrophe that CSV puts before a formula."""
-    return clean(_GUARDED.sub("", text)).replace("\r\n", "\n").replace("\r", "\n")
+    return _GUARDED.sub("", clean(text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def plain(text: str) -> str:
     """Return a text as PX shows it, which has no double quotes and no line breaks."""
-    return " ".join(exact(text).split()).replace('"', "'")
+    return _GUARDED.sub("", " ".join(clean(text).split()).replace('"', "'"))
 
 
 def meta(release: Release) -> dict[str, Any]:

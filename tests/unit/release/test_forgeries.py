@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import openpyxl
 import pyarrow as pa
@@ -429,6 +429,28 @@ def another_directory(path: Path) -> None:
     path.write_bytes(raw.replace(name, name.replace(b"2", b"9"), 1))
 
 
+def in_its_head(at: int, value: int) -> Forger:
+    """Return a forger that changes a number in the head of the first part, not in the directory."""
+
+    def forge(path: Path) -> None:
+        raw = bytearray(path.read_bytes())
+        raw[at : at + 2] = struct.pack("<H", value)
+        path.write_bytes(raw)
+
+    return forge
+
+
+def with_extra(path: Path) -> None:
+    """Give a part a second name, in a field that only some programs read."""
+    with ZipFile(path) as held:
+        parts = {each: held.read(each) for each in held.namelist()}
+    with ZipFile(path, "w", ZIP_DEFLATED) as fresh:
+        for each, content in parts.items():
+            info = ZipInfo(each)
+            info.extra = struct.pack("<HHBI", 0x7075, 5, 1, 0)
+            fresh.writestr(info, content)
+
+
 def commented(path: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:-2] + struct.pack("<H", 5) + b"exact")
@@ -495,6 +517,10 @@ XLSX: dict[str, Forger] = {
     "an author": part("docProps/core.xml", "<dc:creator>", "<dc:creator>The office"),
     "a part twice": twice,
     "a part by another name": another_directory,
+    "another way of packing in its head": in_its_head(8, 0),
+    "another sum in its head": in_its_head(14, 0),
+    "another size in its head": in_its_head(22, 9),
+    "a part with a second name": with_extra,
     "bytes before": start("MZ"),
     "bytes behind": end("exact"),
     "a comment of the file": commented,

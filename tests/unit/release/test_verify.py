@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from discreet.release import Release
 from discreet.release.formats import FORMATS
 from discreet.release.signature import Signer
 from discreet.release.verify import Authenticity, verify
+from discreet.table import Dimension
 from releases import AWKWARD, MARK, dimension, release
 
 TEXT_FORMATS = [name for name in FORMATS if name not in ("xlsx", "parquet")]
@@ -227,3 +229,30 @@ def test_a_damaged_file_is_not_genuine(made: Release, signer: Signer, tmp_path: 
         path.write_bytes(content[: len(content) // 2])
         with suppress(ParameterError):  # not a file of ours at all any more
             assert not verify(path, signer.public).genuine, format
+
+
+# What formats escape, fold, guard or cannot hold, alone and side by side.
+_PIECES = (
+    *"aZ0 _-'\"=+@#;,&<>%$/\\\t\n\r\x07\x1f\u00a0\u2028\u0085\ufeffé漢😀:(){}[]",
+    "_x0041_", "&amp;", "\r\n", "]]>", "..", "_T", " (a)",
+)  # fmt: skip
+
+
+def test_whatever_the_labels_are_an_unaltered_file_is_genuine(
+    signer: Signer, tmp_path: Path
+) -> None:
+    rng = random.Random(5)
+
+    def text(most: int) -> str:
+        return "".join(rng.choice(_PIECES) for _ in range(rng.randint(0, most)))
+
+    for number in range(12):
+        parts = [
+            Dimension(name, name, text(6), ("1", "a'=", "_x0041_"), (text(9), text(9), text(9)))
+            for name in "abcd"[: number % 4 + 1]
+        ]
+        made = release(tuple(parts), number % 3 or None, bool(number % 2), signer=signer)
+        for format in FORMATS:
+            made.write(tmp_path / format, format)
+            found = verify(tmp_path / format, signer.public)
+            assert found.genuine, (format, found.reasons, parts)

@@ -188,8 +188,11 @@ def _filled(foot: Any, size: int) -> bool:
         first = min(start for start in starts if start is not None)
         if first != at or chunk.file_path or chunk.metadata or group.sorting_columns:
             return False
+        if chunk.num_values != group.num_rows:
+            return False
         at += chunk.total_compressed_size
-    return bool(at + foot.serialized_size + 8 == size)
+    rows = sum(foot.row_group(i).num_rows for i in range(foot.num_row_groups))
+    return bool(at + foot.serialized_size + 8 == size and rows == foot.num_rows)
 
 
 def _truthful(file: Any) -> bool:

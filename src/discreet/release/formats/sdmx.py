@@ -119,7 +119,7 @@ def _codelists(release: Public, names: Names) -> dict[str, Any]:
     from pysdmx.model import Code, Codelist
 
     def listed(name: str, label: str, items: Iterable[tuple[str, str]]) -> Any:
-        codes = [Code(id=code, name=_name(text, code)) for code, text in items]
+        codes = [Code(id=code, name=_name(text, original(code))) for code, text in items]
         return Codelist(id=f"CL_{name}", name=_name(label, f"CL_{name}"), items=codes, **_COMMON)
 
     found = {}
@@ -168,7 +168,8 @@ def _components(names: Names, lists: dict[str, Any], concepts: str) -> list[Any]
 
 def _name(text: str, instead: str) -> str:
     """Return a name, which SDMX wants not to be empty."""
-    return clean(text).replace("\r\n", "\n").replace("\r", "\n") if text.strip() else instead
+    shown = clean(text).replace("\r\n", "\n").replace("\r", "\n")
+    return shown if shown.strip() else instead
 
 
 def structure_labels(path: Path) -> dict[str, dict[str, str]] | None:

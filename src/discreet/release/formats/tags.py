@@ -41,7 +41,7 @@ def tags(text: str, where: str) -> Iterator[Tag]:
             raise ParameterError(f"line {line:,} of {where} is not as this program wrote it.")
         at = found.end()
         attributes: dict[str, str] = {}
-        for pair in _PAIR.finditer(found[3]):
+        for pair in _PAIR.finditer(found[3]) if found[3] else ():
             if pair[1] in attributes:
                 raise ParameterError(f"a tag of {where} has the attribute '{pair[1]:.40}' twice.")
             attributes[pair[1]] = unescape(pair[2] if pair[3] is None else pair[3])

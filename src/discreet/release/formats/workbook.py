@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from discreet.errors import NotOurs, ParameterError
 from discreet.files import MOST_BYTES, bounded, read_bytes
@@ -24,6 +25,16 @@ _LOCAL, _CENTRAL, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _STORED, _DEFLATED = 0, 8
 
 
+class Part(NamedTuple):
+    """A part as it lies in the file: how it is packed, its size and its sum unpacked."""
+
+    packing: int
+    packed: bytes
+    size: int
+    sum: int
+    plain: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Members:
     """The parts of a zip file, which must follow each other with nothing in between."""
@@ -35,51 +46,57 @@ class Members:
     def of(cls, path: Path) -> Members:
         """Return the parts of a file, all together no larger than a workbook of ours."""
         found = cls(path.name, read_bytes(path))
-        bounded(path.name, sum(size for _, _, size in found.names.values()), MOST_BYTES)
+        bounded(path.name, sum(part.size for part in found.names.values()), MOST_BYTES)
         return found
 
     @cached_property
-    def names(self) -> dict[str, tuple[int, bytes, int]]:
-        """Where each part is: its way of packing, its packed bytes, its size unpacked."""
+    def names(self) -> dict[str, Part]:
+        """The parts by name, in their order."""
         try:
             return dict(self._directory())
         except (struct.error, UnicodeDecodeError):
             raise self._broken() from None
 
-    def _directory(self) -> Iterator[tuple[str, tuple[int, bytes, int]]]:
+    @property
+    def plain(self) -> bool:
+        """Whether every program unpacks the same: nothing is said twice, or besides."""
+        return all(part.plain for part in self.names.values())
+
+    def _directory(self) -> Iterator[tuple[str, Part]]:
         """Yield the parts as the directory at the end lists them, the first one at the start."""
         raw, end = self.raw, len(self.raw) - 22
         mark, *_, many, size, start, comment = struct.unpack_from("<4s4H2IH", raw, max(end, 0))
         if mark != _END or comment or start + size != end:
             raise self._broken()
-        at, next_part = start, 0
-        seen = set()
+        at, next_part, seen = start, 0, set[str]()
         for _ in range(many):
-            entry = struct.unpack_from("<4s6H3I5H2I", raw, at)
-            packing, packed, unpacked = entry[4], entry[8], entry[9]
-            named, extra, told, offset = entry[10], entry[11], entry[12], entry[16]
+            # mark, versions, flags, packing, time, date, sum, sizes, lengths, …, where it begins
+            mark, _, _, *facts, named, extra, told, _, _, _, offset = struct.unpack_from(
+                "<4s6H3I5H2I", raw, at
+            )
             name = raw[at + 46 : at + 46 + named].decode("utf-8")
             at += 46 + named + extra + told
-            first = offset + self._head(offset, name)
-            if entry[0] != _CENTRAL or offset != next_part or name in seen:
+            if mark != _CENTRAL or offset != next_part or name in seen:
                 raise self._broken()
             seen.add(name)
-            next_part = first + packed + self._tail(offset)
-            yield name, (packing, raw[first : first + packed], unpacked)
+            first, alike, tail = self._head(offset, name, facts)
+            flags, packing, _, _, summed, packed, unpacked = facts
+            next_part = first + packed + tail
+            plain = alike and not (flags or extra or told)
+            yield name, Part(packing, raw[first : first + packed], unpacked, summed, plain)
         if next_part != start or at != end:
             raise self._broken()
 
-    def _head(self, offset: int, name: str) -> int:
-        """Return the size of the head before a part, which must name it as the directory does."""
-        mark, *_, named, extra = struct.unpack_from("<4s5H3I2H", self.raw, offset)
+    def _head(self, offset: int, name: str, facts: list[int]) -> tuple[int, bool, int]:
+        """Return where a part begins, whether the head before it says the same, and its tail.
+
+        Some programs write size and sum behind a part, not before it.
+        """
+        mark, _, *said, named, extra = struct.unpack_from("<4s5H3I2H", self.raw, offset)
         if mark != _LOCAL or self.raw[offset + 30 : offset + 30 + named] != name.encode():
             raise self._broken()
-        return 30 + int(named) + int(extra)
-
-    def _tail(self, offset: int) -> int:
-        """Return the size of the sums behind a part, which some programs write there."""
-        flags = struct.unpack_from("<H", self.raw, offset + 6)[0]
-        return 16 if flags & 8 else 0
+        tail = 16 if said[0] & 8 else 0
+        return offset + 30 + named + extra, said == facts and not extra, tail
 
     def _broken(self) -> NotOurs:
         return NotOurs(f"'{self.name}' must be a whole XLSX workbook.")
@@ -88,15 +105,16 @@ class Members:
         """Return a part, which must be as large as the directory says."""
         if name not in self.names:
             raise self._broken()
-        packing, packed, size = self.names[name]
-        if packing == _STORED and len(packed) == size:
-            return packed
-        unpacker = zlib.decompressobj(-15)
-        try:
-            found = unpacker.decompress(packed, size + 1)
-        except zlib.error:
-            raise self._broken() from None
-        if packing != _DEFLATED or len(found) != size or not unpacker.eof or unpacker.unused_data:
+        part = self.names[name]
+        found, whole = part.packed, part.packing == _STORED
+        if part.packing == _DEFLATED:
+            unpacker = zlib.decompressobj(-15)
+            try:
+                found = unpacker.decompress(part.packed, part.size + 1)
+            except zlib.error:
+                raise self._broken() from None
+            whole = unpacker.eof and not unpacker.unused_data
+        if not whole or len(found) != part.size or zlib.crc32(found) != part.sum:
             raise self._broken()
         return found
 

@@ -37,7 +37,7 @@ def write_to(release: Public, file: BinaryIO) -> None:
                "strings_to_numbers": False}  # fmt: skip
     book = xlsxwriter.Workbook(file, options)
     created = moment(release).astimezone(UTC).replace(tzinfo=None)
-    book.set_properties({"title": clean(release.title)[:255], "created": created})
+    book.set_properties({"title": _lines(clean(release.title))[:255], "created": created})
     style = {
         "bold": book.add_format({"bold": True}),
         "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
@@ -59,10 +59,10 @@ def _write_sheet(on: Any, release: Public, sheet: Sheet, style: dict[str, Any]) 
     width = 2 * len(sheet.stub)
     on.set_column(0, width - 1, 14)
     for i, dimension in enumerate(sheet.stub):
-        longest = max(map(len, dimension.labels))
+        longest = max(len(_lines(label)) for label in dimension.labels)
         on.set_column(2 * i, 2 * i, min(max(longest, 10), 50))
     on.set_column(width, width + sheet.values.shape[1] - 1, 12)
-    on.write_string(0, 0, clean(release.title)[:MOST_TEXT], style["bold"])
+    on.write_string(0, 0, _lines(clean(release.title))[:MOST_TEXT], style["bold"])
     row = 1
     if named := sheet.of_layer():
         _strings(on, row, named)
@@ -174,6 +174,8 @@ def same(path: Path, fresh: bytes, found: Found) -> str:
     held, wanted = Members.of(path), Members(path.name, fresh)
     if list(held.names) != list(wanted.names):
         return f"{path.name} has other parts than this program wrote: another program saved it"
+    if not held.plain:
+        return f"{path.name} is packed so that programs may unpack it differently"
     for name in wanted.names:
         if held.read(name) != wanted.read(name):
             return f"{name} in {path.name} is not as this program wrote it"
