@@ -2,9 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from discreet.policy import Place, Protection
 from discreet.population import Version
 from discreet.query import Question
+from discreet.types import Integers
+
+BASE = "base"
+"""The step that puts a protected base in the place of the records."""
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """What was done to the records before any table; false where nothing was.
+
+    `ranges` says for each class of figures of a table how far below and above the true count may
+    be, in nine of ten cases; None where it is not known. The largest figures of the classes are
+    `classes`, but for the last.
+    """
+
+    methods: tuple[str, ...]
+    classes: tuple[int, ...] = ()
+    ranges: tuple[tuple[int, int], ...] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.methods)
+
+    def around(self, figures: Integers) -> tuple[Integers, Integers] | None:
+        """Return the lower and upper ends of the ranges of some figures."""
+        if self.ranges is None:
+            return None
+        kinds = np.searchsorted(np.array(self.classes), figures)
+        below, above = np.array(self.ranges, np.int64).T
+        # Who is not there may be: a zero is never certain.
+        return np.maximum(figures - below[kinds], 0), figures + np.maximum(above[kinds], 1)
+
+
+def beforehand(version: Version, question: Question) -> Beforehand:
+    """Return what was done to the records, as far as the tables of a question show it."""
+    methods = tuple(version.manifest.get("protected_beforehand") or ())
+    if BASE not in methods:
+        return Beforehand(methods)
+    facts = next(step for step in version.steps_beforehand if step["method"] == BASE)
+    level, order = _level(version, question), _order(question)
+    by_order = facts["ranges"].get(level, [])
+    ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
+    told = None if ranges is None else tuple((int(low), int(high)) for low, high in ranges)
+    return Beforehand(methods, tuple(facts["classes"]), told)
+
+
+def _order(question: Question) -> int:
+    """Return how many variables, areas aside, the people of a cell share."""
+    named = [axis.variable for axis in question.axes] + [f.variable for f in question.filters]
+    return len({variable.id for variable in named if not variable.is_geography})
+
+
+def _level(version: Version, question: Question) -> str | None:
+    """Return the level of the areas that figures are of; None for several areas taken together."""
+    if question.areas is not None:
+        return question.areas.level.id
+    picked = [f for f in question.filters if f.variable.is_geography]
+    if not picked:
+        return "whole"
+    single = picked[0].single_area
+    return None if single is None else single.id
 
 
 def swap_rate(version: Version, question: Question) -> float:
@@ -23,12 +87,16 @@ def swap_rate(version: Version, question: Question) -> float:
 def prepared(version: Version, protection: Protection) -> bool:
     """Whether the records were protected as a policy asks; a store that was not is refused.
 
-    Where tables are left alone, records must have been swapped: only of that the chances are known.
+    Where tables are left alone, records must have been swapped, since only of that the chances are
+    known, or must have given way to a protected base.
     """
     if protection.place is Place.OUTPUT:
         return True
-    if not version.manifest.get("protected_beforehand"):
+    methods = version.manifest.get("protected_beforehand")
+    if not methods:
         return False
+    if BASE in methods:
+        return True
     geography = version.schema.geography
     levels = () if geography is None else geography.levels
     return not protection.beforehand or any(version.swap_rate(level.id) for level in levels)

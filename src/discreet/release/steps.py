@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.policy import Margins, Policy, Protection, Tier
 from discreet.population import Version
 from discreet.query import Question
-from discreet.release.beforehand import swap_rate
+from discreet.release.beforehand import Beforehand, beforehand, swap_rate
 from discreet.rules import Code
 from discreet.table import CountTable
 from discreet.types import Flags, Integers
@@ -44,10 +44,10 @@ class Allowed:
         """What is applied to this very table."""
         return self.applied.protection
 
-    @property
-    def beforehand(self) -> bool:
-        """Whether records were altered before any table was made."""
-        return bool(self.version.manifest.get("protected_beforehand"))
+    @cached_property
+    def beforehand(self) -> Beforehand:
+        """What was done to the records before any table was made; false where nothing was."""
+        return beforehand(self.version, self.question)
 
     @cached_property
     def swap_rate(self) -> float:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.policy import Margins, Protection
 from discreet.protect import Effect
+from discreet.release.beforehand import BASE as METHOD
+from discreet.release.beforehand import Beforehand
 from discreet.risk import PublicQuality, public_quality
 from discreet.risk.public import (
     counted_quality,
@@ -29,6 +31,11 @@ BEFOREHAND = (
     "and figures of small areas or groups, need not be true."
 )
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
+BASE = (
+    "The people counted are copies of others in the same larger area, chosen so that figures come "
+    "close to true ones with noise. A combination that nobody in the larger area has is in no table."
+)
+NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
     "need not add up to them."
@@ -45,14 +52,18 @@ def notes(
     protection: Protection,
     totals: Margins,
     dimensions: int,
-    beforehand: bool,
+    beforehand: Beforehand,
 ) -> tuple[str, ...]:
     """Return how the figures shown were made safe and whether they add up.
 
     Never by how much they changed.
     """
-    before = (BEFOREHAND,) if beforehand else ()
+    before: tuple[str, ...] = (BEFOREHAND,) if beforehand else ()
+    if METHOD in beforehand.methods:
+        before += (BASE,)
     if protection.build is None:
+        if protection.published and beforehand.ranges is not None:
+            before += (NINE_IN_TEN,)
         return (*before, ADDS_UP) if protection.beforehand else before
     effect = protection.effect(dimensions)
     if _exact(shown, effect).all():
@@ -84,7 +95,9 @@ def _adding_up(protection: Protection, totals: Margins, dimensions: int) -> str:
     return f"{_SUMMED}, and {kept.closeness}."
 
 
-def quality(inner: NDArray[np.int64], protection: Protection, beforehand: bool) -> PublicQuality:
+def quality(
+    inner: NDArray[np.int64], protection: Protection, beforehand: Beforehand
+) -> PublicQuality:
     """Return how close the inner figures are, as far as that is known of what was done to them."""
     effect = protection.effect(inner.ndim)
     exact = _exact(inner, effect)
@@ -98,12 +111,18 @@ def quality(inner: NDArray[np.int64], protection: Protection, beforehand: bool) 
 
 
 def ranges(
-    values: NDArray[np.int64], protection: Protection, totals: Margins, beforehand: bool
+    values: NDArray[np.int64], protection: Protection, totals: Margins, beforehand: Beforehand
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | tuple[None, None]:
     """Return the smallest and largest true count of each figure, None where it is not to be told.
 
     Sums of figures have wider ranges than a figure, so that a table with summed totals has none.
+    Figures of a protected base, whose totals are figures like others, have ranges that hold the
+    true count in nine of ten cases.
     """
+    if protection.build is None and protection.published:
+        around = beforehand.around(values)
+        if around is not None:
+            return around
     effect = protection.effect(values.ndim)
     bound = effect.largest_change
     told = protection.published and not beforehand and totals is not Margins.SUMMED

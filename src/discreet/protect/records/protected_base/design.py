@@ -1,4 +1,4 @@
-"""The tables that a protected base is fitted to: which columns each has, and where its cells lie."""
+"""The tables that a protected base is fitted to: their columns, and where their cells lie."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Design:
 
         A main column has few categories, and is the finest such of its variable.
         """
-        found = [(i,) for i in range(len(columns))]
+        found: list[tuple[int, ...]] = [(i,) for i in range(len(columns))]
         main = [i for i, c in enumerate(columns) if c.coarser is None]
         if most > 1:
             pairs = combinations(main, 2)

@@ -18,6 +18,8 @@ EMPTY = 1
 """The kind of a cell of one column whose category must stay empty in a smallest area."""
 LARGE = 2
 """The kind of a cell of more columns that is larger than small."""
+RINGS = 5
+"""In so many orders donors are neighbours of those with whom they have much in common."""
 SMALL = 5
 """The largest figure that is small."""
 
@@ -152,6 +154,17 @@ class Fit:
         kinds[:smallest][(self.targets[:smallest] == 0) & main] = EMPTY
         return kinds
 
+    @cached_property
+    def rings(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Orders of the donors in which those with much in common stand together; and places.
+
+        Each order begins with other columns.
+        """
+        columns = len(self.design.columns)
+        codes = self.donors[:, :columns].T
+        rings = [np.lexsort(np.roll(codes, k * columns // RINGS, axis=0)) for k in range(RINGS)]
+        return np.array(rings, np.int32), np.argsort(rings, axis=1).astype(np.int32)
+
     def draw(self) -> None:
         """Draw the first donors."""
         kernels.first_donors(self.donors, self.kinds, EMPTY, self.starts, self.state, self.slots)
@@ -182,6 +195,7 @@ class Fit:
                     weights,
                     self.kinds,
                     tilts,
+                    *self.rings,
                     float(temperature),
                     search.tries,
                     self.state,

@@ -19,6 +19,9 @@ from discreet.compiling import njit
 FORBIDDEN = 1 << 24
 """What a person costs in a category that must stay empty in an area."""
 
+NEAR = 32
+"""Donors on a ring around one that stand near it."""
+
 MOST_DRAWS = 200
 """Draws for one slot, before any donor is taken."""
 
@@ -289,7 +292,7 @@ def gradient(
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> int:
+def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
     found = np.int32(0)
     row = cells[donor]
     for f in range(len(row)):
@@ -307,11 +310,16 @@ def anneal(
     weights: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     tilts: NDArray[np.int32],
+    rings: NDArray[np.int32],
+    places: NDArray[np.int32],
     temperature: float,
     tries: int,
     state: NDArray[np.uint64],
 ) -> int:
     """Go once over all slots, trying other donors in each; return how many were exchanged.
+
+    Every other donor that is tried stands near the present one on a ring: they have much in
+    common, so that exchanging them changes few figures.
 
     Notes
     -----
@@ -334,8 +342,13 @@ def anneal(
             for f in range(tables):
                 slope[cells[old, f]] -= step[cells[old, f]]
             best, held = old, _score(slope, cells, old)
-            for _ in range(tries):
-                donor = np.int32(_below(state, cells.shape[0]))
+            for k in range(tries):
+                if k % 2 == 0:
+                    donor = np.int32(_below(state, cells.shape[0]))
+                else:
+                    ring = _below(state, rings.shape[0])
+                    place = places[ring, best] + 1 + _below(state, NEAR)
+                    donor = rings[ring, (place - NEAR // 2) % cells.shape[0]]
                 score = _score(slope, cells, donor)
                 worse = 2.0 * (score - held)
                 if worse > 0:
@@ -360,3 +373,42 @@ def anneal(
         for c in range(size):
             change[c] = 0
     return exchanged
+
+
+WIDEST = 250
+"""Distances beyond it count as it."""
+
+
+@njit(cache=True, nogil=True)
+def compare(
+    true: NDArray[np.int64],
+    base: NDArray[np.int64],
+    noisy: NDArray[np.int32],
+    edges: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    distances: NDArray[np.int64],
+) -> None:
+    """Add errors to `sums`, and distances from noisy figures by class to `distances`."""
+    for i in range(true.shape[0]):
+        for j in range(true.shape[1]):
+            count, figure = true[i, j], base[i, j]
+            if count == 0:
+                sums[8] += 1
+                sums[9] += figure > 0
+                if figure == 0:
+                    continue
+            else:
+                error = figure - count
+                sums[0] += 1
+                sums[1] += count
+                sums[2] += abs(error)
+                sums[3] += error * error
+                if count > 5:
+                    sums[4] += 1
+                    sums[5] += error
+                else:
+                    sums[6] += 1
+                    sums[7] += error == 0
+            k = np.searchsorted(edges, figure)
+            distance = min(max(figure - noisy[i, j], -WIDEST), WIDEST)
+            distances[k, distance + WIDEST] += 1

@@ -151,7 +151,7 @@ class _Work:
 
     @cached_property
     def _tops(self) -> NDArray[np.int64]:
-        return self.areas.of[self.areas.within][self.records.area]
+        return np.asarray(self.areas.of[self.areas.within][self.records.area])
 
     @cached_property
     def rows(self) -> list[NDArray[np.int64]]:
@@ -206,8 +206,8 @@ class _Work:
         noisy = {within: self._noisy(within, counts, sums)}
         for level in range(within + 1, len(areas.of)):
             parent, size = areas.parents[level - 1], areas.sizes[level]
-            above = (np.zeros((size, counts.shape[1]), a.dtype) for a in (counts, sums))
-            more, keys = above
+            more = np.zeros((size, counts.shape[1]), np.int32)
+            keys = np.zeros(more.shape, np.uint32)
             np.add.at(more, parent, counts)
             np.add.at(keys, parent, sums)
             counts, sums = more, keys
@@ -323,15 +323,15 @@ class _Work:
             own = off[fit.unit.first[level] : fit.unit.first[level + 1]].astype(np.int64) ** 2
             squares[level] = self._by_order(own)
         fit.donors, fit.targets = fit.donors[:0], fit.targets[:0]
-        fit.__dict__.pop("kinds", None)
+        for made in ("kinds", "rings"):
+            fit.__dict__.pop(made, None)
         return squares
 
     def _by_order(self, squares: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.bincount(self.design.orders - 1, squares.sum(axis=0), 3)
+        total = squares.sum(axis=0).astype(np.float64)
+        return np.asarray(np.bincount(self.design.orders - 1, total, 3), np.float64)
 
-    def _means(
-        self, squares: NDArray[np.float64], around: list[Figures]
-    ) -> NDArray[np.float64]:
+    def _means(self, squares: NDArray[np.float64], around: list[Figures]) -> NDArray[np.float64]:
         """Return root mean squares of the residuals by level and order."""
         for level, off in enumerate(around, self.areas.within + 1):
             squares[level] = self._by_order(off.astype(np.int64) ** 2)
