@@ -18,12 +18,12 @@ from discreet.protect import KeyMix
 from discreet.protect.records.protected_base import Areas, Column, Design, Fitted, Records
 from discreet.protect.records.protected_base.design import MOST_CATEGORIES
 from discreet.protect.records.protected_base.errors import (
-    CLASSES,
     Compared,
     Side,
     chosen_tables,
     compare_tables,
 )
+from discreet.protect.records.protected_base.ranges import CLASSES
 
 CHECKED = (20, 30, 15, 8, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""

@@ -19,9 +19,9 @@ BASE = "base"
 class Beforehand:
     """What was done to the records before any table; false where nothing was.
 
-    `ranges` says for each class of figures of a table how far below and above the true count may
-    be, in nine of ten cases; None where it is not known. The largest figures of the classes are
-    `classes`, but for the last.
+    `ranges` has for each class of figures of a table the lowest and the highest true count, less
+    the figure, in nine of ten cases; None where they are not known. The largest figures of the
+    classes are `classes`, but for the last.
     """
 
     methods: tuple[str, ...]
@@ -36,9 +36,10 @@ class Beforehand:
         if self.ranges is None:
             return None
         kinds = np.searchsorted(np.array(self.classes), figures)
-        below, above = np.array(self.ranges, np.int64).T
-        # Who is not there may be: a zero is never certain.
-        return np.maximum(figures - below[kinds], 0), figures + np.maximum(above[kinds], 1)
+        low, high = np.array(self.ranges, np.int64).T
+        # Who is not there may be, and who is there need not: no figure is certain.
+        below, above = np.minimum(low[kinds], -1), np.maximum(high[kinds], 1)
+        return np.maximum(figures + below, 0), figures + above
 
 
 def beforehand(version: Version, question: Question) -> Beforehand:

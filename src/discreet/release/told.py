@@ -33,7 +33,7 @@ BEFOREHAND = (
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
 BASE = (
     "The people counted are copies of others in the same larger area, chosen so that figures come "
-    "close to true ones with noise. A combination that nobody in the larger area has is in no table."
+    "close to true ones with noise. What nobody in the larger area is, nobody in a table is."
 )
 NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
 AS_COUNTED = (

@@ -1,9 +1,4 @@
-"""How far a protected base is off, by level and order; and what readers may be told of it.
-
-What readers are told comes from the base and from noisy figures, never from true ones: of the
-tables that were fitted, the residuals and the noise; of others, the distance from noisy figures
-less the noise in these.
-"""
+"""How far a protected base is off, by level and order, from true and from noisy figures."""
 
 from __future__ import annotations
 
@@ -16,20 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.protect.records.protected_base.areas import Areas
-from discreet.protect.records.protected_base.kernels import WIDEST, compare
+from discreet.protect.records.protected_base.kernels import compare
+from discreet.protect.records.protected_base.ranges import CLASSES, WIDEST, ranges
 from discreet.protect.records.protected_base.targets import Noise
-
-CLASSES = (0, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000)
-"""The largest figure of each class of figures that share a range; the last class is open."""
-
-LEAST_CELLS = 50
-"""Figures of a class from which a range of its own is worked out."""
 
 MOST_CELLS = 2**23
 """Cells of a table, areas times combinations, up to which all are counted."""
 
 FITTED = 2
 """All tables of so many columns are fitted."""
+
+MOST_NOISY = 64
+"""Noisy figures are counted one by one below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +94,16 @@ class Compared:
 
     sums: NDArray[np.float64]  # level, order, what the kernel adds up
     distances: NDArray[np.int64]  # level, order, class of figure, distance
+    noisy: NDArray[np.int64]  # level, order, noisy figure
 
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
         return Errors.of(self.sums[level, order - 1])
 
     def ranges(self, level: int, order: int, noise: Noise) -> list[tuple[int, int]]:
-        """Return for each class how far below and above a figure the true one may be.
-
-        Nine in ten true counts lie in the range.
-        """
-        return [_range(d, order, noise) for d in _filled(self.distances[level, order - 1])]
+        """Return for each class of figures the ends of a range around them for the true count."""
+        at = level, order - 1
+        return ranges(self.distances[at], self.noisy[at], noise.table, order <= FITTED)
 
 
 def compare_tables(
@@ -131,6 +123,7 @@ def compare_tables(
     levels, most = len(areas.of), max(map(len, tables))
     sums = np.zeros((levels, most, 10))
     distances = np.zeros((levels, most, len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    figures = np.zeros((levels, most, MOST_NOISY), np.int64)
     edges = np.array(CLASSES, np.int64)
     for table in tables:
         size = int(np.prod([sizes[column] for column in table]))
@@ -156,8 +149,8 @@ def compare_tables(
             sums32 = (held % 2**32).astype(np.uint32)
             noisy = noises[level].figures(counts.astype(np.int32), sums32)
             at = level, len(table) - 1
-            compare(counts, found, noisy, edges, sums[at], distances[at])
-    return Compared(sums, distances)
+            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at])
+    return Compared(sums, distances, figures)
 
 
 def _stretch(areas: Areas, most: int) -> int:
@@ -165,44 +158,3 @@ def _stretch(areas: Areas, most: int) -> int:
     tops = areas.of[areas.within]
     ends = np.append(np.flatnonzero(np.diff(tops)) + 1, len(tops))
     return int(ends[max(int(np.searchsorted(ends, most, "right")) - 1, 0)])
-
-
-def _filled(distances: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the distances of each class; a class with few figures has those of the one below."""
-    found: list[NDArray[np.int64]] = []
-    for own in distances:
-        found.append(own if own.sum() >= LEAST_CELLS or not found else found[-1])
-    return found
-
-
-def _range(distances: NDArray[np.int64], order: int, noise: Noise) -> tuple[int, int]:
-    """Return the narrowest range around a figure that holds nine in ten true counts."""
-    total = distances.sum()
-    if not total:
-        return 0, 0
-    chances = distances / total
-    steps = np.arange(-WIDEST, WIDEST + 1)
-    if noise.table is not None:
-        changes, widths = noise.table.transition().row(10**6)
-        moves = np.asarray(changes) - 10**6
-        if order <= FITTED:  # off from the target, and the target off from the truth
-            spread = np.zeros(2 * WIDEST + 1)
-            for move, chance in zip(moves.tolist(), np.asarray(widths).tolist(), strict=True):
-                spread += chance * np.roll(chances, move)
-            chances = spread
-        else:  # the noise in what it is compared with is none of the base's
-            mean = float(chances @ steps)
-            variance = float(chances @ (steps - mean) ** 2)
-            own = max(variance - float(np.asarray(widths) @ moves**2), 0.25)
-            scale = (own / max(variance, own)) ** 0.5
-            moved = np.rint(mean + (steps - mean) * scale).astype(int) + WIDEST
-            chances = np.bincount(moved, chances, 2 * WIDEST + 1)
-    below = np.cumsum(chances)
-    best = (0, 2 * WIDEST)
-    for low in range(2 * WIDEST + 1):
-        before = below[low - 1] if low else 0.0
-        high = int(np.searchsorted(below, before + 0.9 - 1e-12))
-        if high <= 2 * WIDEST and high - low < best[1] - best[0]:
-            best = (low, high)
-    # The distance is figure − truth, so that the truth is figure − distance.
-    return WIDEST - best[1], WIDEST - best[0]

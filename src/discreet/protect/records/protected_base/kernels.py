@@ -375,10 +375,6 @@ def anneal(
     return exchanged
 
 
-WIDEST = 250
-"""Distances beyond it count as it."""
-
-
 @njit(cache=True, nogil=True)
 def compare(
     true: NDArray[np.int64],
@@ -387,16 +383,16 @@ def compare(
     edges: NDArray[np.int64],
     sums: NDArray[np.float64],
     distances: NDArray[np.int64],
+    figures: NDArray[np.int64],
 ) -> None:
-    """Add errors to `sums`, and distances from noisy figures by class to `distances`."""
+    """Add errors to `sums`, distances from noisy figures by class, and noisy figures."""
+    widest = distances.shape[1] // 2
     for i in range(true.shape[0]):
         for j in range(true.shape[1]):
             count, figure = true[i, j], base[i, j]
             if count == 0:
                 sums[8] += 1
                 sums[9] += figure > 0
-                if figure == 0:
-                    continue
             else:
                 error = figure - count
                 sums[0] += 1
@@ -410,5 +406,7 @@ def compare(
                     sums[6] += 1
                     sums[7] += error == 0
             k = np.searchsorted(edges, figure)
-            distance = min(max(figure - noisy[i, j], -WIDEST), WIDEST)
-            distances[k, distance + WIDEST] += 1
+            distance = min(max(figure - noisy[i, j], -widest), widest)
+            distances[k, distance + widest] += 1
+            if noisy[i, j] < len(figures):
+                figures[noisy[i, j]] += 1
