@@ -25,7 +25,7 @@ from discreet.protect.records.protected_base.errors import (
 )
 from discreet.protect.records.protected_base.ranges import CLASSES
 
-CHECKED = (20, 30, 15, 8, 4)
+CHECKED = (20, 30, 25, 10, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""
 
 WHOLE = "whole"

@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "verify",
     "convert",
+    "base",
     "policy",
     "risk",
     "protect",

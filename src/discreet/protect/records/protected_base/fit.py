@@ -46,21 +46,21 @@ class Stage:
 class Search:
     """What a squared residual costs, by the order of its table, and how long is searched."""
 
-    smallest: tuple[int, ...] = (64, 32, 16)
-    between: tuple[int, ...] = (64, 24, 12)
-    top: tuple[int, ...] = (320, 96, 24)
-    around: tuple[int, ...] = (640, 256, 64)
+    smallest: tuple[int, ...] = (48, 24, 12)
+    between: tuple[int, ...] = (480, 28, 12)
+    top: tuple[int, ...] = (1920, 112, 24)
+    around: tuple[int, ...] = (1600, 320, 64)
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
-    lift: float = 4.0
+    lift: float = 3.5
     tries: int = 8
     alone: tuple[Stage, ...] = (
         Stage(5, 800, 200, 0, 0),
         Stage(10, 200, 80, 0.25, 0.05),
         Stage(10, 200, 40, 0.5, 0.2),
-        Stage(10, 80, 32),
+        Stage(10, 80, 8),
     )
-    together: tuple[Stage, ...] = (Stage(8, 80, 32),)
+    together: tuple[Stage, ...] = (Stage(12, 40, 4),)
 
     def weights(self, design: Design, areas: Areas, stage: Stage, around: bool) -> Figures:
         """Return the weight of each cell, for the levels from the smallest to the largest."""

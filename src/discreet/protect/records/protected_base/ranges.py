@@ -28,7 +28,7 @@ WIDEST = 150
 """Distances beyond it count as it."""
 
 COVERED = 0.9
-_ROUNDS = 200
+_ROUNDS = 60
 _LARGE = 1_000_000
 
 

@@ -16,21 +16,22 @@ def test_nine_in_ten(fitted: bool, mean: float) -> None:
     # of a census are of all sizes: of large figures the ranges assume no more than that.
     rng = np.random.default_rng(int(mean))
     table = max_entropy(5, 3)
-    true = rng.poisson(rng.gamma(0.5, 2 * mean, 200_000))
+    true = rng.lognormal(np.log(mean), 1.5, 200_000).astype(np.int64)
     noisy = table.draw(true, rng.random(len(true)))
     followed = noisy if fitted else true
-    base = np.maximum(followed + rng.integers(-2, 3, len(true)) * (followed > 0), 0)
+    base = np.maximum(
+        followed + np.rint(rng.normal(0, 2, len(true))).astype(int) * (followed > 0), 0
+    )
     kinds = np.searchsorted(CLASSES, base)
     distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
     np.add.at(distances, (kinds, base - noisy + WIDEST), 1)
     found = np.array(ranges(distances, np.bincount(noisy, minlength=64)[:64], table, fitted))
-    low, high = base + found[kinds, 0], base + found[kinds, 1]
+    held = (true >= base + found[kinds, 0]) & (true <= base + found[kinds, 1])
+    # Counts are whole, so that the narrowest range that holds enough may hold more.
+    assert 0.89 < held.mean() < 0.96
     for k in np.unique(kinds):
-        own = kinds == k
-        if own.sum() > 1_000:
-            held = ((true >= low) & (true <= high))[own].mean()
-            # Counts are whole, so that a range may hold more; a tight one holds no less.
-            assert held > 0.87, (k, held)
+        if (kinds == k).sum() > 1_000:
+            assert held[kinds == k].mean() > 0.85, k
 
 
 def test_without_noise_the_range_is_of_the_distances() -> None:
