@@ -156,11 +156,13 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                 )
     smallest = next(iter(facts["errors"].values()))
     for order, errors in enumerate(smallest[:2], 1):
-        if errors["small_exact"] > step.max_exact:
+        # Of few figures many may be as they were by chance: beyond three standard errors.
+        chance = 3 * (step.max_exact * (1 - step.max_exact) / max(errors["small"], 1)) ** 0.5
+        if errors["small_exact"] > step.max_exact + chance:
             raise ParameterError(
-                f"base: {errors['small_exact']:.0%} of the small figures of {order} variables in "
-                f"smallest areas are as they were, more than max_exact, {step.max_exact:.0%}. Use "
-                "a larger variance or a smaller share."
+                f"base: {errors['small_exact']:.0%} of the small figures of {order} "
+                f"variable{'s' * (order > 1)} in smallest areas are as they were, more than "
+                f"max_exact, {step.max_exact:.0%}. Use a larger variance or a smaller share."
             )
 
 

@@ -210,6 +210,11 @@ def _check_values(name: str, changed: Term, conditions: Iterable[str], given: Gi
 def _check_base(step: BaseStep, given: Given) -> None:
     if given.hypercube or given.key or not given.record_id:
         raise ParameterError("base needs records with a 'record_id' in the source, and no 'key'.")
+    if given.areas and step.within is None:
+        raise ParameterError(
+            f"base needs 'within', the level of geography whose records are donors for the areas "
+            f"in it: {', '.join(given.areas)}."
+        )
     if given.areas and step.within not in given.areas:
         raise ParameterError(f"base: {unknown('geography', str(step.within), given.areas)}")
     if step.within is not None and not given.areas:

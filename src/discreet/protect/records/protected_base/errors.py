@@ -71,6 +71,7 @@ class Errors:
             "mean_absolute": round(self.absolute / max(self.cells, 1), 3),
             "rmse": round((self.squared / max(self.cells, 1)) ** 0.5, 3),
             "bias_above_5": round(self.bias / max(self.large, 1), 3),
+            "small": self.small,
             "small_exact": round(self.exact / max(self.small, 1), 3),
             "empty_filled": round(self.filled / max(self.empty, 1), 4),
         }

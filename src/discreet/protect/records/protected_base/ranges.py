@@ -40,29 +40,40 @@ def ranges(
     `distances[k]` counts figures of class k by figure − noisy figure, from −WIDEST to WIDEST;
     `noisy` counts the noisy figures of all cells, from 0 on.
     """
-    found: list[tuple[int, int]] = []
-    for k, own in enumerate(distances):
-        if own.sum() < LEAST_CELLS and found:
-            found.append(found[-1])
-            continue
-        steps, chances = _of_truth(k, own, noisy, table, fitted)
+    found = []
+    for k in range(len(distances)):
+        own, single = distances[k], k < SINGLE
+        if k and own.sum() < LEAST_CELLS:
+            own, single = _with_neighbours(distances, k), False
+        steps, chances = _of_truth(k if single else None, own, noisy, table, fitted)
         found.append(_narrowest(steps, chances))
     return found
 
 
+def _with_neighbours(distances: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the distances of a class and of as many beside it as make enough; not of zeros."""
+    wide = 0
+    while True:
+        wide += 1
+        first, last = max(k - wide, 1), k + wide + 1
+        own = distances[first:last].sum(axis=0)
+        if own.sum() >= LEAST_CELLS or (first == 1 and last >= len(distances)):
+            return np.asarray(own)
+
+
 def _of_truth(
-    k: int,
+    figure: int | None,
     own: NDArray[np.int64],
     noisy: NDArray[np.int64],
     table: LookupTable | None,
     fitted: bool,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return differences true count − figure and their chances, for a class of figures."""
+    """Return differences true count − figure and their chances; of larger figures it is None."""
     steps = np.arange(-WIDEST, WIDEST + 1)
     shares = own / max(int(own.sum()), 1)
     if table is None:
         return steps, shares[::-1]
-    if k >= SINGLE:
+    if figure is None:
         values, chances = table.transition().row(_LARGE)
         moves = (values - _LARGE).tolist()
         if fitted:  # noisy − figure, and the noise taken back
@@ -74,7 +85,7 @@ def _of_truth(
         )
         return steps, _likeliest(kernel, shares[::-1])
     size = min(len(noisy), WIDEST)
-    seen = shares[::-1][WIDEST - k :][:size]  # by noisy figure, from 0 on
+    seen = shares[::-1][WIDEST - figure :][:size]  # by noisy figure, from 0 on
     kernel = table.transition().matrix(size - 1)[:, :size]
     if fitted:
         prior = _likeliest(kernel, noisy[:size] / max(int(noisy[:size].sum()), 1))
@@ -82,7 +93,7 @@ def _of_truth(
         chances = (joint / np.maximum(joint.sum(axis=0), 1e-300)) @ seen
     else:
         chances = _likeliest(kernel, seen)
-    return np.arange(size) - k, chances
+    return np.arange(size) - figure, chances
 
 
 def _likeliest(kernel: Floats, seen: Floats) -> Floats:

@@ -34,6 +34,15 @@ def test_nine_in_ten(fitted: bool, mean: float) -> None:
             assert held[kinds == k].mean() > 0.85, k
 
 
+def test_a_class_with_few_figures_has_the_range_of_those_beside_it() -> None:
+    distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    distances[0, WIDEST] = 1_000  # zeros, which say nothing of other figures
+    distances[12, WIDEST - 2 : WIDEST + 3] = 20
+    found = ranges(distances, np.zeros(64, np.int64), None, True)
+    assert found[0] == (0, 0)
+    assert set(found[1:]) == {(-2, 2)}
+
+
 def test_without_noise_the_range_is_of_the_distances() -> None:
     distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
     distances[:, WIDEST - 1 : WIDEST + 2] = 5, 90, 5
