@@ -310,12 +310,13 @@ def section(persons: int, seeds: tuple[int, ...], attacked: bool) -> str:
             "level, variables", "mean count", "cell keys", "base", "wanted", "bias above 5",
             "small exact: keys", "base",
         ]  # fmt: skip
+        keys = plain_keys(people, true, (15, 30, 10, 4) if attacked else (5, 3, 2, 1))
         held = coverage(people, true, base, found, method, 3 if attacked else 1)
         empty = found.errors(0, 2).as_dict()["empty_filled"]
         more = f"\n{attacks(people, true, base, method)}" if attacked else ""
         parts.append(
             f"### {persons:,} people, seed {seed}\n\n"
-            f"{table(header, error_rows(found, plain_keys(people, true, (15, 30, 10, 4) if attacked else (5, 3, 2, 1))))}\n\n"
+            f"{table(header, error_rows(found, keys))}\n\n"
             f"- {cpu:.0f} s of CPU, {wall:.0f} s, on a machine that others used as well.\n"
             f"- The range told holds the true count: {held} (figures above 0).\n"
             f"- Of empty two-way cells of output areas {empty:.1%} are filled.{more}"

@@ -15,7 +15,14 @@ from discreet.population.keys import Secret
 from discreet.population.schema import Level, Variable
 from discreet.progress import Tell
 from discreet.protect import KeyMix
-from discreet.protect.records.protected_base import Areas, Column, Design, Fitted, Records
+from discreet.protect.records.protected_base import (
+    WHOLE,
+    Areas,
+    Column,
+    Design,
+    Fitted,
+    Records,
+)
 from discreet.protect.records.protected_base.design import MOST_CATEGORIES
 from discreet.protect.records.protected_base.errors import (
     Compared,
@@ -27,9 +34,6 @@ from discreet.protect.records.protected_base.ranges import CLASSES
 
 CHECKED = (20, 30, 25, 10, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""
-
-WHOLE = "whole"
-"""What the level of all areas together is called in the record."""
 
 
 def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell) -> Done:

@@ -18,6 +18,7 @@ from discreet.protect import (
     ProtectedBase,
     RecordSwapping,
 )
+from discreet.protect.records.protected_base import NAME
 from discreet.protect.registry import method
 from discreet.toml import Section, texts
 
@@ -112,7 +113,7 @@ class CubeStep:
 class BaseStep:
     """Records give way to a protected base, which is fitted to noisy figures of them."""
 
-    name: ClassVar[str] = "base"
+    name: ClassVar[str] = NAME
     needs_households: ClassVar[bool] = False
     base: ProtectedBase
     within: str | None

@@ -8,11 +8,9 @@ import numpy as np
 
 from discreet.policy import Place, Protection
 from discreet.population import Version
+from discreet.protect.records.protected_base import NAME, WHOLE
 from discreet.query import Question
 from discreet.types import Integers
-
-BASE = "base"
-"""The step that puts a protected base in the place of the records."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,9 @@ class Beforehand:
 def beforehand(version: Version, question: Question) -> Beforehand:
     """Return what was done to the records, as far as the tables of a question show it."""
     methods = tuple(version.manifest.get("protected_beforehand") or ())
-    if BASE not in methods:
+    if NAME not in methods:
         return Beforehand(methods)
-    facts = next(step for step in version.steps_beforehand if step["method"] == BASE)
+    facts = next(step for step in version.steps_beforehand if step["method"] == NAME)
     level, order = _level(version, question), _order(question)
     by_order = facts["ranges"].get(level, [])
     ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
@@ -67,7 +65,7 @@ def _level(version: Version, question: Question) -> str | None:
         return question.areas.level.id
     picked = [f for f in question.filters if f.variable.is_geography]
     if not picked:
-        return "whole"
+        return WHOLE
     single = picked[0].single_area
     return None if single is None else single.id
 
@@ -96,7 +94,7 @@ def prepared(version: Version, protection: Protection) -> bool:
     methods = version.manifest.get("protected_beforehand")
     if not methods:
         return False
-    if BASE in methods:
+    if NAME in methods:
         return True
     geography = version.schema.geography
     levels = () if geography is None else geography.levels

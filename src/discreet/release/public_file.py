@@ -14,9 +14,8 @@ from discreet.errors import ParameterError
 from discreet.files import written
 from discreet.population import Store, Version
 from discreet.population.schema import Level
-from discreet.release.beforehand import BASE
-from discreet.release.told import ADDS_UP, BEFOREHAND
-from discreet.release.told import BASE as COPIES
+from discreet.protect.records.protected_base import NAME
+from discreet.release.told import ADDS_UP, BASE, BEFOREHAND
 
 ROWS = 2**20
 """Rows that are written at a time."""
@@ -27,10 +26,10 @@ def write_base(store: Path, out: Path) -> list[Path]:
     if out.suffix != ".parquet":
         raise ParameterError(f"the file must end in .parquet. Got {out.name}.")
     version = Store(store).open()
-    if BASE not in (version.manifest.get("protected_beforehand") or ()):
+    if NAME not in (version.manifest.get("protected_beforehand") or ()):
         raise ParameterError(
             f"{store} holds no protected base: its records must not be given away. Build it with "
-            f'[[protect]] method = "{BASE}".'
+            f'[[protect]] method = "{NAME}".'
         )
     columns = _columns(version)
     with written(out, 0o644) as file:
@@ -49,7 +48,7 @@ def write_base(store: Path, out: Path) -> list[Path]:
 
 def describe(version: Version) -> dict[str, Any]:
     """Return what a user of the file must know: variables, codes, notes, and how far it is off."""
-    facts = next(step for step in version.steps_beforehand if step["method"] == BASE)
+    facts = next(step for step in version.steps_beforehand if step["method"] == NAME)
     schema = version.schema
     return {
         "dataset": schema.id,
@@ -57,7 +56,7 @@ def describe(version: Version) -> dict[str, Any]:
         "unit": schema.unit,
         "rows": version.rows,
         "data_version": version.id,
-        "notes": [BEFOREHAND, COPIES, ADDS_UP],
+        "notes": [BEFOREHAND, BASE, ADDS_UP],
         "variables": [variable.to_json() for variable in schema.variables],
         "ranges": {
             "meaning": "lowest and highest true count less the figure, in nine of ten cases; by "

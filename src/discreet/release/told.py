@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.policy import Margins, Protection
 from discreet.protect import Effect
-from discreet.release.beforehand import BASE as METHOD
+from discreet.protect.records.protected_base import NAME
 from discreet.release.beforehand import Beforehand
 from discreet.risk import PublicQuality, public_quality
 from discreet.risk.public import (
@@ -59,7 +59,7 @@ def notes(
     Never by how much they changed.
     """
     before: tuple[str, ...] = (BEFOREHAND,) if beforehand else ()
-    if METHOD in beforehand.methods:
+    if NAME in beforehand.methods:
         before += (BASE,)
     if protection.build is None:
         if protection.published and beforehand.ranges is not None:

@@ -124,7 +124,7 @@ def test_the_record_of_the_build(built: Path) -> None:
     (facts,) = version.steps_beforehand
     assert version.manifest["protected_beforehand"] == ["base"]
     assert "ranges" not in json.dumps(version.manifest)
-    assert list(facts["errors"]) == ["oa", "la", "whole"]
+    assert list(facts["errors"]) == ["oa", "la", "all areas"]
     # Against a count of our own, of all figures of one variable by smallest area.
     base, true = columns(version), columns(originals(built))
     band = np.repeat([0, 1, 2], [10, 10, 20])
@@ -161,6 +161,9 @@ def test_the_record_of_a_release_measures_the_whole_way(built: Path) -> None:
     record = population.release("oa,religion").record
     assert record is not None
     assert record.utility["average_absolute"]
+    assert record.risk_before is not None
+    assert record.risk_after is not None
+    assert 0 < record.risk_after < record.risk_before
 
 
 @pytest.mark.slow
@@ -234,7 +237,7 @@ def test_without_areas(folder: Folder) -> None:
         DESCRIPTION.split("[[geography]]")[0] + '[[protect]]\nmethod = "base"\n'
     )
     version = folder.version()
-    assert list(version.steps_beforehand[0]["errors"]) == ["whole"]
+    assert list(version.steps_beforehand[0]["errors"]) == ["all areas"]
     release = dc.open(folder.store.path).release("sex,religion")
     assert release.table.low is not None
 

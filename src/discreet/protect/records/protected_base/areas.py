@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
+NAME = "base"
+"""The name of the method, in descriptions of data sets and in what is kept of a build."""
+
+WHOLE = "all areas"
+"""What the level of all areas together is called; no level of a geography can have this id."""
+
 LEAST_PEOPLE = 2_000
 """An area with fewer has too few donors of its own; it shares them with those beside it."""
 
