@@ -74,7 +74,17 @@ def test_without_noise_and_with_all_donors_nothing_is_off() -> None:
     codes = [rng.integers(0, size, 24).astype(np.uint8) for size in (2, 3, 2)]
     words = KeyMix(SECRET, "records").words(np.arange(24).astype(np.uint64))
     records = Records(codes, np.repeat([0, 1], 12), words)
-    method = ProtectedBase(1.0, variance=0, variance_smallest=0, search=Search(lift=0))
+    # Where larger areas weigh most, as they do by default, so few people can hardly move: a better
+    # place for one costs more in the larger area than it gains. Here the small areas weigh most.
+    search = Search(
+        smallest=(16, 8, 1),
+        top=(4, 2, 1),
+        around=(1, 1, 1),
+        lift=0,
+        alone=(Stage(400, 200, 2),),
+        together=(Stage(400, 200, 1),),
+    )
+    method = ProtectedBase(1.0, variance=0, variance_smallest=0, search=search)
     tables = Design.of([Column(size) for size in (2, 3, 2)])
     found = method.apply(records, Areas.nested([np.arange(2), np.zeros(2)], 1), tables, SECRET)
     assert np.bincount(found.area).tolist() == [12, 12]
@@ -156,6 +166,27 @@ def test_residuals_are_kept_up_to_date() -> None:
     # The area around changes as the areas in it do.
     change = after[unit.first[2]] - before[unit.first[2]]
     assert (kept[-1] == around[0] + change).all()
+
+
+def test_a_cold_search_never_loses() -> None:
+    # By the plain sum of weighted squares, which the search itself never computes.
+    rng = np.random.default_rng(6)
+    tables, unit = design(), Unit(areas(), np.array([0]))
+    donors = tables.cells(np.stack([rng.integers(0, s, 80) for s in SIZES], 1).astype(np.int32))
+    starts = np.arange(0, 121, 20)
+    targets = rng.integers(1, 6, (int(unit.first[3]), tables.size)).astype(np.int32)
+    slots = rng.integers(0, 80, 120).astype(np.int32)
+    fit = Fit(unit, tables, donors, starts, slots, targets, np.array([5], np.uint64))
+    search, stage = Search(lift=0), Stage(1, 1e-9, 1e-9)
+    weights = search.weights(tables, areas(), stage, around=False)
+    level = np.searchsorted(unit.first[1:4], np.arange(len(targets)), side="right")
+    off = fit.residuals(np.zeros((0, tables.size), np.int32))
+    costs = []
+    for _ in range(5):
+        costs.append(int((weights[level] * off.astype(np.int64) ** 2).sum()))
+        fit.search(search, (stage,), off)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
 
 
 def test_small_areas_share_donors() -> None:
