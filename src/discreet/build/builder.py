@@ -24,9 +24,11 @@ from discreet.build.dataset import Dataset
 from discreet.build.edition import number_edition
 from discreet.build.impossible import check_impossible
 from discreet.build.ingest import Ingest, wanted
-from discreet.build.protecting import Done, apply_steps
+from discreet.build.protecting import apply_steps
+from discreet.build.raw import Done
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
+from discreet.build.steps import BaseStep
 from discreet.checks import whole
 from discreet.errors import ParameterError, Sealed
 from discreet.files import sync
@@ -121,6 +123,7 @@ def build(
 def _check_swapped(dataset: Dataset, done: tuple[Done, ...]) -> None:
     """Refuse records that nothing protects: nobody was swapped, and tables are to be left alone."""
     moved = any(rate for step in done for rate in step.facts.get("rates", {}).values())
+    moved |= any(isinstance(step, BaseStep) for step in dataset.protect)
     for tier in dataset.policy.tiers.values():
         if tier.protection.beforehand and not moved:
             raise ParameterError(

@@ -18,7 +18,7 @@ from discreet.build.categories import (
     read_grouping,
     taken_label,
 )
-from discreet.build.steps import Given, Step, SwapStep, check_step, read_steps
+from discreet.build.steps import BaseStep, Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
 from discreet.population.keys import DEFAULT_MODULUS, check_modulus
@@ -138,10 +138,11 @@ class Dataset:
                     f"tier '{tier.id}' of the policy needs records that are protected before any "
                     "table. Describe how in [[protect]]."
                 )
-            if tier.protection.beforehand and SwapStep.name not in names:
+            if tier.protection.beforehand and not {SwapStep.name, BaseStep.name} & {*names}:
                 raise ParameterError(
                     f"tier '{tier.id}' of the policy leaves tables alone, so that [[protect]] must "
-                    f"have {SwapStep.name}, whose risk is known. Got {', '.join(names)}."
+                    f"have {SwapStep.name}, whose risk is known, or {BaseStep.name}. "
+                    f"Got {', '.join(names)}."
                 )
 
     def _given(self) -> Given:

@@ -8,13 +8,13 @@ is the same swap, and a build of corrected data is nearly the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.build.basing import put_base
 from discreet.build.ingest import Ingest
+from discreet.build.raw import Columns, Done, Raw
 from discreet.build.steps import (
     MEMBERS,
     CubeStep,
@@ -26,7 +26,6 @@ from discreet.build.steps import (
 )
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret
-from discreet.population.schema import Level
 from discreet.progress import Tell
 from discreet.protect import Chance, Edit, KeyMix, Pram
 from discreet.protect.keys import purposes, unit_interval
@@ -40,16 +39,6 @@ from discreet.protect.records.swapping import (
     of_households,
 )
 
-Columns = list[tuple[NDArray[Any], int]]
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a step did: a sentence for who builds, and facts that only the custodian may have."""
-
-    note: str
-    facts: dict[str, Any]
-
 
 def apply_steps(
     steps: Sequence[Step], ingest: Ingest, secret: Secret, tell: Tell
@@ -58,7 +47,7 @@ def apply_steps(
     done = []
     for number, step in enumerate(steps):
         tell("protecting", number, len(steps))
-        raw = _Raw(ingest)
+        raw = Raw(ingest)
         purpose = f"{step.name} {number}"
         if isinstance(step, SwapStep):
             mix = KeyMix(secret.value, purpose)
@@ -70,72 +59,14 @@ def apply_steps(
             done.append(_pram(step, raw, KeyMix(secret.value, purpose)))
         elif isinstance(step, ImputeStep):
             done.append(_impute(step, raw, KeyMix(secret.value, purpose)))
-        else:
+        elif isinstance(step, CubeStep):
             done.append(_perturb(step, raw, secret, purpose))
+        else:
+            done.append(put_base(step, raw, secret, tell))
     return tuple(done)
 
 
-class _Raw:
-    """The raw columns by the names that a description uses."""
-
-    def __init__(self, ingest: Ingest) -> None:
-        self.ingest = ingest
-        self.schema, self._order = ingest.schema()
-
-    @property
-    def rows(self) -> int:
-        return self.ingest.rows
-
-    def area(self) -> NDArray[np.uint32]:
-        return self.ingest.raw("area", np.uint32)
-
-    def finest(self, rows: Any = slice(None)) -> Columns:
-        """Return the finest categories of every variable, and how many there are of each."""
-        return [(self.ingest.codes(v.id)[rows], len(v.finest)) for v in self.schema.columns]
-
-    def put_cells(
-        self, columns: Columns, areas: NDArray[Any], rows: NDArray[Any], counts: NDArray[Any]
-    ) -> None:
-        """Put the cells that some rows stand for, with their counts, in the place of all rows."""
-        for variable, (codes, _) in zip(self.schema.columns, columns, strict=True):
-            self.ingest.put(f"codes-{variable.id}", codes[rows])
-        if self.schema.geography:
-            self.ingest.put("area", areas[rows].astype(np.uint32))
-        self.ingest.put("count", counts.astype(np.uint32))
-        self.ingest.rows = len(rows)
-
-    def place(self, areas: NDArray[np.uint32], level: Level) -> NDArray[Any]:
-        """Return the areas of a level that smallest areas lie in."""
-        assert self._order is not None
-        return np.asarray(level.of[self._order[areas]])
-
-    def moved(self, before: NDArray[np.uint32], after: NDArray[np.uint32]) -> dict[str, float]:
-        """Return the share of records whose area of each level is another one."""
-        assert self.schema.geography is not None
-        return {
-            level.id: float((self.place(before, level) != self.place(after, level)).mean())
-            if len(before)
-            else 0.0
-            for level in self.schema.geography.levels
-        }
-
-    def column(self, name: str) -> tuple[NDArray[Any], int]:
-        """Return the categories of each record at a level, and how many there are."""
-        variable, level = self.schema.find(name)
-        if variable.is_geography:
-            return self.place(self.area(), level), len(level)
-        codes = self.ingest.codes(variable.id)
-        return (codes if level is variable.finest else level.of[codes]), len(level)
-
-    def columns(self, names: Sequence[str]) -> Columns:
-        return [self.column(name) for name in names]
-
-    def words(self, mix: KeyMix, name: str) -> NDArray[np.uint64]:
-        """Return a random number for each record, or for the household of each."""
-        return mix.words(self.ingest.raw(name, np.uint64))
-
-
-def _swap_households(step: SwapStep, raw: _Raw, mix: KeyMix, marks: str) -> Done:
+def _swap_households(step: SwapStep, raw: Raw, mix: KeyMix, marks: str) -> Done:
     household, ids = numbered(raw.ingest.raw("household", np.uint64))
     homes = len(ids)
     area = raw.area()
@@ -165,7 +96,7 @@ def _swap_households(step: SwapStep, raw: _Raw, mix: KeyMix, marks: str) -> Done
 
 def _household_profile(
     profile: Profile,
-    raw: _Raw,
+    raw: Raw,
     household: NDArray[np.int32],
     homes: int,
     smallest: NDArray[np.uint32],
@@ -185,7 +116,7 @@ def _household_profile(
 
 def _swapped(
     step: SwapStep,
-    raw: _Raw,
+    raw: Raw,
     smallest: NDArray[np.uint32],
     profiles: list[NDArray[np.int64]],
     words: NDArray[np.uint64],
@@ -201,7 +132,7 @@ def _swapped(
     )
 
 
-def _swap_persons(step: SwapStep, raw: _Raw, mix: KeyMix) -> Done:
+def _swap_persons(step: SwapStep, raw: Raw, mix: KeyMix) -> Done:
     """Swap the persons of a hypercube, each a household of one, and count the cells again."""
     ingest = raw.ingest
     counts = ingest.raw("count", np.uint32)
@@ -232,7 +163,7 @@ def _swap_persons(step: SwapStep, raw: _Raw, mix: KeyMix) -> Done:
     return _told(step, swapped, rates, raw, "persons")
 
 
-def _told(step: SwapStep, swapped: Swapped, rates: dict[str, float], raw: _Raw, unit: str) -> Done:
+def _told(step: SwapStep, swapped: Swapped, rates: dict[str, float], raw: Raw, unit: str) -> Done:
     geography = raw.schema.geography
     assert geography is not None
     within = geography.level(step.within)
@@ -272,7 +203,7 @@ def _told(step: SwapStep, swapped: Swapped, rates: dict[str, float], raw: _Raw, 
     )
 
 
-def _pram(step: PramStep, raw: _Raw, mix: KeyMix) -> Done:
+def _pram(step: PramStep, raw: Raw, mix: KeyMix) -> Done:
     codes = raw.ingest.codes(step.variable)
     size = len(raw.schema.find(step.variable)[1])
     if size < 2:
@@ -288,7 +219,7 @@ def _pram(step: PramStep, raw: _Raw, mix: KeyMix) -> Done:
     )
 
 
-def _impute(step: ImputeStep, raw: _Raw, mix: KeyMix) -> Done:
+def _impute(step: ImputeStep, raw: Raw, mix: KeyMix) -> Done:
     classes = [combined(raw.columns(names), raw.rows)[0] for names in step.donors]
     edits = []
     for table in step.never_create:
@@ -323,7 +254,7 @@ def _impute(step: ImputeStep, raw: _Raw, mix: KeyMix) -> Done:
     return Done(note, facts)
 
 
-def _perturb(step: CubeStep, raw: _Raw, secret: Secret, purpose: str) -> Done:
+def _perturb(step: CubeStep, raw: Raw, secret: Secret, purpose: str) -> Done:
     """Count the finest cells, change the counts, and leave a hypercube of what is not zero."""
     ingest = raw.ingest
     columns = raw.finest()

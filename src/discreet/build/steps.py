@@ -8,9 +8,17 @@ from itertools import chain
 from math import inf
 from typing import Any, ClassVar
 
+from discreet import checks
 from discreet.checks import whole
 from discreet.errors import ParameterError, unknown
-from discreet.protect import InputPerturbation, OverImputation, Pram, RecordSwapping
+from discreet.protect import (
+    InputPerturbation,
+    OverImputation,
+    Pram,
+    ProtectedBase,
+    RecordSwapping,
+)
+from discreet.protect.records.protected_base import NAME
 from discreet.protect.registry import method
 from discreet.toml import Section, texts
 
@@ -101,7 +109,27 @@ class CubeStep:
         return iter(())
 
 
-Step = SwapStep | PramStep | ImputeStep | CubeStep
+@dataclass(frozen=True)
+class BaseStep:
+    """Records give way to a protected base, which is fitted to noisy figures of them."""
+
+    name: ClassVar[str] = NAME
+    needs_households: ClassVar[bool] = False
+    base: ProtectedBase
+    within: str | None
+    # Tables that are fitted beside all of one variable and of two.
+    tables: tuple[Term, ...] = ()
+    # The mean absolute error of one- and two-way figures of any level, above which the build is
+    # refused; and the share of small figures of smallest areas that may be as they were.
+    max_error: float = 8.0
+    max_exact: float = 0.3
+
+    def names(self) -> Iterator[str]:
+        """Return every variable or level that must exist."""
+        yield from chain.from_iterable(self.tables)
+
+
+Step = SwapStep | PramStep | ImputeStep | CubeStep | BaseStep
 
 
 def read_steps(given: list[Any]) -> tuple[Step, ...]:
@@ -121,10 +149,12 @@ def read_steps(given: list[Any]) -> tuple[Step, ...]:
             ) from None
         section.end()
         steps.append(step)
-    if any(isinstance(step, CubeStep) for step in steps[:-1]):
-        raise ParameterError(
-            "input-perturbation must be the last step: after it there are no records, only cells."
-        )
+    for step in steps[:-1]:
+        if isinstance(step, CubeStep | BaseStep):
+            left = "only cells" if isinstance(step, CubeStep) else "only copies of donors"
+            raise ParameterError(
+                f"{step.name} must be the last step: after it there are no records, {left}."
+            )
     return tuple(steps)
 
 
@@ -148,6 +178,8 @@ def check_step(step: Step, given: Given) -> None:
             raise ParameterError(f"{step.name}: {unknown('variable', name, given.of)}")
     if isinstance(step, SwapStep):
         _check_swap(step, given)
+    elif isinstance(step, BaseStep):
+        _check_base(step, given)
     elif isinstance(step, PramStep):
         if step.household and not given.household_id:
             raise ParameterError(f"{step.name}: 'household' needs a 'household_id' in the source.")
@@ -173,6 +205,26 @@ def _check_values(name: str, changed: Term, conditions: Iterable[str], given: Gi
         if given.of[condition] in changed:
             raise ParameterError(
                 f"{name}: '{condition}' is changed by the step, so it cannot be a condition."
+            )
+
+
+def _check_base(step: BaseStep, given: Given) -> None:
+    if given.hypercube or given.key or not given.record_id:
+        raise ParameterError("base needs records with a 'record_id' in the source, and no 'key'.")
+    if given.areas and step.within is None:
+        raise ParameterError(
+            f"base needs 'within', the level of geography whose records are donors for the areas "
+            f"in it: {', '.join(given.areas)}."
+        )
+    if given.areas and step.within not in given.areas:
+        raise ParameterError(f"base: {unknown('geography', str(step.within), given.areas)}")
+    if step.within is not None and not given.areas:
+        raise ParameterError("base: 'within' needs a [[geography]].")
+    for table in step.tables:
+        if any(name in given.areas for name in table):
+            raise ParameterError(
+                f"base: tables must be without areas, since each is fitted in every area. "
+                f"Got {'*'.join(table)}."
             )
 
 
@@ -260,11 +312,34 @@ def _cube(section: Section) -> CubeStep:
     return CubeStep(InputPerturbation(method(name, options)), name, options)
 
 
+def _base(section: Section) -> BaseStep:
+    base = ProtectedBase(
+        section.take("share", int, float, default=ProtectedBase.share),
+        section.take("bound", int, default=ProtectedBase.bound),
+        section.take("variance", int, float, default=ProtectedBase.variance),
+        section.take("variance_smallest", int, float, default=ProtectedBase.variance_smallest),
+    )
+    tables = _terms(section.take("tables", list, default=[]))
+    for table in tables:
+        if not 2 <= len(table) <= 3:
+            raise ParameterError(
+                f"tables must be of 2 or 3 variables. Got {'*'.join(table)}; all of one are there."
+            )
+    return BaseStep(
+        base,
+        section.take("within", str, default=None),
+        tables,
+        checks.number("max_error", section.take("max_error", int, float, default=8), 0, 1e6),
+        checks.number("max_exact", section.take("max_exact", int, float, default=0.3), 0, 1),
+    )
+
+
 _READERS: dict[str, Callable[[Section], Step]] = {
     SwapStep.name: _swap,
     PramStep.name: _pram,
     ImputeStep.name: _impute,
     CubeStep.name: _cube,
+    BaseStep.name: _base,
 }
 
 

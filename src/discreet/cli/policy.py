@@ -23,7 +23,8 @@ def _explain(policy: File) -> None:
     """Explain in sentences what a policy allows.
 
     Presets: preset:rounding-3, preset:cell-keys,
-    preset:swapping-and-light-keys, preset:synthetic-only.
+    preset:swapping-and-light-keys, preset:protected-base,
+    preset:synthetic-only.
     """
     import textwrap
     from pathlib import Path

@@ -34,6 +34,7 @@ COMMANDS: tuple[str, ...] = (
     "serve",
     "verify",
     "convert",
+    "base",
     "policy",
     "risk",
     "protect",

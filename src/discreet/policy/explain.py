@@ -120,11 +120,13 @@ def _protection(tier: Tier) -> list[str]:
     if protection.beforehand:
         return [
             "Records are altered before any table is made, when the store is built; a store whose "
-            "records were not swapped is refused.",
+            "records were neither swapped nor replaced by a protected base is refused.",
             "Figures are counts of the altered records, and are left as they are: they add up, "
             "within a table and between tables.",
             "Tables of areas that no swap affects, and tables without areas, show true counts "
             "unless another step altered them; their risk is judged as that of true counts.",
+            "In a protected base every figure is altered, and combinations absent in the larger "
+            "area stay absent.",
             "Every table says that records were altered, but must not say by how much.",
         ]
     if protection.method == "none":

@@ -27,7 +27,13 @@ from discreet.policy.model import (
 from discreet.population.schema import identifier
 from discreet.toml import Mistakes, Section, load
 
-PRESETS = ("rounding-3", "cell-keys", "swapping-and-light-keys", "synthetic-only")
+PRESETS = (
+    "rounding-3",
+    "cell-keys",
+    "swapping-and-light-keys",
+    "protected-base",
+    "synthetic-only",
+)
 PRESET = "preset:"
 """What begins the name of a preset where a file could stand."""
 

@@ -15,6 +15,7 @@ from discreet.protect.lookup import LookupTable
 from discreet.protect.records.cube import InputPerturbation
 from discreet.protect.records.imputation import Edit, OverImputation
 from discreet.protect.records.pram import Pram
+from discreet.protect.records.protected_base import ProtectedBase
 from discreet.protect.records.swapping import IndividualSwapping, RecordSwapping
 from discreet.protect.tables.additivity import (
     Restored,
@@ -45,6 +46,7 @@ __all__ = [
     "Multiplier",
     "OverImputation",
     "Pram",
+    "ProtectedBase",
     "RandomRounding",
     "RecordSwapping",
     "Restored",

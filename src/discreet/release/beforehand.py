@@ -2,9 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from discreet.policy import Place, Policy, Tier
 from discreet.population import Version
+from discreet.protect.records.protected_base import NAME, WHOLE
 from discreet.query import Question
+from discreet.types import Integers
+
+
+@dataclass(frozen=True)
+class Beforehand:
+    """What was done to the records before any table; false where nothing was.
+
+    `ranges` has for each class of figures of a table the lowest and the highest true count, less
+    the figure, in nine of ten cases; None where they are not known. The largest figures of the
+    classes are `classes`, but for the last.
+    """
+
+    methods: tuple[str, ...]
+    classes: tuple[int, ...] = ()
+    ranges: tuple[tuple[int, int], ...] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.methods)
+
+    def around(self, figures: Integers) -> tuple[Integers, Integers] | None:
+        """Return the lower and upper ends of the ranges of some figures."""
+        if self.ranges is None:
+            return None
+        kinds = np.searchsorted(np.array(self.classes), figures)
+        low, high = np.array(self.ranges, np.int64).T
+        # Who is not there may be, and who is there need not: no figure is certain.
+        below, above = np.minimum(low[kinds], -1), np.maximum(high[kinds], 1)
+        return np.maximum(figures + below, 0), figures + above
+
+
+def beforehand(version: Version, question: Question) -> Beforehand:
+    """Return what was done to the records, as far as the tables of a question show it."""
+    methods = tuple(version.manifest.get("protected_beforehand") or ())
+    if NAME not in methods:
+        return Beforehand(methods)
+    facts = next(step for step in version.steps_beforehand if step["method"] == NAME)
+    level, order = _level(version, question), _order(question)
+    by_order = facts["ranges"].get(level, [])
+    ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
+    told = None if ranges is None else tuple((int(low), int(high)) for low, high in ranges)
+    return Beforehand(methods, tuple(facts["classes"]), told)
+
+
+def _order(question: Question) -> int:
+    """Return how many variables, areas aside, the people of a cell share."""
+    named = [axis.variable for axis in question.axes] + [f.variable for f in question.filters]
+    return len({variable.id for variable in named if not variable.is_geography})
+
+
+def _level(version: Version, question: Question) -> str | None:
+    """Return the level of the areas that figures are of; None for several areas taken together."""
+    if question.areas is not None:
+        return question.areas.level.id
+    picked = [f for f in question.filters if f.variable.is_geography]
+    if not picked:
+        return WHOLE
+    one = picked[0].restated
+    return one.level.id if len(one.picked) == 1 else None
 
 
 def swap_rate(version: Version, question: Question) -> float:
@@ -20,16 +83,20 @@ def swap_rate(version: Version, question: Question) -> float:
 def prepared(version: Version, policy: Policy, tier: Tier) -> bool:
     """Whether the records were protected as a policy asks; a store that was not is refused.
 
-    Where tables are left alone, records must have been swapped: only of that the chances are known.
-    Where detail is not guarded, the data must be synthetic or a protected base.
+    Where tables are left alone, records must have been swapped, since only of that the chances are
+    known, or must have given way to a protected base. Where detail is not guarded, the data must be
+    synthetic or a protected base.
     """
     protection = tier.protection
     if not tier.space.guards and not (policy.synthetic or _is_base(version)):
         return False
     if protection.place is Place.OUTPUT:
         return True
-    if not version.manifest.get("protected_beforehand"):
+    methods = version.manifest.get("protected_beforehand")
+    if not methods:
         return False
+    if NAME in methods:
+        return True
     geography = version.schema.geography
     levels = () if geography is None else geography.levels
     return not protection.beforehand or any(version.swap_rate(level.id) for level in levels)
@@ -37,4 +104,4 @@ def prepared(version: Version, policy: Policy, tier: Tier) -> bool:
 
 def _is_base(version: Version) -> bool:
     """Whether every question is counted on a protected base."""
-    return "base" in version.manifest.get("protected_beforehand", [])
+    return NAME in version.manifest.get("protected_beforehand", [])

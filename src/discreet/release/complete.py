@@ -72,7 +72,7 @@ class CompleteTable:
     @cached_property
     def ranges(self) -> tuple[Integers, Integers] | tuple[None, None]:
         """The smallest and largest true count of each figure, None where it is not to be told."""
-        beforehand = bool(self.making.version.manifest.get("protected_beforehand"))
+        beforehand = bool(self.making.beforehand)
         return told.ranges(self.figures, self.making.protection, beforehand)
 
     @property

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet import risk
 from discreet.errors import ParameterError
 from discreet.population import Store, Version
+from discreet.protect.records.protected_base import NAME
 from discreet.release import measures
 from discreet.release.record import ORIGINAL, Record
 from discreet.release.steps import Judged
@@ -47,16 +49,20 @@ def whole_way(record: Record, found: Judged, originals: Version) -> Record:
     The risk after is by the matrix of the swap where tables are left alone. Where they are
     protected too, it is by the transition of their method in its printed form [Shlomo2015, §4.2],
     since of original counts a method alone need not lead to what is released; the multipliers of
-    swap and method multiply.
+    swap and method multiply. Of a protected base no chances are known: the risk after is by the
+    conditional entropy of original given released counts [Antal2014].
     """
     engine = ScanEngine(originals)
     true = np.asarray(engine.tabulate(found.making.question).dense().counts, np.int64)
     engine.close()
-    tier, rate = found.making.applied, found.making.swap_rate
+    tier, rate, figures = found.making.applied, found.making.swap_rate, found.figures
+    after = measures.risk_after(true, figures, tier, rate, "observed")
+    if NAME in found.making.beforehand.methods and true.any():
+        after = float(risk.after(true, figures, tier.risk.weights))
     return replace(
         record,
         risk_before=measures.risk_before(true, tier),
-        risk_after=measures.risk_after(true, found.figures, tier, rate, "observed"),
-        utility=measures.utility(true, found.figures),
+        risk_after=after,
+        utility=measures.utility(true, figures),
         measured_from=ORIGINAL,
     )

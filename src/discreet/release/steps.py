@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.policy import Margins, Policy, Protection, Tier
 from discreet.population import Version
 from discreet.query import Question, QuestionClass
-from discreet.release.beforehand import swap_rate
+from discreet.release.beforehand import Beforehand, beforehand, swap_rate
 from discreet.rules import Code
 from discreet.table import CountTable
 from discreet.types import Flags, Integers
@@ -38,10 +38,10 @@ class Allowed:
         """The class that it belongs to."""
         return QuestionClass.of(self.question)
 
-    @property
-    def beforehand(self) -> bool:
-        """Whether records were altered before any table was made."""
-        return bool(self.version.manifest.get("protected_beforehand"))
+    @cached_property
+    def beforehand(self) -> Beforehand:
+        """What was done to the records before any table was made; false where nothing was."""
+        return beforehand(self.version, self.question)
 
     def making(self, of: QuestionClass) -> Making:
         """Return the complete table of a class as it is to be made for this tier."""
@@ -71,6 +71,11 @@ class Making:
     def question(self) -> Question:
         """The question that asks for it."""
         return self.of.question
+
+    @cached_property
+    def beforehand(self) -> Beforehand:
+        """What was done to the records before any table was made; false where nothing was."""
+        return beforehand(self.version, self.question)
 
     @cached_property
     def swap_rate(self) -> float:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from discreet.policy import Margins, Protection
 from discreet.protect import Effect
+from discreet.protect.records.protected_base import NAME
+from discreet.release.beforehand import Beforehand
 from discreet.release.steps import Projected
 from discreet.risk import PublicQuality, public_quality
 from discreet.risk.public import (
@@ -34,6 +36,11 @@ BEFOREHAND = (
     "and figures of small areas or groups, need not be true."
 )
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
+BASE = (
+    "The people counted are copies of others in the same larger area, chosen so that figures come "
+    "close to true ones with noise. What nobody in the larger area is, nobody in a table is."
+)
+NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
     "need not add up to them."
@@ -62,7 +69,7 @@ class Told:
     totals: Margins
     protection: Protection
     dimensions: int
-    beforehand: bool
+    beforehand: Beforehand
 
     @property
     def single(self) -> NDArray[np.int64]:
@@ -86,9 +93,13 @@ def notes(told: Told) -> tuple[str, ...]:
 
     Never by how much they changed.
     """
-    protection = told.protection
-    before = (BEFOREHAND,) if told.beforehand else ()
+    protection, beforehand = told.protection, told.beforehand
+    before: tuple[str, ...] = (BEFOREHAND,) if beforehand else ()
+    if NAME in beforehand.methods:
+        before += (BASE,)
     if protection.build is None:
+        if protection.published and beforehand.ranges is not None:
+            before += (NINE_IN_TEN,)
         return (*before, ADDS_UP) if protection.beforehand else before
     effect = told.effect
     added = bool((told.shown.parts[told.inner] > 1).any())

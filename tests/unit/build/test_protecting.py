@@ -445,7 +445,9 @@ def test_the_steps_of_the_page_run_on_the_synthetic_census(tmp_path: Path) -> No
 
 def test_the_page_names_every_setting() -> None:
     """Whatever key a step takes is a row of a table on the page."""
-    page = (Path(__file__).parents[3] / "docs" / "pretabular.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[3] / "docs"
+    pages = [docs / name for name in ("pretabular.md", "base.md")]
+    page = "".join(path.read_text(encoding="utf-8") for path in pages)
     source = (Path(steps_module.__file__)).read_text(encoding="utf-8")
     keys = set(re.findall(r'section\.take\("(\w+)"', source)) - {"method"}
     assert len(keys) > 15

@@ -428,7 +428,7 @@ def test_a_store_that_was_not_swapped_is_refused_at_release(tmp_path: Path) -> N
     [
         ("", BEFOREHAND, "needs records that are protected before any table"),
         ("", ROUNDED, "needs records that are protected before any table"),
-        (PRAM, BEFOREHAND, "must have record-swapping, whose risk is known. Got pram."),
+        (PRAM, BEFOREHAND, "must have record-swapping, whose risk is known, or base. Got pram."),
         # Nobody has a like elsewhere: the home is matched, which is one household.
         (SWAP.replace('"members"', '"house"'), BEFOREHAND, "no household was swapped"),
     ],
@@ -464,7 +464,7 @@ def test_the_policy_in_sentences() -> None:
     said = explain(parse_policy(values(BEFOREHAND), "policy", "policy"))
     for sentence in (
         "Records are altered before any table is made, when the store is built; a store whose "
-        "records were not swapped is refused.",
+        "records were neither swapped nor replaced by a protected base is refused.",
         "Figures are counts of the altered records, and are left as they are: they add up",
         "Totals are sums.",
         "measured from the released figures and the share of records that were swapped out of the "

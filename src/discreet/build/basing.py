@@ -1,0 +1,194 @@
+"""A protected base as a step of a build: made, checked against the records, put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.build.raw import Done, Raw
+from discreet.build.steps import BaseStep
+from discreet.errors import ParameterError
+from discreet.population.keys import Secret
+from discreet.population.schema import Level, Variable
+from discreet.progress import Tell
+from discreet.protect import KeyMix
+from discreet.protect.records.protected_base import (
+    WHOLE,
+    Areas,
+    Column,
+    Design,
+    Fitted,
+    Records,
+)
+from discreet.protect.records.protected_base.design import MOST_CATEGORIES
+from discreet.protect.records.protected_base.errors import (
+    Compared,
+    Side,
+    chosen_tables,
+    compare_tables,
+)
+from discreet.protect.records.protected_base.ranges import CLASSES
+
+CHECKED = (20, 30, 25, 10, 4)
+"""How many tables of each order are compared with the records; of those of one variable, all."""
+
+
+def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell) -> Done:
+    """Put a protected base in the place of the records; return how far it is off."""
+    variables = raw.schema.columns
+    main = [_main(variable) for variable in variables]
+    columns, codes = _columns(raw, variables, main)
+    geography = raw.schema.geography
+    names, areas, place, number = [WHOLE], Areas.nested((), 0), np.zeros(raw.rows, np.int64), None
+    if geography is not None:
+        assert step.within is not None
+        names = [*(level.id for level in geography.levels), WHOLE]
+        areas = Areas.nested([level.of for level in geography.levels], names.index(step.within))
+        place, number = raw.nested()
+    words = raw.words(KeyMix(secret.value, "protected base: records"), "digest")
+    records = Records(codes, place, words)
+    design = Design.of(columns, _extra(step, raw, variables, main))
+    fitted = step.base.apply(records, areas, design, secret.value, tell)
+    tell("comparing", 0, None)
+    found = _compared(step, records, areas, columns, fitted, secret)
+    facts = _facts(step, names, areas, fitted, found)
+    _check(step, facts)
+    _put(raw, fitted, number, secret)
+    return Done(_note(raw, facts, names), facts)
+
+
+def _main(variable: Variable) -> Level:
+    """Return the level at which a variable is in every pair: the finest with few categories."""
+    few = [level for level in variable.levels if len(level) <= MOST_CATEGORIES]
+    return max(few, key=len, default=variable.finest)
+
+
+def _columns(
+    raw: Raw, variables: Sequence[Variable], main: Sequence[Level]
+) -> tuple[list[Column], list[NDArray[Any]]]:
+    """Return the columns to fit and their codes: main levels, then finest ones of the others."""
+    columns, codes = [], []
+    for variable, level in zip(variables, main, strict=True):
+        own = raw.ingest.codes(variable.id)
+        columns.append(Column(len(level)))
+        codes.append(own if level is variable.finest else level.of[own].astype(own.dtype))
+    for i, (variable, level) in enumerate(zip(variables, main, strict=True)):
+        if level is not variable.finest:
+            columns.append(Column(len(variable.finest), i, level.of))
+            codes.append(raw.ingest.codes(variable.id))
+    return columns, codes
+
+
+def _extra(
+    step: BaseStep, raw: Raw, variables: Sequence[Variable], main: Sequence[Level]
+) -> list[tuple[int, ...]]:
+    """Return the columns of the tables that are asked for."""
+    number = {level.id: i for i, level in enumerate(main)}
+    fine = [v for v, level in zip(variables, main, strict=True) if level is not v.finest]
+    number |= {v.finest.id: len(variables) + i for i, v in enumerate(fine)}
+    found = []
+    for table in step.tables:
+        for name in table:
+            if raw.schema.find(name)[1].id not in number:
+                raise ParameterError(
+                    f"base: tables must name levels that are fitted: {', '.join(number)}. "
+                    f"Got {name}."
+                )
+        found.append(tuple(number[raw.schema.find(name)[1].id] for name in table))
+    return found
+
+
+def _compared(
+    step: BaseStep,
+    records: Records,
+    areas: Areas,
+    columns: Sequence[Column],
+    fitted: Fitted,
+    secret: Secret,
+) -> Compared:
+    """Compare the base with the records in some tables of main columns."""
+    main = [i for i, column in enumerate(columns) if column.coarser is None]
+    sizes = [columns[i].size for i in main]
+    codes = [records.codes[i] for i in main]
+    base = Side([column[fitted.donor] for column in codes], fitted.area)
+    noises = [step.base.noise(level, secret.value) for level in range(len(areas.of))]
+    most = (len(main), *CHECKED[1:])[: len(main)]
+    tables = chosen_tables(len(main), most)
+    true = Side(codes, records.area)
+    return compare_tables(true, base, records.keys, sizes, areas, tables, noises)
+
+
+def _facts(
+    step: BaseStep, names: Sequence[str], areas: Areas, fitted: Fitted, found: Compared
+) -> dict[str, Any]:
+    """Return what the custodian keeps; `ranges` is what readers are told."""
+    orders = range(1, found.sums.shape[1] + 1)
+    noises = [step.base.noise(level, bytes(32)) for level in range(len(names))]
+    return {
+        "method": step.name,
+        "within": step.within,
+        "people": len(fitted.donor),
+        "donor_areas": len(fitted.units),
+        "residuals": {
+            name: [round(float(x), 3) for x in row]
+            for name, row in zip(names, fitted.residuals, strict=True)
+        },
+        "errors": {
+            name: [found.errors(level, order).as_dict() for order in orders]
+            for level, name in enumerate(names)
+        },
+        "classes": list(CLASSES),
+        "ranges": {
+            name: [found.ranges(level, order, noises[level]) for order in orders]
+            for level, name in enumerate(names)
+        },
+    }
+
+
+def _check(step: BaseStep, facts: dict[str, Any]) -> None:
+    """Refuse a base that is too far off, or that leaves too much as it was."""
+    for name, orders in facts["errors"].items():
+        for order, errors in enumerate(orders[:2], 1):
+            if errors["mean_absolute"] > step.max_error:
+                raise ParameterError(
+                    f"base: figures of {order} variable{'s' * (order > 1)} by {name} are off by "
+                    f"{errors['mean_absolute']:.1f} on average, more than max_error, "
+                    f"{step.max_error:g}."
+                )
+    smallest = next(iter(facts["errors"].values()))
+    for order, errors in enumerate(smallest[:2], 1):
+        # Of few figures many may be as they were by chance: beyond three standard errors.
+        chance = 3 * (step.max_exact * (1 - step.max_exact) / max(errors["small"], 1)) ** 0.5
+        if errors["small_exact"] > step.max_exact + chance:
+            raise ParameterError(
+                f"base: {errors['small_exact']:.0%} of the small figures of {order} "
+                f"variable{'s' * (order > 1)} in smallest areas are as they were, more than "
+                f"max_exact, {step.max_exact:.0%}. Use a larger variance or a smaller share."
+            )
+
+
+def _put(raw: Raw, fitted: Fitted, number: NDArray[np.int64] | None, secret: Secret) -> None:
+    """Replace every raw column; people of the base have keys of their own."""
+    ingest = raw.ingest
+    for variable in raw.schema.columns:
+        ingest.put(f"codes-{variable.id}", ingest.codes(variable.id)[fitted.donor])
+    if number is not None:
+        ingest.put("area", number[fitted.area].astype(np.uint32))
+    people = np.arange(len(fitted.donor), dtype=np.uint64)
+    ingest.put("digest", KeyMix(secret.value, "protected base: people").words(people))
+    ingest.rows = len(people)
+
+
+def _note(raw: Raw, facts: dict[str, Any], names: Sequence[str]) -> str:
+    told = [
+        f"{name} {' and '.join(str(e['mean_absolute']) for e in facts['errors'][name][:2])}"
+        for name in reversed(names)
+    ]
+    return (
+        f"Protected base of {facts['people']:,} people from donors in "
+        f"{facts['donor_areas']:,} areas. Mean errors of figures of one and of two variables: "
+        f"{'; '.join(told)}."
+    )

@@ -1,0 +1,19 @@
+"""A protected base: one population on which every table is counted, so that all add up."""
+
+from discreet.protect.records.protected_base.areas import NAME, WHOLE, Areas
+from discreet.protect.records.protected_base.design import Column, Design
+from discreet.protect.records.protected_base.fit import Search, Stage
+from discreet.protect.records.protected_base.method import Fitted, ProtectedBase, Records
+
+__all__ = [
+    "NAME",
+    "WHOLE",
+    "Areas",
+    "Column",
+    "Design",
+    "Fitted",
+    "ProtectedBase",
+    "Records",
+    "Search",
+    "Stage",
+]

@@ -1,0 +1,161 @@
+"""How far a protected base is off, by level and order, from true and from noisy figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.protect.records.protected_base.areas import Areas
+from discreet.protect.records.protected_base.kernels import compare
+from discreet.protect.records.protected_base.ranges import CLASSES, WIDEST, ranges
+from discreet.protect.records.protected_base.targets import Noise
+
+MOST_CELLS = 2**23
+"""Cells of a table, areas times combinations, up to which all are counted."""
+
+FITTED = 2
+"""All tables of so many columns are fitted."""
+
+MOST_NOISY = 64
+"""Noisy figures are counted one by one below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Records, true or of the base: columns of codes, and the smallest area of each."""
+
+    codes: Sequence[NDArray[Any]]
+    area: NDArray[np.int64]
+
+    def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the cell of each record in a table of smallest areas."""
+        found = self.area
+        for column in table:
+            found = found * sizes[column] + self.codes[column]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Errors of cells that have people, of one level and order."""
+
+    cells: int
+    people: int
+    absolute: float
+    squared: float
+    large: int  # cells of more than 5 people
+    bias: float  # the sum of the errors of these
+    small: int  # cells of 1 to 5 people
+    exact: int  # of these, those that are as they were
+    empty: int
+    filled: int
+
+    @classmethod
+    def of(cls, sums: NDArray[np.float64]) -> Errors:
+        """Return what the kernel added up."""
+        whole = [int(x) for x in sums]
+        return cls(
+            whole[0], whole[1], sums[2], sums[3], whole[4], sums[5], whole[6], whole[7], whole[8],
+            whole[9],
+        )  # fmt: skip
+
+    def as_dict(self) -> dict[str, float]:
+        """Return means and shares."""
+        return {
+            "mean_count": round(self.people / max(self.cells, 1), 2),
+            "mean_absolute": round(self.absolute / max(self.cells, 1), 3),
+            "rmse": round((self.squared / max(self.cells, 1)) ** 0.5, 3),
+            "bias_above_5": round(self.bias / max(self.large, 1), 3),
+            "small": self.small,
+            "small_exact": round(self.exact / max(self.small, 1), 3),
+            "empty_filled": round(self.filled / max(self.empty, 1), 4),
+        }
+
+
+def chosen_tables(columns: int, most: Sequence[int], seed: int = 1) -> list[tuple[int, ...]]:
+    """Return up to so many tables of each order, the same whenever asked."""
+    rng = np.random.default_rng(seed)
+    found: list[tuple[int, ...]] = []
+    for order, number in enumerate(most, 1):
+        every = list(combinations(range(columns), order))
+        if len(every) > number:
+            every = [every[i] for i in sorted(rng.choice(len(every), number, replace=False))]
+        found += every
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Errors and distances from noisy figures, by level and order."""
+
+    sums: NDArray[np.float64]  # level, order, what the kernel adds up
+    distances: NDArray[np.int64]  # level, order, class of figure, distance
+    noisy: NDArray[np.int64]  # level, order, noisy figure
+
+    def errors(self, level: int, order: int) -> Errors:
+        """Return the errors of one level and order."""
+        return Errors.of(self.sums[level, order - 1])
+
+    def ranges(self, level: int, order: int, noise: Noise) -> list[tuple[int, int]]:
+        """Return for each class of figures the ends of a range around them for the true count."""
+        at = level, order - 1
+        return ranges(self.distances[at], self.noisy[at], noise.table, order <= FITTED)
+
+
+def compare_tables(
+    true: Side,
+    base: Side,
+    keys: NDArray[np.uint32],
+    sizes: Sequence[int],
+    areas: Areas,
+    tables: Sequence[tuple[int, ...]],
+    noises: Sequence[Noise],
+) -> Compared:
+    """Return the errors of a base in some tables, at every level of areas.
+
+    `noises` is that of each level. A table with very many cells is compared in some of the larger
+    areas only.
+    """
+    levels, most = len(areas.of), max(map(len, tables))
+    sums = np.zeros((levels, most, 10))
+    distances = np.zeros((levels, most, len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    figures = np.zeros((levels, most, MOST_NOISY), np.int64)
+    edges = np.array(CLASSES, np.int64)
+    for table in tables:
+        size = int(np.prod([sizes[column] for column in table]))
+        last = areas.smallest
+        if areas.smallest * size > MOST_CELLS:
+            last = _stretch(areas, max(MOST_CELLS // size, 1))
+        mine = [side.area < last for side in (true, base)]
+        one, other = (
+            side.cells(table, sizes)[kept] for side, kept in zip((true, base), mine, strict=True)
+        )
+        length = last * size
+        counts = np.bincount(one, minlength=length).reshape(-1, size)
+        found = np.bincount(other, minlength=length).reshape(-1, size)
+        held = np.bincount(one, keys[mine[0]].astype(np.float64), length).reshape(-1, size)
+        starts = np.arange(last)
+        for level in range(levels if last == areas.smallest else areas.within + 1):
+            above = np.flatnonzero(np.diff(areas.of[level][:last], prepend=-1))
+            groups = np.searchsorted(starts, above)
+            counts, found, held = (
+                np.add.reduceat(a, groups, axis=0) for a in (counts, found, held)
+            )
+            starts = above
+            sums32 = (held % 2**32).astype(np.uint32)
+            noisy = noises[level].figures(counts.astype(np.int32), sums32)
+            at = level, len(table) - 1
+            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at])
+    return Compared(sums, distances, figures)
+
+
+def _stretch(areas: Areas, most: int) -> int:
+    """Return the end of a stretch of whole larger areas with about so many smallest ones."""
+    tops = areas.of[areas.within]
+    ends = np.append(np.flatnonzero(np.diff(tops)) + 1, len(tops))
+    return int(ends[max(int(np.searchsorted(ends, most, "right")) - 1, 0)])

@@ -1,0 +1,202 @@
+"""The fit of one larger area: donors in slots, so that the figures come close to the targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.protect.records.protected_base import kernels
+from discreet.protect.records.protected_base.areas import Areas
+from discreet.protect.records.protected_base.design import Design
+from discreet.protect.records.protected_base.targets import Figures
+
+EMPTY = 1
+"""The kind of a cell of one column whose category must stay empty in a smallest area."""
+LARGE = 2
+"""The kind of a cell of more columns that is larger than small."""
+RINGS = 5
+"""In so many orders donors are neighbours of those with whom they have much in common."""
+SMALL = 5
+"""The largest figure that is small."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the search: sweeps from a hot to a cold temperature, and what counts in it.
+
+    At a temperature t a loss of t is taken once in e times. `between`, `top` and `around` are the
+    shares of their weight with which larger areas count. The smallest count in full throughout:
+    what they agree on, larger areas nearly have, and where those count from the start, no single
+    exchange can better a small area without costing more in the large one.
+    """
+
+    sweeps: int
+    hot: float
+    cold: float
+    between: float = 1.0
+    top: float = 1.0
+    around: float = 1.0
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a squared residual costs, by the order of its table, and how long is searched."""
+
+    smallest: tuple[int, ...] = (48, 24, 12)
+    between: tuple[int, ...] = (480, 28, 12)
+    top: tuple[int, ...] = (1920, 112, 24)
+    around: tuple[int, ...] = (1600, 320, 64)
+    # People of a large cell are worth more than its residual says: else such cells come out too
+    # small, because donors who fit exactly are rare, and the others fill small and empty cells.
+    lift: float = 3.5
+    tries: int = 8
+    alone: tuple[Stage, ...] = (
+        Stage(5, 800, 200, 0, 0),
+        Stage(10, 200, 80, 0.25, 0.05),
+        Stage(10, 200, 40, 0.5, 0.2),
+        Stage(10, 80, 8),
+    )
+    together: tuple[Stage, ...] = (Stage(12, 40, 4),)
+
+    def weights(self, design: Design, areas: Areas, stage: Stage, around: bool) -> Figures:
+        """Return the weight of each cell, for the levels from the smallest to the largest."""
+        rows = []
+        for level in range(len(areas.of) if around else areas.within + 1):
+            if level == 0:
+                weight, share = self.smallest, 1.0
+            elif level < areas.within:
+                weight, share = self.between, stage.between
+            elif level == areas.within:
+                weight, share = self.top, stage.top
+            else:
+                weight, share = self.around, stage.around
+            rows.append(np.rint(np.array(weight)[design.orders - 1] * share))
+        return np.array(rows, np.int32)
+
+    def tilts(self, levels: int, within: int) -> NDArray[np.int32]:
+        """Return what a person costs in a cell of each kind, beside its residual."""
+        tilts = np.zeros((levels, 3), np.int32)
+        tilts[0, EMPTY] = kernels.FORBIDDEN
+        tilts[0, LARGE] = round(-self.lift * self.smallest[1])
+        return tilts
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Areas that share their donors, and the smaller ones in them: where each has its row.
+
+    Rows are those of the smallest areas, then of each level up to that of donors, then, one a
+    level, of the areas around.
+    """
+
+    areas: Areas
+    tops: NDArray[np.int64]
+
+    @cached_property
+    def members(self) -> tuple[NDArray[np.int64], ...]:
+        """The areas of each level up to that of donors."""
+        inside = np.isin(self.areas.of[self.areas.within], self.tops)
+        return tuple(np.unique(of[inside]) for of in self.areas.of[: self.areas.within + 1])
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """The first row of each level."""
+        lengths = [len(m) for m in self.members]
+        lengths += [1] * (len(self.areas.of) - len(lengths))
+        return np.cumsum([0, *lengths]).astype(np.int64)
+
+    @cached_property
+    def chain(self) -> NDArray[np.int64]:
+        """The rows of each smallest area and of the areas around it."""
+        smallest = self.members[0]
+        rows = [
+            self.first[level] + np.searchsorted(members, self.areas.of[level][smallest])
+            for level, members in enumerate(self.members)
+        ]
+        rows += [np.full(len(smallest), row) for row in self.first[len(self.members) : -1]]
+        return np.ascontiguousarray(np.stack(rows, axis=1))
+
+    def sums(self, smallest: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of all levels up to that of donors, from those of smallest areas."""
+        found = np.zeros((int(self.first[len(self.members)]), *smallest.shape[1:]), smallest.dtype)
+        found[: len(smallest)] = smallest
+        for level in range(1, len(self.members)):
+            np.add.at(found, self.chain[:, level], smallest)
+        return found
+
+
+@dataclass(eq=False)
+class Fit:
+    """A unit under way: its donors, a slot for every person to come, and what is off."""
+
+    unit: Unit
+    design: Design
+    donors: NDArray[Any]
+    starts: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    targets: Figures  # a row for each area up to the level of donors
+    state: NDArray[np.uint64]
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """The kind of each cell, by its target; a row for each area."""
+        smallest, orders = len(self.unit.members[0]), self.design.orders
+        kinds = np.zeros((int(self.unit.first[-1]), self.design.size), np.uint8)
+        kinds[:smallest][(self.targets[:smallest] > SMALL) & (orders > 1)] = LARGE
+        main = np.zeros(self.design.size, bool)
+        for number, column in enumerate(self.design.columns):
+            if column.coarser is None:
+                main[self.design.offsets[number] : self.design.offsets[number + 1]] = True
+        kinds[:smallest][(self.targets[:smallest] == 0) & main] = EMPTY
+        return kinds
+
+    @cached_property
+    def rings(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Orders of the donors in which those with much in common stand together; and places.
+
+        Each order begins with other columns.
+        """
+        columns = len(self.design.columns)
+        codes = self.donors[:, :columns].T
+        rings = [np.lexsort(np.roll(codes, k * columns // RINGS, axis=0)) for k in range(RINGS)]
+        return np.array(rings, np.int32), np.argsort(rings, axis=1).astype(np.int32)
+
+    def draw(self) -> None:
+        """Draw the first donors."""
+        kernels.first_donors(self.donors, self.kinds, EMPTY, self.starts, self.state, self.slots)
+
+    def residuals(self, around: Figures) -> Figures:
+        """Return what is off, a row for each area; `around` are the rows of the areas around."""
+        smallest = len(self.unit.members[0])
+        counts = np.zeros((smallest, self.design.size), np.int32)
+        area = np.repeat(np.arange(smallest), np.diff(self.starts))
+        kernels.add_slots(self.donors, self.slots, area, counts)
+        return np.concatenate([self.unit.sums(counts) - self.targets, around])
+
+    def search(self, search: Search, stages: tuple[Stage, ...], residuals: Figures) -> None:
+        """Exchange donors through some stages; the residuals are kept up to date."""
+        levels = len(self.unit.areas.of)
+        around = len(residuals) > len(self.targets)
+        chain = self.unit.chain if around else self.unit.chain[:, : len(self.unit.members)].copy()
+        tilts = search.tilts(levels, self.unit.areas.within)
+        for stage in stages:
+            weights = search.weights(self.design, self.unit.areas, stage, around)
+            for temperature in np.geomspace(stage.hot, stage.cold, stage.sweeps):
+                kernels.anneal(
+                    self.donors,
+                    self.slots,
+                    self.starts,
+                    chain,
+                    residuals,
+                    weights,
+                    self.kinds,
+                    tilts,
+                    *self.rings,
+                    float(temperature),
+                    search.tries,
+                    self.state,
+                )

@@ -1,0 +1,412 @@
+"""Fast loops of the protected base: cells of records, targets by unit steps, and the fit.
+
+Glossary: a table has cells, which lie one after the other in a vector of all tables' cells; F
+tables, C cells in all; `cells[i, f]` is the cell of record i in table f. Residuals are those of
+the base less the targets, a row for each area of each level. `chain[a, l]` is the row of the area
+of level l around smallest area a.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from discreet.compiling import njit
+
+FORBIDDEN = 1 << 24
+"""What a person costs in a category that must stay empty in an area."""
+
+NEAR = 32
+"""Donors on a ring around one that stand near it."""
+
+MOST_DRAWS = 200
+"""Draws for one slot, before any donor is taken."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _next(state: Any) -> Any:
+    """Return the next random word, by SplitMix64; the state is one word."""
+    state[0] = state[0] + uint64(0x9E3779B97F4A7C15)
+    x = state[0]
+    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return x ^ (x >> uint64(31))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(state: Any, size: Any) -> Any:
+    """Return a random number from 0 to size − 1, for sizes below 2^31."""
+    return np.int64(((_next(state) >> uint64(32)) * uint64(size)) >> uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def table_cells(
+    codes: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    out: NDArray[Any],
+) -> None:
+    """Write the cell of each record in each table: columns[f] are its columns, then −1."""
+    for i in range(codes.shape[0]):
+        for f in range(columns.shape[0]):
+            cell = np.int64(0)
+            for k in range(columns.shape[1]):
+                column = columns[f, k]
+                if column >= 0:
+                    cell = cell * sizes[column] + codes[i, column]
+            out[i, f] = offsets[f] + cell
+
+
+@njit(cache=True, nogil=True)
+def tally(
+    cells: NDArray[Any],
+    area: NDArray[np.int64],
+    keys: NDArray[np.uint32],
+    counts: NDArray[np.int32],
+    sums: NDArray[np.uint32],
+) -> None:
+    """Add every record to the counts and key sums of its cells, in the row of its area."""
+    for i in range(cells.shape[0]):
+        row = area[i]
+        for f in range(cells.shape[1]):
+            counts[row, cells[i, f]] += 1
+            sums[row, cells[i, f]] += keys[i]
+
+
+@njit(cache=True, nogil=True)
+def apportion(noisy: NDArray[np.int64], total: int, state: NDArray[np.uint64]) -> None:
+    """Move figures by steps of one until they have a total: populated ones first, never below 0."""
+    size = len(noisy)
+    left = total - noisy.sum()
+    while left != 0:
+        step = 1 if left > 0 else -1
+        start = _below(state, size)
+        moved = False
+        for k in range(size):
+            i = (start + k) % size
+            if noisy[i] > 0:
+                noisy[i] += step
+                left -= step
+                moved = True
+                break
+        if not moved:
+            noisy[start] += 1  # all are empty, so that the total is above them
+            left -= 1
+
+
+@njit(cache=True, nogil=True)
+def _together(
+    noisy: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    state: NDArray[np.uint64],
+) -> None:
+    """Step on populated cells whose row and column both want more, or both want less."""
+    n, m = noisy.shape
+    for i in range(n):
+        if rows[i] == 0:
+            continue
+        step = 1 if rows[i] > 0 else -1
+        again = True
+        while again and rows[i] != 0:
+            again = False
+            start = _below(state, m)
+            for k in range(m):
+                j = (start + k) % m
+                if noisy[i, j] > 0 and columns[j] * step > 0:
+                    noisy[i, j] += step
+                    rows[i] -= step
+                    columns[j] -= step
+                    again = True
+                    if rows[i] == 0:
+                        break
+
+
+@njit(cache=True, nogil=True)
+def _exchange(noisy: Any, rows: NDArray[np.int64], state: NDArray[np.uint64], fill: bool) -> None:
+    """Move units within a column from rows that want less to rows that want more.
+
+    Between populated cells, unless empty ones are to be filled as well.
+    """
+    n, m = noisy.shape
+    for i in range(n):
+        for k in range(n):
+            if rows[i] <= 0:
+                break
+            start = _below(state, m)
+            if rows[k] >= 0:
+                continue
+            for j in range(m):
+                column = (start + j) % m
+                while (
+                    rows[i] > 0
+                    and rows[k] < 0
+                    and noisy[k, column] > 0
+                    and (fill or noisy[i, column] > 0)
+                ):
+                    noisy[i, column] += 1
+                    noisy[k, column] -= 1
+                    rows[i] -= 1
+                    rows[k] += 1
+                    if not fill:
+                        break
+
+
+@njit(cache=True, nogil=True)
+def _rectangle(noisy: NDArray[np.int64], i: int, j: int, step: int, start: int) -> bool:
+    """Step row i and column j over a third, populated cell; return whether there was one.
+
+    With step 1: +1 at (i, b) and (a, j), −1 at (a, b), all of them populated. With step −1 the
+    other way round, where (a, b) may be filled if nothing else is found.
+    """
+    n, m = noisy.shape
+    for fill in range(1 if step > 0 else 2):
+        for k in range(n):
+            a = (start + k) % n
+            if a == i or noisy[a, j] <= 0:
+                continue
+            for c in range(m):
+                b = (start + c) % m
+                if b == j or noisy[i, b] <= 0 or (noisy[a, b] <= 0 and fill == 0):
+                    continue
+                noisy[i, b] += step
+                noisy[a, j] += step
+                noisy[a, b] -= step
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def transport(
+    noisy: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    state: NDArray[np.uint64],
+) -> None:
+    """Move figures by steps of one until they have the sums of rows and columns.
+
+    The sums must have one total, and are used up.
+    """
+    n, m = noisy.shape
+    for i in range(n):
+        rows[i] -= noisy[i].sum()
+    for j in range(m):
+        columns[j] -= noisy[:, j].sum()
+    _together(noisy, rows, columns, state)
+    for fill in range(2):
+        _exchange(noisy, rows, state, fill == 1)
+        _exchange(noisy.T, columns, state, fill == 1)
+        _together(noisy, rows, columns, state)
+    # All rows that are left want the same, and so do all columns, as often.
+    for i in range(n):
+        for j in range(m):
+            while rows[i] * columns[j] > 0:
+                step = 1 if rows[i] > 0 else -1
+                direct = noisy[i, j] > 0
+                if direct or not _rectangle(noisy, i, j, step, _below(state, n + m)):
+                    noisy[i, j] += step
+                rows[i] -= step
+                columns[j] -= step
+
+
+@njit(cache=True, nogil=True)
+def transport_pairs(
+    cells: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    state: NDArray[np.uint64],
+) -> None:
+    """Move the figures of every table of two columns to those of its columns."""
+    for f in range(len(tables)):
+        a, b = tables[f, 0], tables[f, 1]
+        if b < 0 or tables[f, 2] >= 0:
+            continue
+        pair = cells[offsets[f] : offsets[f + 1]].reshape(sizes[a], sizes[b])
+        rows = cells[offsets[a] : offsets[a + 1]].copy()
+        columns = cells[offsets[b] : offsets[b + 1]].copy()
+        transport(pair, rows, columns, state)
+
+
+@njit(cache=True, nogil=True)
+def first_donors(
+    cells: NDArray[Any],
+    kinds: NDArray[np.uint8],
+    empty: int,
+    starts: NDArray[np.int64],
+    state: NDArray[np.uint64],
+    slots: NDArray[np.int32],
+) -> None:
+    """Draw a donor for every slot, again while it has a category that is to stay empty.
+
+    Where an area has none of its kind, the search that follows looks for the nearest.
+    """
+    for a in range(len(starts) - 1):
+        for s in range(starts[a], starts[a + 1]):
+            for _ in range(MOST_DRAWS):
+                donor = _below(state, cells.shape[0])
+                fits = True
+                for f in range(cells.shape[1]):
+                    if kinds[a, cells[donor, f]] == empty:
+                        fits = False
+                        break
+                if fits:
+                    break
+            slots[s] = donor
+
+
+@njit(cache=True, nogil=True)
+def add_slots(
+    cells: NDArray[Any],
+    slots: NDArray[np.int32],
+    area: NDArray[np.int64],
+    counts: NDArray[np.int32],
+) -> None:
+    """Add the donor of every slot to the counts of its cells, in the row of its area."""
+    for s in range(len(slots)):
+        for f in range(cells.shape[1]):
+            counts[area[s], cells[slots[s], f]] += 1
+
+
+@njit(cache=True, nogil=True)
+def gradient(
+    residuals: NDArray[np.int32],
+    weights: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+    tilts: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Write the weighted residuals of an area and of those around it, cell by cell, and tilts."""
+    out[:] = 0
+    for level in range(len(rows)):
+        row = residuals[rows[level]]
+        kind = kinds[rows[level]]
+        tilt = tilts[level]
+        for c in range(len(out)):
+            out[c] += weights[level, c] * row[c] + tilt[kind[c]]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
+    found = np.int32(0)
+    row = cells[donor]
+    for f in range(len(row)):
+        found += slope[row[f]]
+    return np.int64(found)
+
+
+@njit(cache=True, nogil=True)
+def anneal(
+    cells: NDArray[Any],
+    slots: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    chain: NDArray[np.int64],
+    residuals: NDArray[np.int32],
+    weights: NDArray[np.int32],
+    kinds: NDArray[np.uint8],
+    tilts: NDArray[np.int32],
+    rings: NDArray[np.int32],
+    places: NDArray[np.int32],
+    temperature: float,
+    tries: int,
+    state: NDArray[np.uint64],
+) -> int:
+    """Go once over all slots, trying other donors in each; return how many were exchanged.
+
+    Every other donor that is tried stands near the present one on a ring: they have much in
+    common, so that exchanging them changes few figures.
+
+    Notes
+    -----
+    With a slot emptied, the sum of weighted squared residuals with donor b in it differs from that
+    with donor a by 2·(S(b) − S(a)), where S(b) is the sum over b's cells of the residuals of the
+    area and of those around it, times their weights. So one vector for each area is all that the
+    inner loop reads.
+    """
+    tables, size = cells.shape[1], residuals.shape[1]
+    slope = np.empty(size, np.int32)
+    change = np.zeros(size, np.int32)
+    step = np.empty(size, np.int32)
+    for c in range(size):
+        step[c] = weights[:, c].sum()
+    exchanged = 0
+    for a in range(len(starts) - 1):
+        gradient(residuals, weights, chain[a], kinds, tilts, slope)
+        for s in range(starts[a], starts[a + 1]):
+            old = slots[s]
+            for f in range(tables):
+                slope[cells[old, f]] -= step[cells[old, f]]
+            best, held = old, _score(slope, cells, old)
+            for k in range(tries):
+                if k % 2 == 0:
+                    donor = np.int32(_below(state, cells.shape[0]))
+                else:
+                    ring = _below(state, rings.shape[0])
+                    place = places[ring, best] + 1 + _below(state, NEAR)
+                    donor = rings[ring, (place - NEAR // 2) % cells.shape[0]]
+                score = _score(slope, cells, donor)
+                worse = 2.0 * (score - held)
+                if worse > 0:
+                    if temperature <= 0:
+                        continue
+                    chance = ((_next(state) >> uint64(11)) + uint64(1)) * 2.0**-53
+                    if worse >= -temperature * np.log(chance):
+                        continue
+                best, held = donor, score
+            for f in range(tables):
+                slope[cells[best, f]] += step[cells[best, f]]
+            if best != old:
+                exchanged += 1
+                slots[s] = best
+                for f in range(tables):
+                    change[cells[old, f]] -= 1
+                    change[cells[best, f]] += 1
+        for level in range(chain.shape[1]):
+            row = residuals[chain[a, level]]
+            for c in range(size):
+                row[c] += change[c]
+        for c in range(size):
+            change[c] = 0
+    return exchanged
+
+
+@njit(cache=True, nogil=True)
+def compare(
+    true: NDArray[np.int64],
+    base: NDArray[np.int64],
+    noisy: NDArray[np.int32],
+    edges: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    distances: NDArray[np.int64],
+    figures: NDArray[np.int64],
+) -> None:
+    """Add errors to `sums`, distances from noisy figures by class, and noisy figures."""
+    widest = distances.shape[1] // 2
+    for i in range(true.shape[0]):
+        for j in range(true.shape[1]):
+            count, figure = true[i, j], base[i, j]
+            if count == 0:
+                sums[8] += 1
+                sums[9] += figure > 0
+            else:
+                error = figure - count
+                sums[0] += 1
+                sums[1] += count
+                sums[2] += abs(error)
+                sums[3] += error * error
+                if count > 5:
+                    sums[4] += 1
+                    sums[5] += error
+                else:
+                    sums[6] += 1
+                    sums[7] += error == 0
+            k = np.searchsorted(edges, figure)
+            distance = min(max(figure - noisy[i, j], -widest), widest)
+            distances[k, distance + widest] += 1
+            if noisy[i, j] < len(figures):
+                figures[noisy[i, j]] += 1

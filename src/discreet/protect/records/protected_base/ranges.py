@@ -1,0 +1,117 @@
+"""What readers are told of a figure of a base: a range that holds the true count in nine of ten.
+
+Worked out from the base and from noisy figures, never from true ones. Of tables that are fitted
+the base follows the noisy figure N, so that what the base says of the true count T is what N says:
+Pr(T | base) = Σ_N Pr(N | base)·Pr(T | N). Of others the noise of N is independent of the base, and
+Pr(T | base) is what best explains the noisy figures found with it, by maximum likelihood. Of larger
+figures it is assumed that counts vary smoothly: one more is about as frequent as one less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.protect.lookup import LookupTable
+from discreet.types import Floats
+
+CLASSES = (*range(11), 20, 50, 100, 200, 500, 1_000, 5_000)
+"""The largest figure of each class of figures that share a range; the last class is open."""
+
+SINGLE = 11
+"""The first classes are of one figure each."""
+
+LEAST_CELLS = 50
+"""Figures of a class from which a range of its own is worked out."""
+
+WIDEST = 150
+"""Distances beyond it count as it."""
+
+COVERED = 0.9
+_ROUNDS = 60
+_LARGE = 1_000_000
+
+
+def ranges(
+    distances: NDArray[np.int64], noisy: NDArray[np.int64], table: LookupTable | None, fitted: bool
+) -> list[tuple[int, int]]:
+    """Return for each class the lowest and the highest true count, less the figure.
+
+    `distances[k]` counts figures of class k by figure − noisy figure, from −WIDEST to WIDEST;
+    `noisy` counts the noisy figures of all cells, from 0 on.
+    """
+    found = []
+    for k in range(len(distances)):
+        own, single = distances[k], k < SINGLE
+        if k and own.sum() < LEAST_CELLS:
+            own, single = _with_neighbours(distances, k), False
+        steps, chances = _of_truth(k if single else None, own, noisy, table, fitted)
+        found.append(_narrowest(steps, chances))
+    return found
+
+
+def _with_neighbours(distances: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the distances of a class and of as many beside it as make enough; not of zeros."""
+    wide = 0
+    while True:
+        wide += 1
+        first, last = max(k - wide, 1), k + wide + 1
+        own = distances[first:last].sum(axis=0)
+        if own.sum() >= LEAST_CELLS or (first == 1 and last >= len(distances)):
+            return np.asarray(own)
+
+
+def _of_truth(
+    figure: int | None,
+    own: NDArray[np.int64],
+    noisy: NDArray[np.int64],
+    table: LookupTable | None,
+    fitted: bool,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return differences true count − figure and their chances; of larger figures it is None."""
+    steps = np.arange(-WIDEST, WIDEST + 1)
+    shares = own / max(int(own.sum()), 1)
+    if table is None:
+        return steps, shares[::-1]
+    if figure is None:
+        values, chances = table.transition().row(_LARGE)
+        moves = (values - _LARGE).tolist()
+        if fitted:  # noisy − figure, and the noise taken back
+            parts = [p * np.roll(shares[::-1], -m) for m, p in zip(moves, chances, strict=True)]
+            return steps, np.sum(parts, axis=0)
+        # True − figure is seen as noisy − figure, which is larger by the noise.
+        kernel = np.sum(
+            [p * np.eye(len(steps), k=m) for m, p in zip(moves, chances, strict=True)], 0
+        )
+        return steps, _likeliest(kernel, shares[::-1])
+    size = min(len(noisy), WIDEST)
+    seen = shares[::-1][WIDEST - figure :][:size]  # by noisy figure, from 0 on
+    kernel = table.transition().matrix(size - 1)[:, :size]
+    if fitted:
+        prior = _likeliest(kernel, noisy[:size] / max(int(noisy[:size].sum()), 1))
+        joint = kernel * prior[:, None]
+        chances = (joint / np.maximum(joint.sum(axis=0), 1e-300)) @ seen
+    else:
+        chances = _likeliest(kernel, seen)
+    return np.arange(size) - figure, chances
+
+
+def _likeliest(kernel: Floats, seen: Floats) -> Floats:
+    """Return the chances of what is hidden that best explain what is seen; kernel[hidden, seen]."""
+    hidden = np.full(len(kernel), 1 / len(kernel))
+    for _ in range(_ROUNDS):
+        expected = np.maximum(hidden @ kernel, 1e-300)
+        hidden *= kernel @ (seen / expected)
+    return np.asarray(hidden / max(hidden.sum(), 1e-300))
+
+
+def _narrowest(steps: NDArray[np.int64], chances: Floats) -> tuple[int, int]:
+    """Return the narrowest range of steps that has nine in ten of the chances."""
+    below = np.cumsum(chances)
+    best = (0, len(steps) - 1)
+    for low in range(len(steps)):
+        before = below[low - 1] if low else 0.0
+        high = int(np.searchsorted(below, before + COVERED - 1e-9))
+        if high < len(steps) and high - low < best[1] - best[0]:
+            best = (low, high)
+    return int(steps[best[0]]), int(steps[best[1]])

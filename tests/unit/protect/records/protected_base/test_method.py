@@ -1,0 +1,203 @@
+"""A protected base: what it keeps, what it never does, and that chance is only the secret's."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.protect import KeyMix, ProtectedBase
+from discreet.protect.records.protected_base import (
+    Areas,
+    Column,
+    Design,
+    Fitted,
+    Records,
+    Search,
+    Stage,
+)
+from discreet.protect.records.protected_base.areas import LEAST_PEOPLE
+from discreet.protect.records.protected_base.fit import Fit, Unit
+
+SECRET = b"a secret of at least 16 bytes"
+SIZES = (2, 4, 3, 5)
+SHORT = Search(alone=(Stage(4, 800, 100, 0, 0), Stage(6, 100, 30)), together=(Stage(3, 60, 20),))
+
+
+def areas() -> Areas:
+    """Twelve areas in four, in two."""
+    return Areas.nested([np.arange(12), np.arange(12) // 3, np.arange(12) // 6], 2)
+
+
+def people(number: int = 6_000, seed: int = 1) -> Records:
+    """People whose variables hang together, and differ between areas; nobody of 0 is 3."""
+    rng = np.random.default_rng(seed)
+    area = rng.integers(0, 12, number)
+    first = rng.integers(0, 2, number)
+    second = np.minimum(rng.poisson(0.5 + first + area / 12), 3)
+    third = np.where(first == 0, rng.integers(0, 2, number), rng.integers(0, 3, number))
+    fourth = np.minimum(rng.poisson(third + (area == 3)), 4)
+    codes = [x.astype(np.uint8) for x in (first, second, third, fourth)]
+    words = KeyMix(SECRET, "records").words(np.arange(number).astype(np.uint64))
+    return Records(codes, area, words)
+
+
+def design() -> Design:
+    return Design.of([Column(size) for size in SIZES])
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Records, Fitted]:
+    records = people()
+    return records, ProtectedBase(search=SHORT).apply(records, areas(), design(), SECRET)
+
+
+def counts(
+    codes: list[NDArray[np.uint8]], area: NDArray[np.int64], table: tuple[int, ...], level: int
+) -> NDArray[np.int64]:
+    of = areas().of[level]
+    found = np.zeros((int(of.max()) + 1, *(SIZES[i] for i in table)), np.int64)
+    np.add.at(found, (of[area], *(codes[i] for i in table)), 1)
+    return found
+
+
+def of_base(records: Records, fitted: Fitted) -> list[NDArray[np.uint8]]:
+    return [column[fitted.donor] for column in records.codes]
+
+
+def test_without_noise_and_with_all_donors_nothing_is_off() -> None:
+    # Twelve people in each of two areas; the records themselves are a base without a residual.
+    rng = np.random.default_rng(4)
+    codes = [rng.integers(0, size, 24).astype(np.uint8) for size in (2, 3, 2)]
+    words = KeyMix(SECRET, "records").words(np.arange(24).astype(np.uint64))
+    records = Records(codes, np.repeat([0, 1], 12), words)
+    # Where larger areas weigh most, as they do by default, so few people can hardly move: a better
+    # place for one costs more in the larger area than it gains. Here the small areas weigh most.
+    search = Search(
+        smallest=(16, 8, 1),
+        top=(4, 2, 1),
+        around=(1, 1, 1),
+        lift=0,
+        alone=(Stage(400, 200, 2),),
+        together=(Stage(400, 200, 1),),
+    )
+    method = ProtectedBase(1.0, variance=0, variance_smallest=0, search=search)
+    tables = Design.of([Column(size) for size in (2, 3, 2)])
+    found = method.apply(records, Areas.nested([np.arange(2), np.zeros(2)], 1), tables, SECRET)
+    assert np.bincount(found.area).tolist() == [12, 12]
+    assert not found.residuals.any()
+
+
+def test_figures_come_close(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    base = of_base(records, found)
+    for table in combinations(range(4), 2):
+        for level in range(4):
+            off = counts(base, found.area, table, level) - counts(
+                list(records.codes), records.area, table, level
+            )
+            # The noise alone, of variance 3 or 4, is off by 1.3 to 1.6 on average.
+            assert np.abs(off).mean() < 4, (table, level)
+
+
+def test_all_tables_add_up(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    base = of_base(records, found)
+    whole = counts(base, found.area, (0, 1, 2, 3), 0)
+    for table in combinations(range(4), 2):
+        left = tuple(i + 1 for i in range(4) if i not in table)
+        assert (whole.sum(axis=left) == counts(base, found.area, table, 0)).all()
+        inner = counts(base, found.area, table, 0)
+        for level in (1, 2, 3):
+            outer = np.zeros_like(counts(base, found.area, table, level))
+            np.add.at(outer, areas().of[level], inner)
+            assert (outer == counts(base, found.area, table, level)).all()
+
+
+def test_what_nobody_of_the_larger_area_is_nobody_is(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    everything = (0, 1, 2, 3)
+    true = counts(list(records.codes), records.area, everything, 2)
+    base = counts(of_base(records, found), found.area, everything, 2)
+    assert ((base > 0) <= (true > 0)).all()
+    assert (areas().of[2][found.area] == areas().of[2][records.area[found.donor]]).all()
+
+
+def test_donors_are_half_of_the_records(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    assert len(np.unique(found.donor)) <= len(records.area) / 2 + 2
+
+
+def test_neither_order_nor_threads_matter(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    order = np.random.default_rng(9).permutation(len(records.area))
+    shuffled = Records([c[order] for c in records.codes], records.area[order], records.words[order])
+    for given, back, threads in ((records, np.arange(len(order)), 1), (shuffled, order, 3)):
+        method = ProtectedBase(search=SHORT)
+        again = method.apply(given, areas(), design(), SECRET, threads=threads)
+        assert (back[again.donor] == found.donor).all()
+        assert (again.area == found.area).all()
+
+
+def test_another_secret_is_another_base(fitted: tuple[Records, Fitted]) -> None:
+    records, found = fitted
+    other = ProtectedBase(search=SHORT).apply(records, areas(), design(), SECRET[::-1])
+    assert len(other.donor) != len(found.donor) or (other.donor != found.donor).mean() > 0.5
+
+
+def test_residuals_are_kept_up_to_date() -> None:
+    rng = np.random.default_rng(3)
+    tables, unit = design(), Unit(areas(), np.array([1]))
+    donors = tables.cells(np.stack([rng.integers(0, s, 50) for s in SIZES], 1).astype(np.int32))
+    starts = np.arange(0, 61, 10)
+    targets = rng.integers(0, 5, (int(unit.first[3]), tables.size)).astype(np.int32)
+    slots = rng.integers(0, 50, 60).astype(np.int32)
+    fit = Fit(unit, tables, donors, starts, slots, targets, np.array([5], np.uint64))
+    around = rng.integers(-3, 4, (1, tables.size)).astype(np.int32)
+    before = fit.residuals(around)
+    kept, first = before.copy(), fit.slots.copy()
+    fit.search(SHORT, SHORT.alone, kept)
+    assert (fit.slots != first).any()
+    after = fit.residuals(around)
+    assert (kept[:-1] == after[:-1]).all()
+    # The area around changes as the areas in it do.
+    change = after[unit.first[2]] - before[unit.first[2]]
+    assert (kept[-1] == around[0] + change).all()
+
+
+def test_a_cold_search_never_loses() -> None:
+    # By the plain sum of weighted squares, which the search itself never computes.
+    rng = np.random.default_rng(6)
+    tables, unit = design(), Unit(areas(), np.array([0]))
+    donors = tables.cells(np.stack([rng.integers(0, s, 80) for s in SIZES], 1).astype(np.int32))
+    starts = np.arange(0, 121, 20)
+    targets = rng.integers(1, 6, (int(unit.first[3]), tables.size)).astype(np.int32)
+    slots = rng.integers(0, 80, 120).astype(np.int32)
+    fit = Fit(unit, tables, donors, starts, slots, targets, np.array([5], np.uint64))
+    search, stage = Search(lift=0), Stage(1, 1e-9, 1e-9)
+    weights = search.weights(tables, areas(), stage, around=False)
+    level = np.searchsorted(unit.first[1:4], np.arange(len(targets)), side="right")
+    off = fit.residuals(np.zeros((0, tables.size), np.int32))
+    costs = []
+    for _ in range(5):
+        costs.append(int((weights[level] * off.astype(np.int64) ** 2).sum()))
+        fit.search(search, (stage,), off)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+
+
+def test_small_areas_share_donors() -> None:
+    of = Areas.nested([np.arange(5), np.arange(5), np.array([0, 0, 0, 1, 1])], 1)
+    least = LEAST_PEOPLE
+    units = of.units(np.array([least, least - 1, least, least - 1, 5]))
+    # The second joins the first; the last two have only each other.
+    assert [unit.tolist() for unit in units] == [[0, 1], [2], [3, 4]]
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.5])
+def test_share(share: float) -> None:
+    with pytest.raises(ParameterError, match="share"):
+        ProtectedBase(share=share)

@@ -1,0 +1,49 @@
+"""Ranges of a base's figures: from noisy figures alone, and true in about nine of ten cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.protect.lookup import max_entropy
+from discreet.protect.records.protected_base.ranges import CLASSES, WIDEST, ranges
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize("mean", [1.0, 4.0, 60.0])
+def test_nine_in_ten(fitted: bool, mean: float) -> None:
+    # True counts with noise; a base that follows the noisy figure (fitted) or the true one. Cells
+    # of a census are of all sizes: of large figures the ranges assume no more than that.
+    rng = np.random.default_rng(int(mean))
+    table = max_entropy(5, 3)
+    true = rng.lognormal(np.log(mean), 1.5, 200_000).astype(np.int64)
+    noisy = table.draw(true, rng.random(len(true)))
+    followed = noisy if fitted else true
+    base = np.maximum(
+        followed + np.rint(rng.normal(0, 2, len(true))).astype(int) * (followed > 0), 0
+    )
+    kinds = np.searchsorted(CLASSES, base)
+    distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    np.add.at(distances, (kinds, base - noisy + WIDEST), 1)
+    found = np.array(ranges(distances, np.bincount(noisy, minlength=64)[:64], table, fitted))
+    held = (true >= base + found[kinds, 0]) & (true <= base + found[kinds, 1])
+    # Counts are whole, so that the narrowest range that holds enough may hold more.
+    assert 0.89 < held.mean() < 0.96
+    for k in np.unique(kinds):
+        if (kinds == k).sum() > 1_000:
+            assert held[kinds == k].mean() > 0.85, k
+
+
+def test_a_class_with_few_figures_has_the_range_of_those_beside_it() -> None:
+    distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    distances[0, WIDEST] = 1_000  # zeros, which say nothing of other figures
+    distances[12, WIDEST - 2 : WIDEST + 3] = 20
+    found = ranges(distances, np.zeros(64, np.int64), None, True)
+    assert found[0] == (0, 0)
+    assert set(found[1:]) == {(-2, 2)}
+
+
+def test_without_noise_the_range_is_of_the_distances() -> None:
+    distances = np.zeros((len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    distances[:, WIDEST - 1 : WIDEST + 2] = 5, 90, 5
+    assert ranges(distances, np.zeros(64, np.int64), None, True)[3] == (0, 0)
