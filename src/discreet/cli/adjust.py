@@ -14,8 +14,8 @@ from discreet.desk.adjust import Norm, Weight
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.records.report import RecordsReport
-    from discreet.desk.adjust.report import AdjustReport
 
 # What goes with --order: it adjusts magnitudes by the p% rule.
 OF_RECORDS = {
@@ -27,7 +27,8 @@ OF_RECORDS = {
 def command(
     context: typer.Context,
     table: Annotated[
-        Path, typer.Argument(help="CSV file of counts or values; or of records, with --by.")
+        Path,
+        typer.Argument(help="CSV file of counts or values, or of records, with --by; or JJ file."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")],
     by: options.RecordsBy = None,
@@ -96,6 +97,12 @@ def command(
             "publication."
         ),
     ] = None,
+    problem: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the true table as a JJ file for other solvers. Not for publication."
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Move sensitive figures to safety, the others little; everything adds up.
@@ -107,10 +114,12 @@ def command(
     file that is written may be published, the file may not.
     """
     from discreet.cli.progress import after_a_while, shown
+    from discreet.desk.adjust.report import AdjustReport
+    from discreet.table.jj import write_jj
 
-    _check_files(table, out, report)
+    _check_files(table, out, report, problem)
     tables, groups = options.names_of(by), options.groups_of(hierarchy, group)
-    found: AdjustReport | RecordsReport
+    found: AdjustReport | JJReport | RecordsReport
     with shown() as tell:
         if order is not None:
             column, share = _for_records(context, tables, value, p)
@@ -154,6 +163,10 @@ def command(
                 tell=after_a_while(tell),
             )
     found = replace(found, name=out.name)
+    if problem is not None:
+        if not isinstance(found, AdjustReport):
+            raise ParameterError("--problem is for tables.")
+        write_jj(found.problem, problem)
     if found.released:
         found.write(out)
         if report is not None:
@@ -163,12 +176,15 @@ def command(
         raise typer.Exit(3)
 
 
-def _check_files(table: Path, out: Path, report: Path | None) -> None:
+def _check_files(table: Path, out: Path, report: Path | None, problem: Path | None) -> None:
     options.check_out(out, table)
-    if report is not None:
-        options.check_out(report, table, "--report")
-        if report.resolve() == out.resolve():
-            raise ParameterError("--report must be another file than --out: it has true figures.")
+    for name, path in (("--report", report), ("--problem", problem)):
+        if path is not None:
+            options.check_out(path, table, name)
+            if path.resolve() == out.resolve():
+                raise ParameterError(
+                    f"{name} must be another file than --out: it has true figures."
+                )
 
 
 def _for_records(

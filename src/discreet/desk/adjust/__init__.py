@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.desk.adjust.jj import JJReport
+    from discreet.desk.adjust.method import ControlledAdjustment
     from discreet.desk.adjust.records.report import RecordsReport
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import Hierarchies
@@ -54,7 +57,7 @@ def adjust(
     secret: Secret | None = None,
     seed: int | None = None,
     tell: Tell | None = None,
-) -> AdjustReport:
+) -> AdjustReport | JJReport:
     """Return a table whose sensitive figures are moved to safety, the others little.
 
     `table` is a CSV file or a data frame; with `by` it holds records to tabulate: names of columns,
@@ -62,7 +65,8 @@ def adjust(
     "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
     by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
     in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
-    knows the method can prove; with `withhold` cells that cannot be protected are left empty.
+    knows the method can prove; with `withhold` cells that cannot be protected are left empty. A
+    file whose name ends in .jj says itself which cells are sensitive, and which are kept.
     """
     from discreet.desk.adjust.audit import exposed
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
@@ -73,6 +77,10 @@ def adjust(
     from discreet.table.source import read_source
 
     method = ControlledAdjustment.of(norm, weight, margins, capacity, above, spread)
+    if isinstance(table, str | Path) and Path(table).suffix.lower() == ".jj":
+        asked = {"rule": rule, "by": by, "value": value, "holding": holding, "fix": fix,
+                 "hierarchy": hierarchy, "audit": audit, "withhold": withhold}  # fmt: skip
+        return _adjust_jj(Path(table), method, asked, secret, seed, tell)
     source, tables = read_source(table), tables_of(by)
     cells = read_either(source, tables, value, holding, groups_of(hierarchy))
     rules = rules_of(cells, rule, percent)
@@ -82,6 +90,36 @@ def adjust(
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
     return AdjustReport(source.name, result, above, exposure, withhold)
+
+
+def _adjust_jj(
+    path: Path,
+    method: ControlledAdjustment,
+    asked: dict[str, Any],
+    secret: Secret | None,
+    seed: int | None,
+    tell: Tell | None,
+) -> JJReport:
+    """Return the adjusted cells of a JJ file; raise where it says itself what was asked for."""
+    from discreet.desk.adjust.jj import adjust_jj
+    from discreet.errors import ParameterError
+    from discreet.protect.keys import generator
+    from discreet.table.jj import read_jj
+
+    given = [name for name, one in asked.items() if one]
+    given += [name for name in ("above", "spread") if getattr(method, name)]
+    given += ["margins"] if method.margins != 1 else []
+    if given:
+        raise ParameterError(
+            f"{' and '.join(given)} cannot be given with a JJ file: it says which cells are "
+            "sensitive, which are kept, and how they add up."
+        )
+    table = read_jj(path)
+    rng = generator((table.values.tolist(),), f"adjust {method}", {}, secret, seed)
+    return adjust_jj(
+        table, path.name, method.norm, method.weight, method.capacity, int(rng.integers(2**62)),
+        tell,
+    )  # fmt: skip
 
 
 def adjust_records(

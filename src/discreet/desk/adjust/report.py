@@ -15,6 +15,7 @@ from discreet.desk.adjust.method import AdjustedTable
 from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
 from discreet.desk.report import Report, named
 from discreet.errors import ParameterError
+from discreet.table.jj import JJTable
 from discreet.table.sheet import Sheet
 from discreet.types import Flags, Floats, Integers
 from discreet.utility.change import ChangeListing, change_listing, listing_text, plain_rows
@@ -237,6 +238,13 @@ class AdjustReport(ChangeReport):
         }
         cells = np.flatnonzero(result.published)
         return result.cells.sheet(columns, cells, {"released": self._text})
+
+    @property
+    def problem(self) -> JJTable:
+        """The table and its sensitive cells as a JJ file has them. Not for publication."""
+        from discreet.desk.adjust.jj import jj_of
+
+        return jj_of(self.result.cells, self.result.required)
 
     def _figures(self, values: Any) -> list[Any]:
         found: list[Any] = values[self.result.published].tolist()

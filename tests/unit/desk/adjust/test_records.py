@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -73,6 +73,32 @@ def as_sets(rows: CellRows) -> dict[tuple[int, ...], list[int]]:
     }
     found |= {(i,): cells.tolist() for i, cells in enumerate(rows.alone) if cells.any()}
     return found
+
+
+@pytest.mark.parametrize("trees", [[TREE, FLAT], [FLAT, TREE, FLAT], [TREE] * 4])
+@pytest.mark.parametrize("order", [1, 2])
+def test_all_tables_chosen_are_the_tables_of_an_order(trees: list[Hierarchy], order: int) -> None:
+    codes, values = records(order, 40, trees)
+    tables = list(combinations(range(len(trees)), order))
+    every, chosen = (
+        cell_rows(codes, trees, values, order),
+        cell_rows(codes, trees, values, tables=tables),
+    )
+    assert as_sets(chosen) == as_sets(every)
+    assert (chosen.cell_count, chosen.equations) == (every.cell_count, every.equations)
+    np.testing.assert_array_equal(
+        np.sort(chosen.largest - chosen.second), np.sort(every.largest - every.second)
+    )
+
+
+def test_chosen_tables_have_their_own_cells_and_no_others() -> None:
+    # Two records, apart in the first dimension alone; tables by it and by the other two. The total,
+    # and of the second table one cell by each and one by both, hold both records: a row of 4 cells.
+    trees = [FLAT, FLAT, FLAT]
+    rows = cell_rows(np.array([[0, 1, 1], [1, 1, 1]]), trees, [5.0, 7.0], tables=[[0], [2, 1]])
+    assert as_sets(rows) == {(0, 1): [1, 2, 1], (0,): [0, 1, 0], (1,): [0, 1, 0]}
+    # Total by each of three dimensions; the two cells by one of the last two, by the other.
+    assert rows.equations == 5
 
 
 @given(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.desk.adjust.records import kernels
+from discreet.desk.adjust.records.chosen import list_chosen
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.table.decimals import in_units
@@ -70,12 +71,14 @@ def cell_rows(
     order: int | None = None,
     holdings: ArrayLike | None = None,
     tell: Tell | None = None,
+    tables: Sequence[Sequence[int]] | None = None,
 ) -> CellRows:
     """Return the rows of the tables over records in which at most `order` dimensions are kept.
 
     `codes` has a row for each record and a column for each dimension: inner codes. All levels
     of a kept dimension are published; without an order every dimension may be kept. `holdings`
-    gives the owner of each record: contributions of one owner count together.
+    gives the owner of each record: contributions of one owner count together. With `tables` only
+    these are published, each by the dimensions it names, and all their margins.
     """
     given = np.asarray(codes)
     amounts = np.asarray(values, np.float64).reshape(-1)
@@ -91,6 +94,8 @@ def cell_rows(
     if not np.isfinite(amounts).all() or (amounts < 0).any():
         raise ParameterError("values must be finite numbers of 0 or more.")
     most = len(dimensions) if order is None else order
+    if tables is not None:
+        most = max(map(len, tables), default=0)
     if not 0 <= most <= len(dimensions):
         raise ParameterError(f"order must be from 0 to {len(dimensions)}. Got {order}.")
     owners = np.arange(len(given)) if holdings is None else np.asarray(holdings).reshape(-1)
@@ -101,7 +106,12 @@ def cell_rows(
         raise ParameterError(
             f"order must be at least {int((~has_total).sum())}: so many dimensions have no total."
         )
-    rows, equations = _listed(paths, depths, levels, has_total, dimensions, most, tell)
+    if tables is None:
+        rows, equations = _listed(paths, depths, levels, has_total, dimensions, most, tell)
+    else:
+        if not has_total.all():
+            raise ParameterError("chosen tables need a total in every dimension.")
+        rows, equations = list_chosen(paths, depths, tables, _marks(len(given)), most, tell)
     starts, members, cells, alone = rows
     size = len(starts) - 1
     total, largest, second = np.empty(size), np.empty(size), np.empty(size)
@@ -140,6 +150,10 @@ def _paths(
     return paths, depths, levels, has_total
 
 
+def _marks(records: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(_MARK_SEED).integers(0, 2**64, records, np.uint64, endpoint=False)
+
+
 def _listed(
     paths: NDArray[np.int32],
     depths: NDArray[np.int32],
@@ -151,7 +165,7 @@ def _listed(
 ) -> tuple[tuple[Any, Any, Any, Any], int]:
     """Return (starts, members, cells, alone) and the number of equations."""
     records = depths.shape[1]
-    marks = np.random.default_rng(_MARK_SEED).integers(0, 2**64, records, np.uint64, endpoint=False)
+    marks = _marks(records)
     # The dimension with the most codes first: cells are down to one record soonest.
     first = np.argsort([-len(dimension) for dimension in dimensions], kind="stable")
     codes = np.array([len(dimensions[d]) for d in first], np.int32)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "benchmarks" / "fuzz_desk" / "adjust.py"
+SCRIPT = Path(__file__).parents[4] / "benchmarks" / "fuzz_desk" / "adjust.py"
 SPEC = importlib.util.spec_from_file_location("fuzz_desk_adjust", SCRIPT)
 assert SPEC is not None
 assert SPEC.loader is not None
