@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.records.report import RecordsReport
 
-# What goes with --order: it adjusts magnitudes by the p% rule.
+# What goes with --order: it adjusts magnitudes.
 OF_RECORDS = {
-    "table", "out", "by", "value", "holding", "hierarchy", "group", "p", "percent", "order",
+    "table", "out", "by", "value", "holding", "hierarchy", "group", "minimum", "p", "pq",
+    "dominance", "percent", "order",
     "secret", "seed", "withhold", "report", "as_json",
 }  # fmt: skip
 
@@ -78,8 +79,8 @@ def command(
     order: Annotated[
         int | None,
         typer.Option(
-            help="Adjust the records, so that all tables by up to so many dimensions of --by are "
-            "safe; for more cells than fit in a table."
+            help="Adjust the records, so that all tables by up to so many dimensions of --by (of "
+            "each, where there are several) are safe; for more cells than fit in a table."
         ),
     ] = None,
     secret: options.SecretFile = None,
@@ -122,15 +123,16 @@ def command(
     found: AdjustReport | JJReport | RecordsReport
     with shown() as tell:
         if order is not None:
-            column, share = _for_records(context, tables, value, p)
+            rules = options.rules_of(minimum, p, pq, dominance)
             found = adjust_records(
                 table,
-                share,
-                by=tables[0],
-                value=column,
+                rules,
+                by=tables,
+                value=_for_records(context, tables, value, rules),
                 order=order,
                 holding=holding,
                 hierarchy=groups,
+                percent=percent,
                 withhold=withhold,
                 secret=secret,
                 seed=seed,
@@ -188,13 +190,15 @@ def _check_files(table: Path, out: Path, report: Path | None, problem: Path | No
 
 
 def _for_records(
-    context: typer.Context, tables: list[list[str]], value: str | None, p: float | None
-) -> tuple[str, float]:
-    """Return value and p; raise where options do not go with --order."""
-    if len(tables) != 1:
-        raise ParameterError("--order needs --by once, with all dimensions of the records.")
-    if value is None or p is None:
-        raise ParameterError("--order needs --value and --p: it adjusts magnitudes by the p% rule.")
+    context: typer.Context, tables: list[list[str]], value: str | None, rules: list[str]
+) -> str:
+    """Return value; raise where options do not go with --order."""
+    if not tables:
+        raise ParameterError("--order needs --by: the dimensions of the records.")
+    if value is None or not rules:
+        raise ParameterError(
+            "--order needs --value and a rule, such as --p: it adjusts magnitudes."
+        )
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = [
         f"--{name}"
@@ -203,4 +207,4 @@ def _for_records(
     ]
     if given:
         raise ParameterError(f"{' and '.join(given)} cannot be given with --order.")
-    return value, p
+    return value

@@ -124,13 +124,14 @@ def _adjust_jj(
 
 def adjust_records(
     table: Given,
-    p: float,
+    rule: Any,
     *,
-    by: Sequence[str],
+    by: Sequence[str] | Sequence[Sequence[str]],
     value: str,
-    order: int,
+    order: int | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
+    percent: float = 10.0,
     withhold: bool = False,
     secret: Secret | None = None,
     seed: int | None = None,
@@ -138,24 +139,42 @@ def adjust_records(
 ) -> RecordsReport:
     """Return records adjusted so that all tables of up to `order` dimensions are safe.
 
-    For more cells than fit in a table: the p% rule on the sums of `value`, by the columns of `by`.
-    The tables made of the records may be published, the records may not.
+    For more cells than fit in a table: sums of `value`, by the columns of `by`; several lists of
+    columns are linked tables, and only they are published, with their margins. `rule` is p of the
+    p% rule, or any rule as for `adjust`. The tables made of the records may be published, the
+    records may not.
     """
+    from itertools import combinations
+
     from discreet.desk.adjust import records as solver
     from discreet.desk.adjust.records.report import RecordsReport
     from discreet.desk.cells import read_records
-    from discreet.desk.cells.given import groups_of
-    from discreet.desk.sensitivity import PriorPosterior
+    from discreet.desk.cells.given import groups_of, tables_of
+    from discreet.desk.sensitivity import record_rules
     from discreet.protect.keys import generator
+    from discreet.table.decimals import decimals_of
     from discreet.table.source import read_source
 
-    source = read_source(table)
-    given = read_records(source, by, value, holding, groups_of(hierarchy))
+    source, tables = read_source(table), tables_of(by)
+    names = list(dict.fromkeys(name for names in tables for name in names))
+    given = read_records(source, names, value, holding, groups_of(hierarchy))
     records, place = given.canonical()
+    chosen = None
+    if len(tables) > 1:
+        places = [sorted(records.variables.index(name) for name in names) for names in tables]
+        chosen = [
+            kept
+            for names in places
+            for kept in combinations(names, min(len(names), len(names) if order is None else order))
+        ]
     identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
-    rng = generator(identity, "adjust records", {"order": str(order)}, secret, seed)
+    words = {"order": str(order)} | ({} if chosen is None else {"tables": str(sorted(chosen))})
+    rng = generator(identity, "adjust records", words, secret, seed)
     rows = solver.cell_rows(
-        records.at, records.hierarchies, records.amounts, order, records.units, tell
+        records.at, records.hierarchies, records.amounts, order, records.units, tell, chosen
     )
-    found = solver.adjust_records(rows, PriorPosterior(p).amount, rng, tell=tell)
-    return RecordsReport(source, value, order, records, place, found, withhold)
+    needs = solver.needs_of(rows, record_rules(rule, percent))
+    found = solver.adjust_records(
+        rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
+    )
+    return RecordsReport(source, value, order, records, place, found, withhold, tables=chosen)

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.desk.adjust.records import kernels
 from discreet.desk.adjust.records.chosen import list_chosen
+from discreet.desk.cells import RANKS, CellTable
+from discreet.desk.sensitivity import Rule, required
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.table.decimals import in_units
@@ -27,9 +29,10 @@ class CellRows:
     """Every non-zero cell of the published tables, cells with the same contributors as one row.
 
     Row r has the records members[starts[r]:starts[r + 1]], two or more; `cells[r, o]` of its cells
-    keep o dimensions. `alone[i, o]` cells hold record i alone. `largest` and `second` are the
-    largest contributions of a row, those of one holding taken together. `along` lists the records
-    sorted by their codes, and the largest first among those of the same.
+    keep o dimensions. `alone[i, o]` cells hold record i alone. `ranked[r, k]` is the (k + 1)-th
+    largest contribution to a row, those of one holding taken together, and `contributors` their
+    number. `along` lists the records sorted by their codes, and the largest first among those of
+    the same.
     """
 
     values: Floats
@@ -38,10 +41,20 @@ class CellRows:
     cells: NDArray[np.int32]
     alone: NDArray[np.int64]
     total: Floats
-    largest: Floats
-    second: Floats
+    ranked: Floats
+    contributors: NDArray[np.int64]
     equations: int
     along: NDArray[np.int64]
+
+    @property
+    def largest(self) -> Floats:
+        """The largest contribution to each row."""
+        return self.ranked[:, 0]
+
+    @property
+    def second(self) -> Floats:
+        """The second largest contribution to each row."""
+        return self.ranked[:, 1]
 
     @property
     def size(self) -> int:
@@ -62,6 +75,25 @@ class CellRows:
         """Return the sum of a number of each record over every row."""
         given = np.asarray(records, np.float64)
         return np.add.reduceat(given[self.members], self.starts[:-1]) if self.size else np.zeros(0)
+
+
+def needs_of(rows: CellRows, rules: Sequence[Rule]) -> tuple[Floats, Floats]:
+    """Return what each row, and each record where it is alone, must change by; 0 if it is safe."""
+
+    def amounts(values: Floats, ranked: Floats, contributors: NDArray[np.int64]) -> Floats:
+        cells = CellTable(
+            ("row",), ((),), ((),), values, False, ranked=ranked, contributors=contributors
+        )
+        found = required(cells, rules)
+        return np.maximum(found.lower, found.upper)
+
+    alone = np.zeros((rows.records, RANKS))
+    alone[:, 0] = rows.values
+    one = np.ones(rows.records, np.int64)
+    return (
+        amounts(rows.total, rows.ranked, rows.contributors),
+        amounts(rows.values, alone, one),
+    )
 
 
 def cell_rows(
@@ -114,18 +146,17 @@ def cell_rows(
         rows, equations = list_chosen(paths, depths, tables, _marks(len(given)), most, tell)
     starts, members, cells, alone = rows
     size = len(starts) - 1
-    total, largest, second = np.empty(size), np.empty(size), np.empty(size)
+    total, ranked, many = np.empty(size), np.zeros((size, RANKS)), np.empty(size, np.int64)
     _, holder = np.unique(owners, return_inverse=True)
     whole, unit = in_units(amounts)
-    kernels.largest_two(
+    kernels.rank_holders(
         starts, members, whole, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
-        total, largest, second,
+        total, ranked, many,
     )  # fmt: skip
     along = np.lexsort((-amounts, *given.T[::-1]))
     return CellRows(
-        amounts, starts, members, cells, alone, total / unit, largest / unit, second / unit,
-        equations, along,
-    )  # fmt: skip
+        amounts, starts, members, cells, alone, total / unit, ranked / unit, many, equations, along
+    )
 
 
 def _paths(
