@@ -89,8 +89,18 @@ def command(
         bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
     ] = False,
     withhold: Annotated[
-        bool, typer.Option("--withhold", help="Leave cells empty that cannot be protected.")
+        bool,
+        typer.Option(
+            "--withhold",
+            help="Leave cells empty that cannot be protected, and those that would give them away.",
+        ),
     ] = False,
+    beyond: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave cells empty, likewise, that would change by more than so many percent."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -160,6 +170,7 @@ def command(
                 spread=spread,
                 audit=audit,
                 withhold=withhold,
+                beyond=beyond,
                 secret=secret,
                 seed=seed,
                 tell=after_a_while(tell),

@@ -54,6 +54,7 @@ def adjust(
     spread: float = 0.0,
     audit: bool = False,
     withhold: bool = False,
+    beyond: float | None = None,
     secret: Secret | None = None,
     seed: int | None = None,
     tell: Tell | None = None,
@@ -65,22 +66,29 @@ def adjust(
     "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
     by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
     in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
-    knows the method can prove; with `withhold` cells that cannot be protected are left empty. A
-    file whose name ends in .jj says itself which cells are sensitive, and which are kept.
+    knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
+    `beyond` those too that would change by more than so many percent; and others, so that nobody
+    computes them. A file whose name ends in .jj says itself which cells are sensitive, and which are kept.
     """
     from discreet.desk.adjust.audit import exposed
+    from discreet.desk.adjust.complements import withheld
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
     from discreet.desk.sensitivity import rules_of
+    from discreet.errors import ParameterError
     from discreet.protect.keys import generator
     from discreet.table.source import read_source
 
     method = ControlledAdjustment.of(norm, weight, margins, capacity, above, spread)
     if isinstance(table, str | Path) and Path(table).suffix.lower() == ".jj":
-        asked = {"rule": rule, "by": by, "value": value, "holding": holding, "fix": fix,
-                 "hierarchy": hierarchy, "audit": audit, "withhold": withhold}  # fmt: skip
+        asked = {
+            "rule": rule, "by": by, "value": value, "holding": holding, "hierarchy": hierarchy,
+            "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
+        }  # fmt: skip
         return _adjust_jj(Path(table), method, asked, secret, seed, tell)
+    if beyond is not None and not beyond > 0:
+        raise ParameterError(f"beyond must be a percentage above 0. Got {beyond:g}.")
     source, tables = read_source(table), tables_of(by)
     cells = read_either(source, tables, value, holding, groups_of(hierarchy))
     rules = rules_of(cells, rule, percent)
@@ -89,7 +97,9 @@ def adjust(
     rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
-    return AdjustReport(source.name, result, above, exposure, withhold)
+    share = None if beyond is None else beyond / 100
+    held = withheld(result, share) if withhold or beyond is not None else None
+    return AdjustReport(source.name, result, above, exposure, held)
 
 
 def _adjust_jj(

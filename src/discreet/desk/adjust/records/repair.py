@@ -13,11 +13,12 @@ from discreet.desk.adjust.records.rows import CellRows
 from discreet.solve.linear import LinearProgram
 from discreet.types import Flags, Floats, Integers
 
-# Neighbourhoods that are tried in turn: so many rounds of neighbours, in rows of at most so many
-# records, and at most so many records in all.
-ROUNDS, NEAR_SIZE, MOST_RECORDS = (0, 1, 2), 6, 60
-# Nodes of one programme, and programmes in all.
-NODES, MOST_REPAIRS = 300, 1_000
+# Neighbourhoods that are tried in turn: rounds of neighbours, records in all, nodes of a programme.
+TRIES = ((0, 60, 300), (1, 60, 300), (2, 60, 300), (2, 150, 2_000))
+# Neighbours are in sensitive rows of at most so many records.
+NEAR_SIZE = 6
+# Programmes in all.
+MOST_REPAIRS = 1_000
 # A repaired cell is this share beyond its need: programmes are exact to 1e-7.
 SAFE = 1e-6
 
@@ -56,8 +57,8 @@ class Repair:
 
     def _mended(self, a: Floats, entry: int) -> Floats | None:
         """Return adjustments in which this row or record, and all around it, have their need."""
-        for rounds in ROUNDS:
-            found = self._solved(a, self._around(entry, rounds), entry)
+        for rounds, most, nodes in TRIES:
+            found = self._solved(a, self._around(entry, rounds, most), entry, nodes)
             if found is not None:
                 return found
         return None
@@ -68,7 +69,7 @@ class Repair:
     def _rows(self, record: int) -> NDArray[np.int32]:
         return self.row_of[self.starts[record] : self.starts[record + 1]]
 
-    def _around(self, entry: int, rounds: int) -> Integers:
+    def _around(self, entry: int, rounds: int, most: int) -> Integers:
         """Return the records of an entry and, round by round, those in small cells with them."""
         size = self.rows.size
         inside = [entry - size] if entry >= size else self._members(entry).tolist()
@@ -79,11 +80,11 @@ class Repair:
                     members = self._members(row)
                     if self.need[row] > 0 and len(members) <= NEAR_SIZE:
                         seen |= dict.fromkeys(members.tolist())
-                    if len(seen) >= MOST_RECORDS:
-                        break
+                    if len(seen) >= most:
+                        return np.array(list(seen), np.int64)
         return np.array(list(seen), np.int64)
 
-    def _solved(self, a: Floats, chosen: Integers, entry: int) -> Floats | None:
+    def _solved(self, a: Floats, chosen: Integers, entry: int, nodes: int) -> Floats | None:
         """Return the least changes of these records that leave nothing around them short.
 
         What was short before and is not the entry may stay as it is, but not get worse.
@@ -144,7 +145,7 @@ class Repair:
             np.concatenate([far, np.full(n, np.inf), np.ones(columns - 2 * n)]),
             np.concatenate([np.zeros(n), weight, np.zeros(columns - 2 * n)]),
             (np.arange(columns) >= 2 * n) | ((np.arange(columns) < n) & self.whole),
-            nodes=NODES,
+            nodes=nodes,
             relative=0.05,
         )
         values = programme.run().values
