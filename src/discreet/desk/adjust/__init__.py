@@ -68,7 +68,8 @@ def adjust(
     in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
     knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
     `beyond` those too that would change by more than so many percent; and others, so that nobody
-    computes them. A file whose name ends in .jj says itself which cells are sensitive, and which are kept.
+    computes them. A file whose name ends in .jj says itself which cells are sensitive and which are
+    kept.
     """
     from discreet.desk.adjust.audit import exposed
     from discreet.desk.adjust.complements import withheld

@@ -14,6 +14,8 @@ from discreet.types import Flags, Floats
 
 # All senses at once in tables of up to so many different cells, in so many nodes.
 MOST_CELLS, WHOLE_NODES = 2_000, (2_000_000, 300, 6_000)
+# Blocks in tables of up to so many: beyond, each takes minutes.
+MOST_BLOCK_CELLS = 20_000
 # Sensitive cells of a first block, how it grows where blocks of its size gain nothing, its nodes.
 BLOCK, GROWTH, NODES = 20, 1.5, 200
 # Work for the blocks: steps of the simplex method, times the cells.
@@ -37,7 +39,7 @@ class SenseSearch:
     def run(self, tell: Tell | None = None) -> None:
         """Search to the end; what was found so far is there at any time."""
         far = farthest(self.problem, self.problem.cost(self.change))
-        if not np.isfinite(far).all():
+        if not np.isfinite(far).all() or len(self.problem.values) > MOST_BLOCK_CELLS:
             return
         self.programme = SenseProgramme(self.problem, *far)
         cells = len(self.problem.values)
