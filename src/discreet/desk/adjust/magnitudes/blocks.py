@@ -13,7 +13,7 @@ from discreet.solve.solution import Status
 from discreet.types import Flags, Floats
 
 # All senses at once in tables of up to so many different cells, in so many nodes.
-MOST_CELLS, WHOLE_NODES = 1_000, (1_000_000, 300, 6_000)
+MOST_CELLS, WHOLE_NODES = 1_000, (2_000_000, 300, 6_000)
 # Blocks in tables of up to so many: beyond, each takes minutes.
 MOST_BLOCK_CELLS = 20_000
 # Sensitive cells of a first block, how it grows where blocks of its size gain nothing, its nodes.
