@@ -14,12 +14,13 @@ from discreet.desk.adjust import Norm, Weight
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.records.report import RecordsReport
-    from discreet.desk.adjust.report import AdjustReport
 
-# What goes with --order: it adjusts magnitudes by the p% rule.
+# What goes with --order: it adjusts magnitudes.
 OF_RECORDS = {
-    "table", "out", "by", "value", "holding", "hierarchy", "group", "p", "percent", "order",
+    "table", "out", "by", "value", "holding", "hierarchy", "group", "minimum", "p", "pq",
+    "dominance", "percent", "order",
     "secret", "seed", "withhold", "report", "force", "as_json",
 }  # fmt: skip
 
@@ -27,7 +28,8 @@ OF_RECORDS = {
 def command(
     context: typer.Context,
     table: Annotated[
-        Path, typer.Argument(help="CSV file of counts or values; or of records, with --by.")
+        Path,
+        typer.Argument(help="CSV file of counts or values, or of records, with --by; or JJ file."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")],
     by: options.RecordsBy = None,
@@ -77,8 +79,8 @@ def command(
     order: Annotated[
         int | None,
         typer.Option(
-            help="Adjust the records, so that all tables by up to so many dimensions of --by are "
-            "safe; for more cells than fit in a table."
+            help="Adjust the records, so that all tables by up to so many dimensions of --by (of "
+            "each, where there are several) are safe; for more cells than fit in a table."
         ),
     ] = None,
     secret: options.SecretFile = None,
@@ -87,13 +89,29 @@ def command(
         bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
     ] = False,
     withhold: Annotated[
-        bool, typer.Option("--withhold", help="Leave cells empty that cannot be protected.")
+        bool,
+        typer.Option(
+            "--withhold",
+            help="Leave cells empty that cannot be protected, and those that would give them away.",
+        ),
     ] = False,
+    beyond: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave cells empty, likewise, that would change by more than so many percent."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
             help="Write true and released figures, or with --order the cells to withhold. Not for "
             "publication."
+        ),
+    ] = None,
+    problem: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the true table as a JJ file for other solvers. Not for publication."
         ),
     ] = None,
     force: options.Force = False,
@@ -108,21 +126,24 @@ def command(
     file that is written may be published, the file may not.
     """
     from discreet.cli.progress import after_a_while, shown
+    from discreet.desk.adjust.report import AdjustReport
+    from discreet.table.jj import write_jj
 
-    _check_files(table, out, report, force)
+    _check_files(table, out, report, problem, force)
     tables, groups = options.names_of(by), options.groups_of(hierarchy, group)
-    found: AdjustReport | RecordsReport
+    found: AdjustReport | JJReport | RecordsReport
     with shown() as tell:
         if order is not None:
-            column, share = _for_records(context, tables, value, p)
+            rules = options.rules_of(minimum, p, pq, dominance)
             found = adjust_records(
                 table,
-                share,
-                by=tables[0],
-                value=column,
+                rules,
+                by=tables,
+                value=_for_records(context, tables, value, rules),
                 order=order,
                 holding=holding,
                 hierarchy=groups,
+                percent=percent,
                 withhold=withhold,
                 secret=secret,
                 seed=seed,
@@ -150,11 +171,16 @@ def command(
                 spread=spread,
                 audit=audit,
                 withhold=withhold,
+                beyond=beyond,
                 secret=secret,
                 seed=seed,
                 tell=after_a_while(tell),
             )
     found = replace(found, name=out.name)
+    if problem is not None:
+        if not isinstance(found, AdjustReport):
+            raise ParameterError("--problem is for tables.")
+        write_jj(found.problem, problem)
     if found.released:
         found.write(out)
         if report is not None:
@@ -164,22 +190,29 @@ def command(
         raise typer.Exit(3)
 
 
-def _check_files(table: Path, out: Path, report: Path | None, force: bool) -> None:
+def _check_files(
+    table: Path, out: Path, report: Path | None, problem: Path | None, force: bool
+) -> None:
     options.check_out(out, table, force)
-    if report is not None:
-        options.check_out(report, table, force, "--report")
-        if report.resolve() == out.resolve():
-            raise ParameterError("--report must be another file than --out: it has true figures.")
+    for name, path in (("--report", report), ("--problem", problem)):
+        if path is not None:
+            options.check_out(path, table, force, name)
+            if path.resolve() == out.resolve():
+                raise ParameterError(
+                    f"{name} must be another file than --out: it has true figures."
+                )
 
 
 def _for_records(
-    context: typer.Context, tables: list[list[str]], value: str | None, p: float | None
-) -> tuple[str, float]:
-    """Return value and p; raise where options do not go with --order."""
-    if len(tables) != 1:
-        raise ParameterError("--order needs --by once, with all dimensions of the records.")
-    if value is None or p is None:
-        raise ParameterError("--order needs --value and --p: it adjusts magnitudes by the p% rule.")
+    context: typer.Context, tables: list[list[str]], value: str | None, rules: list[str]
+) -> str:
+    """Return value; raise where options do not go with --order."""
+    if not tables:
+        raise ParameterError("--order needs --by: the dimensions of the records.")
+    if value is None or not rules:
+        raise ParameterError(
+            "--order needs --value and a rule, such as --p: it adjusts magnitudes."
+        )
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = [
         f"--{name}"
@@ -188,4 +221,4 @@ def _for_records(
     ]
     if given:
         raise ParameterError(f"{' and '.join(given)} cannot be given with --order.")
-    return value, p
+    return value

@@ -222,11 +222,7 @@ def rules_of(cells: CellTable, rule: Any = None, percent: float = 10.0) -> list[
 
     A rule may be given as a text such as "p=10".
     """
-    rules: list[Rule] = []
-    for one in several(rule):
-        found = parsed(one, RULES, EXAMPLES) if isinstance(one, str) else one
-        by_text = isinstance(one, str) and isinstance(found, Threshold)
-        rules.append(replace(found, percent=percent) if by_text else found)
+    rules = _read(rule, percent)
     if any(said is not None for said in (cells.sensitive, cells.lower, cells.upper)):
         rules.append(Given(percent))
     if not rules and cells.counts:
@@ -236,6 +232,24 @@ def rules_of(cells: CellTable, rule: Any = None, percent: float = 10.0) -> list[
             f"a table of values needs a rule: {', '.join(EXAMPLES.values())}, or a column "
             "sensitive, lower or upper."
         )
+    return rules
+
+
+def record_rules(rule: Any, percent: float = 10.0) -> list[Rule]:
+    """Return the rules for cells of records: a number is p of the p% rule."""
+    number = isinstance(rule, int | float) and not isinstance(rule, bool)
+    rules = _read(PriorPosterior(float(rule)) if number else rule, percent)
+    if not rules:
+        raise ParameterError(f"a rule is needed: {', '.join(EXAMPLES.values())}.")
+    return rules
+
+
+def _read(rule: Any, percent: float) -> list[Rule]:
+    rules: list[Rule] = []
+    for one in several(rule):
+        found = parsed(one, RULES, EXAMPLES) if isinstance(one, str) else one
+        by_text = isinstance(one, str) and isinstance(found, Threshold)
+        rules.append(replace(found, percent=percent) if by_text else found)
     return rules
 
 

@@ -111,6 +111,19 @@ class LinearProgram:
         columns = np.arange(self.size, dtype=np.int32)
         self.solver.changeColsBounds(self.size, columns, _finite(low), _finite(high))
 
+    def limit(self, nodes: int | None, seconds: float | None) -> None:
+        """Let further runs take so many nodes, and so long, at most."""
+        self._set("mip_max_nodes", 2**31 - 1 if nodes is None else nodes)
+        # The solver's clock goes on from run to run.
+        ends = INFINITY if seconds is None else self.solver.getRunTime() + seconds
+        self._set("time_limit", ends)
+
+    def start(self, columns: Floats) -> None:
+        """Let the next run know a point that keeps all conditions."""
+        point = highspy.HighsSolution()
+        point.col_value = columns
+        self.solver.setSolution(point)
+
     def run(self) -> Solution:
         """Return the columns at the least cost; `gap` is what an integer optimum may be below.
 

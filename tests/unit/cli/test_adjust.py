@@ -15,6 +15,8 @@ from discreet.cli import app
 from discreet.desk.adjust import Norm
 from discreet.desk.adjust.audit import exposed
 from discreet.desk.adjust.method import ControlledAdjustment, of_tables
+from discreet.desk.adjust.records.adjust import _Work
+from discreet.desk.adjust.records.repair import Repair
 from discreet.desk.cells import Records, read_cells
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
@@ -123,7 +125,9 @@ def test_cells_that_cannot_be_protected_stop_the_release(tmp_path: Path) -> None
     assert done.exit_code == 0
     text = (tmp_path / "o.csv").read_text()
     assert "n,a,,primary" in text
-    assert read_published(tmp_path / "o.csv").withheld.sum() == 2
+    # Each of the two is alone in its line: the other two cells are withheld for their sake.
+    assert "n,b,,secondary" in text
+    assert read_published(tmp_path / "o.csv").withheld.sum() == 4
 
 
 @pytest.mark.parametrize("options", [(), ("--spread", "1"), ("--norm", "l2"), ("--fix", "region")])
@@ -211,9 +215,11 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     assert (tmp_path / "w.csv").read_text().startswith("region,industry,size\n")
 
 
-def test_every_cell_to_withhold_is_listed(tmp_path: Path) -> None:
-    # Two firms a cell, of 100 and 10 each: a record may change by 30% at most, and by the 60% rule
-    # a cell must change by 60. No cell of one large firm can be protected, whatever is done.
+def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
+    # record changes by 30% at most, without repair, no cell of one large firm is protected.
+    monkeypatch.setattr(Repair, "run", lambda _self, a, _short: a)
+    monkeypatch.setattr(_Work, "to_places", lambda _self, _decimals: False)
     text = "region,size,turnover\n" + "".join(
         f"{region},{size},{value}\n" for region in "nsw" for size in "ab" for value in (100, 10)
     )
@@ -262,11 +268,11 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path) -> None:
         ),
         (COUNTS, ["--hierarchy", "age"], "--hierarchy must have the form"),
         (COUNTS, ["--group", "age"], "--group must have the form"),
-        (COUNTS, ["--order", "2"], "--order needs --by once"),
+        (COUNTS, ["--order", "2"], "--order needs --by"),
         (VALUES, ["--pq", "10"], "the rule pq must look like pq=10,50. Got pq=10"),
         (VALUES, ["--dominance", "1.5,60"], "must look like dominance=2,80"),
         (VALUES, ["--minimum", "3"], "number of contributors"),
-        (RECORDS, ["--by", "region", "--order", "1"], "--order needs --value and --p"),
+        (RECORDS, ["--by", "region", "--order", "1"], "--order needs --value and a rule"),
         (
             RECORDS,
             ["--by", "region", "--value", "turnover", "--p", "10", "--order", "1", "--audit"],
@@ -355,3 +361,62 @@ def test_digits_of_tables_of_adjusted_records(tmp_path: Path) -> None:
     done = _run(tmp_path, RECORDS, *options, "--withhold")
     assert "DIGITS: all true figures are multiples of 10, but" in done.stdout
     assert "Round the tables made of these records" in done.stdout
+
+
+def test_linked_tables_of_records_and_no_others_are_protected(tmp_path: Path) -> None:
+    by = ["--by", "region,industry", "--by", "size"]
+    done = _run(
+        tmp_path, RECORDS, *by, "--value", "turnover", "--dominance", "1,60", "--minimum", "3",
+        "--order", "2", "--seed", "1", "--json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    with (tmp_path / "t.csv").open() as true, (tmp_path / "o.csv").open() as released:
+        pairs = list(zip(csv.DictReader(true), csv.DictReader(released), strict=True))
+    # Cells by hand: contributions of each, and how far its sum moved.
+    cells: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for before, after in pairs:
+        for names in ((), ("region",), ("industry",), ("size",), ("region", "industry")):
+            key = (*names, *(before[name] for name in names))
+            cells.setdefault(key, []).append((float(before["turnover"]), float(after["turnover"])))
+    assert facts["cells"] == len(cells)
+    for contributions in cells.values():
+        x, y = map(sum, zip(*contributions, strict=True))
+        largest = max(before for before, _ in contributions)
+        need = max(largest / 0.6 - x, x / 10 if len(contributions) < 3 else 0)
+        assert abs(y - x) >= need - 1e-9
+    assert all(float(after["turnover"]).is_integer() for _, after in pairs)
+
+
+def test_cells_that_change_too_much_are_empty_and_cannot_be_computed(tmp_path: Path) -> None:
+    # 40 of region n, industry a must move by half; its row and column partners take some of it.
+    text = (
+        "region,industry,value,sensitive,lower,upper\n"
+        "n,a,40,1,20,20\nn,b,500,0,,\nn,c,410,0,,\ns,a,300,0,,\ns,b,120,0,,\ns,c,77,0,,\n"
+    )
+    done = _run(tmp_path, text, "--beyond", "15", "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["withheld"] == ["region n, industry a"]
+    assert facts["complements"] >= 3
+    assert "n,a,,primary" in (tmp_path / "o.csv").read_text()
+    audited = CliRunner().invoke(app, ["audit", str(tmp_path / "o.csv"), "--json"])
+    assert json.loads(audited.stdout)["exact"] == 0
+    with pytest.raises(ParameterError, match="beyond must be a percentage above 0"):
+        _run(tmp_path, text, "--beyond", "0")
+
+
+def test_a_table_goes_out_as_a_jj_file_and_comes_back(tmp_path: Path) -> None:
+    problem = tmp_path / "p.jj"
+    done = _run(tmp_path, VALUES, "--problem", str(problem), "--json", "--seed", "1")
+    assert done.exit_code == 0, done.output
+    cost = json.loads(done.stdout)["cost"]
+    paths = [str(problem), "--out", str(tmp_path / "o.jj")]
+    back = CliRunner().invoke(app, ["adjust", *paths, "--json", "--seed", "1"])
+    facts = json.loads(back.stdout)
+    assert facts["status"] == "solved"
+    # Nine different cells; the same needs of 10% to the unit, the same price: the same cost.
+    assert (facts["cells"], facts["sensitive"]) == (9, 2)
+    assert facts["cost"] == pytest.approx(cost)
+    with pytest.raises(ParameterError, match="rule cannot be given with a JJ file"):
+        CliRunner().invoke(app, ["adjust", *paths, "--p", "10"], catch_exceptions=False)

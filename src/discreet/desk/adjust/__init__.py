@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.desk.adjust.jj import JJReport
+    from discreet.desk.adjust.method import ControlledAdjustment
     from discreet.desk.adjust.records.report import RecordsReport
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import Hierarchies
@@ -51,10 +54,11 @@ def adjust(
     spread: float = 0.0,
     audit: bool = False,
     withhold: bool = False,
+    beyond: float | None = None,
     secret: Secret | None = None,
     seed: int | None = None,
     tell: Tell | None = None,
-) -> AdjustReport:
+) -> AdjustReport | JJReport:
     """Return a table whose sensitive figures are moved to safety, the others little.
 
     `table` is a CSV file or a data frame; with `by` it holds records to tabulate: names of columns,
@@ -62,17 +66,30 @@ def adjust(
     "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
     by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
     in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
-    knows the method can prove; with `withhold` cells that cannot be protected are left empty.
+    knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
+    `beyond` those too that would change by more than so many percent; and others, so that nobody
+    computes them. A file whose name ends in .jj says itself which cells are sensitive and which are
+    kept.
     """
     from discreet.desk.adjust.audit import exposed
+    from discreet.desk.adjust.complements import withheld
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
     from discreet.desk.sensitivity import rules_of
+    from discreet.errors import ParameterError
     from discreet.protect.keys import generator
     from discreet.table.source import read_source
 
     method = ControlledAdjustment.of(norm, weight, margins, capacity, above, spread)
+    if isinstance(table, str | Path) and Path(table).suffix.lower() == ".jj":
+        asked = {
+            "rule": rule, "by": by, "value": value, "holding": holding, "hierarchy": hierarchy,
+            "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
+        }  # fmt: skip
+        return _adjust_jj(Path(table), method, asked, secret, seed, tell)
+    if beyond is not None and not beyond > 0:
+        raise ParameterError(f"beyond must be a percentage above 0. Got {beyond:g}.")
     source, tables = read_source(table), tables_of(by)
     cells = read_either(source, tables, value, holding, groups_of(hierarchy))
     rules = rules_of(cells, rule, percent)
@@ -81,18 +98,51 @@ def adjust(
     rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
-    return AdjustReport(source.name, result, above, exposure, withhold)
+    share = None if beyond is None else beyond / 100
+    held = withheld(result, share) if withhold or beyond is not None else None
+    return AdjustReport(source.name, result, above, exposure, held)
+
+
+def _adjust_jj(
+    path: Path,
+    method: ControlledAdjustment,
+    asked: dict[str, Any],
+    secret: Secret | None,
+    seed: int | None,
+    tell: Tell | None,
+) -> JJReport:
+    """Return the adjusted cells of a JJ file; raise where it says itself what was asked for."""
+    from discreet.desk.adjust.jj import adjust_jj
+    from discreet.errors import ParameterError
+    from discreet.protect.keys import generator
+    from discreet.table.jj import read_jj
+
+    given = [name for name, one in asked.items() if one]
+    given += [name for name in ("above", "spread") if getattr(method, name)]
+    given += ["margins"] if method.margins != 1 else []
+    if given:
+        raise ParameterError(
+            f"{' and '.join(given)} cannot be given with a JJ file: it says which cells are "
+            "sensitive, which are kept, and how they add up."
+        )
+    table = read_jj(path)
+    rng = generator((table.values.tolist(),), f"adjust {method}", {}, secret, seed)
+    return adjust_jj(
+        table, path.name, method.norm, method.weight, method.capacity, int(rng.integers(2**62)),
+        tell,
+    )  # fmt: skip
 
 
 def adjust_records(
     table: Given,
-    p: float,
+    rule: Any,
     *,
-    by: Sequence[str],
+    by: Sequence[str] | Sequence[Sequence[str]],
     value: str,
-    order: int,
+    order: int | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
+    percent: float = 10.0,
     withhold: bool = False,
     secret: Secret | None = None,
     seed: int | None = None,
@@ -100,24 +150,42 @@ def adjust_records(
 ) -> RecordsReport:
     """Return records adjusted so that all tables of up to `order` dimensions are safe.
 
-    For more cells than fit in a table: the p% rule on the sums of `value`, by the columns of `by`.
-    The tables made of the records may be published, the records may not.
+    For more cells than fit in a table: sums of `value`, by the columns of `by`; several lists of
+    columns are linked tables, and only they are published, with their margins. `rule` is p of the
+    p% rule, or any rule as for `adjust`. The tables made of the records may be published, the
+    records may not.
     """
+    from itertools import combinations
+
     from discreet.desk.adjust import records as solver
     from discreet.desk.adjust.records.report import RecordsReport
     from discreet.desk.cells import read_records
-    from discreet.desk.cells.given import groups_of
-    from discreet.desk.sensitivity import PriorPosterior
+    from discreet.desk.cells.given import groups_of, tables_of
+    from discreet.desk.sensitivity import record_rules
     from discreet.protect.keys import generator
+    from discreet.table.decimals import decimals_of
     from discreet.table.source import read_source
 
-    source = read_source(table)
-    given = read_records(source, by, value, holding, groups_of(hierarchy))
+    source, tables = read_source(table), tables_of(by)
+    names = list(dict.fromkeys(name for names in tables for name in names))
+    given = read_records(source, names, value, holding, groups_of(hierarchy))
     records, place = given.canonical()
+    chosen = None
+    if len(tables) > 1:
+        places = [sorted(records.variables.index(name) for name in names) for names in tables]
+        chosen = [
+            kept
+            for names in places
+            for kept in combinations(names, min(len(names), len(names) if order is None else order))
+        ]
     identity = (records.variables, records.codes, records.at.tolist(), records.amounts.tolist())
-    rng = generator(identity, "adjust records", {"order": str(order)}, secret, seed)
+    words = {"order": str(order)} | ({} if chosen is None else {"tables": str(sorted(chosen))})
+    rng = generator(identity, "adjust records", words, secret, seed)
     rows = solver.cell_rows(
-        records.at, records.hierarchies, records.amounts, order, records.units, tell
+        records.at, records.hierarchies, records.amounts, order, records.units, tell, chosen
     )
-    found = solver.adjust_records(rows, PriorPosterior(p).amount, rng, tell=tell)
-    return RecordsReport(source, value, order, records, place, found, withhold)
+    needs = solver.needs_of(rows, record_rules(rule, percent))
+    found = solver.adjust_records(
+        rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
+    )
+    return RecordsReport(source, value, order, records, place, found, withhold, tables=chosen)

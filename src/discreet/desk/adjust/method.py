@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from discreet.checks import chosen as one_of
 from discreet.desk.adjust import Norm, Weight
-from discreet.desk.adjust.magnitudes import Problem, adjust, problem
+from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, problem
+from discreet.desk.adjust.magnitudes.exact import PROVED
 from discreet.desk.adjust.magnitudes.problem import NEAR
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.desk.adjust.separate import Part, separate
@@ -226,7 +227,7 @@ class ControlledAdjustment:
         weights = self.weights(cells, shown)
         this = problem(
             task.system, parts[1].values * unit, movers, lower * unit, upper * unit, weights,
-            capacity, task.still,
+            capacity, task.still, ~task.sensitive,
         )  # fmt: skip
         found = adjust(this, self.norm, seed, task.tell)
         change = _whole(this, found.values, seed) if decimals is not None else None
@@ -236,8 +237,9 @@ class ControlledAdjustment:
         moved = np.abs(values - cells.values)
         cost = float((weights * (moved if self.norm is Norm.L1 else moved**2)).sum())
         short = task.sensitive & ~_protected(cells.values, values, task.needed)
+        status, gap = _proof(found, cost, unit) if self.norm is Norm.L1 else (found.status, np.nan)
         return AdjustedTable(
-            cells, task.needed, values, short, shown, found.status, decimals, cost, found.gap, parts
+            cells, task.needed, values, short, shown, status, decimals, cost, gap, parts
         )
 
     def _counts(self, task: _Task, minimum: int, rng: np.random.Generator) -> AdjustedTable:
@@ -345,6 +347,20 @@ def _of_part(
         share = (side[sensitive] / values[sensitive]).min() if sensitive.any() else 0.0
         sides.append(np.where(sensitive, side, np.where(part.sensitive, part.values * share, 0.0)))
     return sides[0], sides[1]
+
+
+def _proof(found: Adjusted, cost: float, unit: float) -> tuple[Status, float]:
+    """Return status and gap of a table of this cost: whole figures may cost more than the proof.
+
+    What no table in decimals undercuts no table in whole numbers of the last decimal does.
+    """
+    bound = found.bound / unit
+    if found.short.any() or not np.isfinite(bound):
+        return found.status if found.status is Status.STOPPED else Status.FEASIBLE, np.nan
+    if not cost or cost <= bound * (1 + PROVED):
+        return Status.SOLVED, 0.0
+    gap = cost / bound - 1 if bound > 0 else np.nan
+    return Status.FEASIBLE if found.solved else found.status, gap
 
 
 def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from discreet.desk.adjust.audit import Digits, Exposure, digits
+from discreet.desk.adjust.complements import Withheld
 from discreet.desk.adjust.method import AdjustedTable
 from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
 from discreet.desk.report import Report, named
 from discreet.errors import ParameterError
+from discreet.table.jj import JJTable
 from discreet.table.sheet import Sheet
 from discreet.types import Flags, Floats, Integers
 from discreet.utility.change import ChangeListing, change_listing, listing_text, plain_rows
@@ -88,24 +90,33 @@ class ChangeReport(Report):
 class AdjustReport(ChangeReport):
     """An adjusted table: `result` holds true and released figures, `exposure` what can be proved.
 
-    With `withhold` cells that cannot be protected are left empty; else nothing is released.
+    `held` are the cells left empty: those that cannot be protected, those that changed too much,
+    and others for their sake. Without it nothing is released while a cell is short.
     """
 
     name: str
     result: AdjustedTable
     above: float | None = None
     exposure: Exposure | None = None
-    withhold: bool = False
+    held: Withheld | None = None
 
     @property
     def released(self) -> bool:
         """Whether the table may be written: all is protected, or the rest left empty."""
-        converged = self.result.status != "not converged"
-        return converged and (self.withhold or not self.result.short.any())
+        if self.result.status == "not converged":
+            return False
+        if self.held is None:
+            return not self.result.short.any()
+        return self.held.secondary is not None
+
+    @property
+    def _empty(self) -> Flags:
+        """The cells without a figure, where there may be any."""
+        return np.zeros(self.result.short.shape, bool) if self.held is None else self.held.cells
 
     @property
     def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
-        result, shown = self.result, self.result.published
+        result, shown = self.result, self.result.published & ~self._empty
         true = result.cells.values[shown]
         return true, result.values[shown], result.sensitive[shown], np.ones(len(true), np.int64)
 
@@ -114,7 +125,7 @@ class AdjustReport(ChangeReport):
         """Everything the report says, as plain values."""
         result = self.result
         shown, true = result.published, result.cells.values
-        safe = shown & ~result.short
+        safe = shown & ~result.short & ~self._empty
         facts: dict[str, Any] = {
             "file": self.name,
             "status": str(result.status),
@@ -138,6 +149,11 @@ class AdjustReport(ChangeReport):
                 "equations": part.equations,
                 "sensitive": int(part.sensitive.sum()),
             }
+        if self.held is not None:
+            named_cells = np.flatnonzero(self.held.primary)
+            facts["withheld"] = [result.cells.name(int(cell)) for cell in named_cells]
+            secondary = self.held.secondary
+            facts["complements"] = None if secondary is None else int(secondary.sum())
         if self.exposure is not None:
             facts["intruder"] = self._intruder(self.exposure)
         return facts
@@ -185,14 +201,14 @@ class AdjustReport(ChangeReport):
 
     def _outcome(self) -> list[str]:
         sensitive, short = self.facts["sensitive"], self.facts["short"]
+        if self.held is not None and self.held.primary.any():
+            return self._withheld(self.held, short)
         if short:
             return [
                 f"NOT PROTECTED: {len(short):,} of {sensitive:,} sensitive cells cannot reach "
                 f"their protection: {named(short)}.",
-                f"They are empty in {self.name}: see with discreet audit that nobody fills them in."
-                if self.withhold
-                else "Nothing is written. Free fixed totals, raise the capacity, or leave these "
-                "cells empty (withhold).",
+                "Nothing is written. Free fixed totals, raise the capacity, or leave these cells "
+                "empty (withhold).",
             ]
         if self.facts["status"] == "not converged":
             return [
@@ -206,21 +222,43 @@ class AdjustReport(ChangeReport):
         )
         return [f"{self.name}: {cells} at or beyond the protection needed, and everything adds up."]
 
+    def _withheld(self, held: Withheld, short: list[str]) -> list[str]:
+        far = int((held.primary & ~self.result.short).sum())
+        lines = []
+        if short:
+            lines.append(
+                f"NOT PROTECTED: {len(short):,} of {self.facts['sensitive']:,} sensitive cells "
+                f"cannot reach their protection: {named(short)}."
+            )
+        if far:
+            lines.append(f"{far:,} cells changed too much to be published.")
+        if held.secondary is None:
+            return [*lines, "Nothing is written: no pattern protects these cells when empty."]
+        return [
+            *lines,
+            f"They are empty in {self.name}, and so are {int(held.secondary.sum()):,} more, from "
+            "which they could be computed.",
+        ]
+
     @property
     def sheets(self) -> dict[str, Sheet]:
-        """The released figures; those that are not protected are empty."""
+        """The released figures; those that are withheld are empty."""
         result = self.result
         cells = np.flatnonzero(result.published)
-        short = result.short.flat[cells].tolist()
+        empty = (self._empty | result.short).flat[cells].tolist()
         name = "count" if result.cells.counts else "value"
         columns: dict[str, list[Any]] = {
             name: [
                 None if hidden else figure
-                for figure, hidden in zip(self._figures(result.values), short, strict=True)
+                for figure, hidden in zip(self._figures(result.values), empty, strict=True)
             ]
         }
-        if any(short) and self.withhold:
-            columns["status"] = ["primary" if hidden else "published" for hidden in short]
+        if any(empty) and self.held is not None:
+            primary = self.held.primary.flat[cells].tolist()
+            columns["status"] = [
+                "primary" if first else "secondary" if hidden else "published"
+                for first, hidden in zip(primary, empty, strict=True)
+            ]
         return {self.name: result.cells.sheet(columns, cells, {name: self._text})}
 
     @property
@@ -237,6 +275,13 @@ class AdjustReport(ChangeReport):
         }
         cells = np.flatnonzero(result.published)
         return result.cells.sheet(columns, cells, {"released": self._text})
+
+    @property
+    def problem(self) -> JJTable:
+        """The table and its sensitive cells as a JJ file has them. Not for publication."""
+        from discreet.desk.adjust.jj import jj_of
+
+        return jj_of(self.result.cells, self.result.required)
 
     def _figures(self, values: Any) -> list[Any]:
         found: list[Any] = values[self.result.published].tolist()

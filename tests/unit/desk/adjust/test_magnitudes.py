@@ -78,6 +78,62 @@ def test_what_cannot_be_protected_is_flagged() -> None:
     assert np.abs(found.values).tolist() == pytest.approx([8, 8, 0])
 
 
+def test_no_cell_is_held_to_a_multiple_of_its_need() -> None:
+    # (1000, 100, 200) with the total fixed; the first needs 1, the second 50. Someone must take the
+    # second's 50, and the first does so for 50/1000: in all 50/100 + 50/1000 = 0.55. Held to ten
+    # times its need the first would take 10 and the third 40: 0.5 + 0.01 + 0.2.
+    system = TableSystem.of((3,))
+    values = np.array([1000.0, 100, 200, 1300])
+    need = np.array([1.0, 50, 0, 0])
+    fixed = np.array([False, False, False, True])
+    this = problem(system, values, need > 0, need, need, 1 / values, fixed=fixed)
+    for found in (adjust_exactly(this), adjust(this)):
+        assert found.status == "solved"
+        assert found.cost == pytest.approx(0.55)
+
+
+def test_a_sensitive_cell_may_go_beyond_the_capacity_of_the_others() -> None:
+    # The capacity of 10% is for others. The second goes down by 400 to 0 and the total stays: the
+    # third may take 5, and the first, of 100, all the rest. Weights are 1: 800 in all.
+    values = np.array([100.0, 400, 50, 550])
+    need = np.array([1.0, 400, 0, 0])
+    this = problem(
+        TableSystem.of((3,)), values, need > 0, need, need, 1.0, 0.1,
+        np.array([False, False, False, True]),
+    )  # fmt: skip
+    found = adjust(this)
+    assert found.status == "solved"
+    assert found.cost == pytest.approx(800)
+    assert found.values[1] == pytest.approx(-400)
+
+
+def test_cells_that_are_not_published_have_no_capacity() -> None:
+    # Rows (10, 90) and (500, 500), only the row totals are published; the first must move by 60 and
+    # its inner cells with it, far beyond 10% of either.
+    system = TableSystem.of((2, 2))
+    values = system.values(np.array([[10.0, 90], [500, 500]]))
+    shown = np.zeros((3, 3), bool)
+    shown[:, 2] = True
+    flags = np.zeros((3, 3), bool)
+    flags[0, 2] = True
+    this = problem(system, values, flags, 60.0, 60.0, np.where(shown, 1.0, 0.0), 0.1)
+    found = adjust(this)
+    assert not found.short.any()
+    assert found.cost == pytest.approx(120)
+
+
+def test_many_sensitive_cells_are_at_the_optimum() -> None:
+    # Three in five of 64 inner cells are sensitive; the integer programme finds and proves the
+    # least cost from no other start than its own.
+    rng = np.random.default_rng(3)
+    inner = np.round(rng.lognormal(5, 1.5, (8, 8))) + 1
+    this = _problem(inner, rng.random(inner.shape) < 0.6, 0.2, weights=1.0)
+    found, best = adjust(this), adjust_exactly(this, None)
+    assert len(this.movers) > 30
+    assert best.status == found.status == "solved"
+    assert found.cost == pytest.approx(best.cost, rel=1e-6)
+
+
 def test_squares_spread_the_change() -> None:
     this = _problem(np.array([100.0, 400, 400]), np.array([True, False, False]))
     found = adjust(this, Norm.L2)

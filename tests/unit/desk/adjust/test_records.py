@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows
-from discreet.desk.sensitivity import PriorPosterior
+from discreet.desk.adjust.records import CellRows, adjust_records, cell_rows, needs_of
+from discreet.desk.sensitivity import Dominance, PriorPosterior, Threshold
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
 from discreet.synth.business import DIMENSIONS, draw
@@ -73,6 +73,32 @@ def as_sets(rows: CellRows) -> dict[tuple[int, ...], list[int]]:
     }
     found |= {(i,): cells.tolist() for i, cells in enumerate(rows.alone) if cells.any()}
     return found
+
+
+@pytest.mark.parametrize("trees", [[TREE, FLAT], [FLAT, TREE, FLAT], [TREE] * 4])
+@pytest.mark.parametrize("order", [1, 2])
+def test_all_tables_chosen_are_the_tables_of_an_order(trees: list[Hierarchy], order: int) -> None:
+    codes, values = records(order, 40, trees)
+    tables = list(combinations(range(len(trees)), order))
+    every, chosen = (
+        cell_rows(codes, trees, values, order),
+        cell_rows(codes, trees, values, tables=tables),
+    )
+    assert as_sets(chosen) == as_sets(every)
+    assert (chosen.cell_count, chosen.equations) == (every.cell_count, every.equations)
+    np.testing.assert_array_equal(
+        np.sort(chosen.largest - chosen.second), np.sort(every.largest - every.second)
+    )
+
+
+def test_chosen_tables_have_their_own_cells_and_no_others() -> None:
+    # Two records, apart in the first dimension alone; tables by it and by the other two. The total,
+    # and of the second table one cell by each and one by both, hold both records: a row of 4 cells.
+    trees = [FLAT, FLAT, FLAT]
+    rows = cell_rows(np.array([[0, 1, 1], [1, 1, 1]]), trees, [5.0, 7.0], tables=[[0], [2, 1]])
+    assert as_sets(rows) == {(0, 1): [1, 2, 1], (0,): [0, 1, 0], (1,): [0, 1, 0]}
+    # Total by each of three dimensions; the two cells by one of the last two, by the other.
+    assert rows.equations == 5
 
 
 @given(
@@ -345,3 +371,48 @@ def test_a_sensitive_cell_is_not_fixed() -> None:
     rows = cell_rows([[0], [0]], [FLAT], [5.0, 6.0])
     with pytest.raises(ParameterError, match="a sensitive cell must not be fixed"):
         adjust_records(rows, TEN_PERCENT, rng(), fixed=[True])
+
+
+def test_every_rule_says_what_a_row_of_records_needs() -> None:
+    # One dimension, one code: 100, 50, 30 and 20; the last two are of one holding.
+    trees = [Hierarchy.flat(2)]
+    codes = np.array([[0], [0], [0], [0], [1]])
+    rows = cell_rows(codes, trees, [100.0, 50, 30, 20, 800], holdings=[1, 2, 3, 3, 4])
+    row = int(np.flatnonzero(rows.total == 200)[0])
+    assert rows.ranked[row].tolist() == [100, 50, 50, 0, 0]
+    assert rows.contributors[row] == 3
+    # Two largest 150 of 200, 75%: sensitive at 70, by 150/0.7 − 200. One largest 100: 50%, safe.
+    assert needs_of(rows, [Dominance(2, 70)])[0][row] == pytest.approx(150 / 0.7 - 200)
+    assert needs_of(rows, [Dominance(1, 50)])[0][row] == 0
+    # Three contributors are fewer than 4: 10% of 200. The strictest rule counts.
+    assert needs_of(rows, [Threshold(4)])[0][row] == pytest.approx(20)
+    both = needs_of(rows, [Threshold(4), Dominance(2, 70)])[0][row]
+    assert both == pytest.approx(20)
+    # pq with p = 40, q = 80: 40·100/80 − 50 = 0, safe; p = 60: 75 − 50.
+    assert needs_of(rows, [PriorPosterior(40, 80)])[0][row] == 0
+    assert needs_of(rows, [PriorPosterior(60, 80)])[0][row] == pytest.approx(25)
+    # 800 alone in its cell: its own need by the threshold is 80.
+    assert needs_of(rows, [Threshold(2)])[1].tolist() == pytest.approx([10, 5, 3, 2, 80])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_the_search_leaves_short_is_repaired_and_figures_stay_whole(seed: int) -> None:
+    # All tables of three dimensions with 300 records; hardly any search, so that much is short.
+    trees = [TREE, FLAT, Hierarchy.flat(4)]
+    codes, values = records(seed, 300, trees)
+    rows = cell_rows(codes, trees, values)
+    needs = needs_of(rows, [PriorPosterior(15), Threshold(3)])
+    found = adjust_records(rows, needs, rng(seed), effort=0.01, decimals=0)
+    assert found.status is Status.FEASIBLE
+    assert found.decimals == 0
+    np.testing.assert_array_equal(found.records, np.rint(found.records))
+    cells, _ = naive(codes, trees, 3)
+    change = found.records - values
+    for contributors in cells.values():
+        members = np.array(contributors)
+        x = np.sort(values[members])[::-1]
+        need = 0.15 * x[0] - (x.sum() - x[0] - (x[1] if len(x) > 1 else 0))
+        if len(x) < 3:
+            need = max(need, 0.1 * x.sum())
+        assert abs(change[members].sum()) >= need - 1e-9
+    assert (found.records >= 0).all()

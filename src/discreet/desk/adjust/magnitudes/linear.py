@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.desk.adjust import Norm
-from discreet.desk.adjust.magnitudes.exact import adjust_exactly
+from discreet.desk.adjust.magnitudes.blocks import MOST_CELLS, SenseSearch
+from discreet.desk.adjust.magnitudes.exact import PROVED, first_table
 from discreet.desk.adjust.magnitudes.problem import Adjusted, Problem
 from discreet.desk.adjust.magnitudes.quadratic import least_squares
 from discreet.desk.adjust.magnitudes.senses import alternated, improved
@@ -22,8 +23,8 @@ from discreet.types import Floats
 HEAVY = 1_000.0
 # Work of turning senses one at a time: runs, and simplex steps in all.
 RUNS, STEPS = 400, 60_000
-# With so few sensitive cells an integer programme finds the best senses, in so many nodes.
-FEW, NODES = 30, 500
+# Nodes to look for a table that protects everything, where the senses at hand leave cells short.
+NODES = 200
 # A turn must gain this share of the cost.
 GAIN = 1e-9
 
@@ -33,31 +34,37 @@ def adjust(
 ) -> Adjusted:
     """Return changes that protect every sensitive cell and cost little.
 
-    Senses are alternated, improved by a search, and then turned one at a time where the linear
-    programme's prices promise a gain; with few sensitive cells an integer programme has the last
-    word (solved). Feasible: `gap` is what the cost is above a proved, but loose, bound.
-    Ctrl-C: stopped, with the best so far. Read `short`: where senses contradict one another or
-    capacities are too small, a cell may not reach its protection.
+    Senses are alternated, improved by a search, turned one at a time where the linear programme's
+    prices promise a gain, and then decided by integer programmes (solved, if one of them proves
+    that no table costs less). Feasible: `gap` is what the cost is above a proved bound. Ctrl-C:
+    stopped, with the best so far. Read `short`: where senses contradict one another or capacities
+    are too small, a cell may not reach its protection.
     """
     if not len(problem.movers):
         change = np.zeros(len(problem.values))
         return _result(problem, Status.SOLVED, change, norm, 0.0)
     programme = _Programme(problem, improved(problem, alternated(problem), seed))
-    status = Status.FEASIBLE
+    search = None
     try:
         programme.turn(tell)
+        status = Status.FEASIBLE
+        if problem.short(programme.change).any() and len(problem.values) <= MOST_CELLS:
+            programme.follow(first_table(problem, NODES))
+        if norm is Norm.L1 and not problem.short(programme.change).any():
+            search = SenseSearch(problem, programme.change, seed)
+            search.run(tell)
     except KeyboardInterrupt:
         status = Status.STOPPED
-    if norm is Norm.L1 and status is Status.FEASIBLE and len(problem.movers) <= FEW:
-        best = adjust_exactly(problem, None, NODES)
-        if best.cost <= programme.cost * (1 + GAIN) and not best.short.any():
-            return best
-    change = programme.change
     if norm is Norm.L2:
-        change = least_squares(problem, programme.up, change)
+        change = least_squares(problem, programme.up, programme.change)
         return _result(problem, status, change, norm, np.nan)
-    bound = np.nan if status is Status.STOPPED else lower_bound(problem)
-    return _result(problem, status, change, norm, bound)
+    if search is None:
+        return _result(problem, status, programme.change, norm, np.nan)
+    programme.follow(search.change)
+    bound = search.bound
+    if status is Status.FEASIBLE and not np.isfinite(bound):
+        bound = lower_bound(problem)
+    return _result(problem, status, programme.change, norm, bound)
 
 
 def lower_bound(problem: Problem) -> float:
@@ -158,6 +165,16 @@ class _Programme:
         chosen = np.flatnonzero(promise > GAIN * max(self.cost, 1e-12))
         return np.asarray(chosen[np.argsort(-promise[chosen], kind="stable")])
 
+    def follow(self, change: Floats | None) -> None:
+        """Take the senses of changes that cost less; they are settled to the last digit here."""
+        if change is None:
+            return
+        up = change[self.movers] > 0
+        for place in np.flatnonzero(up != self.up).tolist():
+            self._put(place, bool(up[place]))
+        if self.programme.run().solved and self.programme.cost <= self.cost * (1 + GAIN):
+            self.up, self.cost, self.change = up, self.programme.cost, self._change()
+
     def turn(self, tell: Tell | None) -> None:
         """Turn senses one at a time as long as the cost falls."""
         runs = steps = 0
@@ -184,8 +201,8 @@ def _result(problem: Problem, status: Status, change: Floats, norm: Norm, bound:
     cost = problem.cost(change, norm)
     short = problem.short(change)
     gap = cost / bound - 1 if bound > 0 and not short.any() else np.nan
-    if not cost:
-        gap = 0.0
+    if not cost or gap <= PROVED:
+        gap, status = 0.0, status if short.any() else Status.SOLVED
     return Adjusted(
         status,
         problem.cells(change),

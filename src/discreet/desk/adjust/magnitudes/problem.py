@@ -26,7 +26,8 @@ NEAR = 1e-6
 class Problem:
     """The cells of a table that can change, merged to variables, in the order of `kept`.
 
-    `members` has a column for each inner cell. `least` and `most` bound the change.
+    `members` has a column for each inner cell. `least` and `most` bound the change; without a
+    bound above `most` is infinite.
     """
 
     system: TableSystem
@@ -87,13 +88,14 @@ def problem(
     weights: ArrayLike | None = None,
     capacity: ArrayLike | float = 1.0,
     fixed: ArrayLike | None = None,
+    held: ArrayLike | None = None,
 ) -> Problem:
     """Return what is to be adjusted, given an array for each of these in the shape of the cells.
 
     `lower` and `upper` are the protection of the sensitive cells; `capacity` is the largest change
-    of the other cells as a share of their value; `fixed` cells do not change. `weights` of 0 are
-    for cells that are not published. Without weights a cell weighs 1/value: what counts is change
-    in proportion.
+    of the other cells as a share of their value, and of those sensitive ones that are `held` to it;
+    `fixed` cells do not change. `weights` of 0 are for cells that are not published. Without
+    weights a cell weighs 1/value: what counts is change in proportion.
     """
     shape = system.shape
     amounts = np.asarray(values, np.float64)
@@ -122,7 +124,10 @@ def problem(
     flag = _merged(system, flags & (amounts > 0), np.logical_or, 0).astype(bool)
     low, high = (_merged(system, np.where(flags, side, 0), np.maximum, 0.0) for side in needs)
     low = np.minimum(low, value)  # nothing goes below 0
-    reach = value * _merged(system, caps, np.minimum, np.inf)
+    # What is sensitive may go as far as it must, and what is not published as far as it likes.
+    bound = (weigh > 0) & (~flags if held is None else ~flags | np.asarray(held, bool))
+    share = _merged(system, np.where(bound, caps, np.inf), np.minimum, np.inf)
+    reach = share * np.where(value > 0, value, 1.0)
     fast = _merged(system, still, np.logical_or, 0).astype(bool)
     least = np.where(fast, 0.0, -np.minimum(np.maximum(reach, low), value))
     most = np.where(fast, 0.0, np.maximum(reach, high))

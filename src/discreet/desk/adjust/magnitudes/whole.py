@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.desk.adjust.magnitudes.problem import NEAR, Problem
 from discreet.solve.linear import LinearProgram
-from discreet.solve.search import Search
+from discreet.solve.search import NO_LIMIT, Search
 from discreet.types import Floats
 
 # Trials for each inner cell, and what a cell that must be met costs beside one that may be missed.
@@ -37,7 +37,7 @@ def made_whole(problem: Problem, change: Floats, seed: int = 0) -> Floats | None
     value = np.rint(problem.values).astype(np.int64)
     # A rounding error below a whole number is that number; anything else is cut off.
     lowest = value + np.ceil(problem.least - NEAR).astype(np.int64)
-    highest = value + np.floor(problem.most + NEAR).astype(np.int64)
+    highest = value + np.floor(np.minimum(problem.most + NEAR, NO_LIMIT)).astype(np.int64)
     low, high = lowest[inner], highest[inner]
     target = np.clip(target, lowest, highest)
     least, most = target.copy(), target.copy()
@@ -89,7 +89,7 @@ def _by_programme(
     programme = LinearProgram(
         matrix,
         np.concatenate([least, target]).astype(np.float64),
-        np.concatenate([most, target]).astype(np.float64),
+        np.concatenate([np.where(most < NO_LIMIT, most, np.inf), target]).astype(np.float64),
         np.zeros(size + 2 * cells),
         np.full(size + 2 * cells, np.inf),
         np.concatenate([np.zeros(size), weights, weights]),

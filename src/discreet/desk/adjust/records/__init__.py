@@ -5,7 +5,7 @@ from discreet.desk.adjust.records.adjust import (
     RecordAdjustment,
     adjust_records,
 )
-from discreet.desk.adjust.records.rows import CellRows, cell_rows
+from discreet.desk.adjust.records.rows import CellRows, cell_rows, needs_of
 
 __all__ = [
     "CellRows",
@@ -13,4 +13,5 @@ __all__ = [
     "RecordAdjustment",
     "adjust_records",
     "cell_rows",
+    "needs_of",
 ]

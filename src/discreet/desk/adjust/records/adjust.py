@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,16 +12,20 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from discreet.desk.adjust.records.kernels import by_record
+from discreet.desk.adjust.records.repair import Repair
 from discreet.desk.adjust.records.rows import CellRows
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.adjust import kernels
 from discreet.solve.solution import Status
-from discreet.types import Flags, Floats
+from discreet.types import Flags, Floats, Integers
 
-# What a cell needs, given its total and its two largest contributions; 0: it is not sensitive.
-Protection = Callable[[Floats, Floats, Floats], Floats]
+# What a cell needs, given its total and its two largest contributions (0: it is not sensitive); or
+# what each row, and each record that is alone in a cell, needs.
+Protection = Callable[[Floats, Floats, Floats], Floats] | tuple[Floats, Floats]
 
+# The largest change of a record as a share of it, where nobody says another.
+CAPACITY = 0.3
 # Found by trial on the synthetic businesses. Heat in units of the mean cost of a record, and how
 # much is left of it at the end.
 HOT, COLD = 5.0, 0.003
@@ -38,6 +42,8 @@ SMOOTH_WORK, FEWEST_STEPS, MOST_STEPS = 1_000_000_000, 40, 400
 SETTLE, STRICT = 6, 12
 # The price of a shortfall at the end; rows of at most so many records are mended one by one.
 STRICT_PRICE, MEND_SIZE, MENDS = 1000.0, 64, 4
+# Rounds of mending whole figures, and how many rows programmes may mend.
+WHOLE_MENDS, MOST_WHOLE_REPAIRS = 20, 1_000
 # A fixed row weighs so many times its own; needs grow by SAFE so that its exact keeping, at the
 # end, leaves them met.
 FIXED_WEIGHT, SAFE = 30.0, 1e-3
@@ -55,13 +61,15 @@ class RecordAdjustment:
 
     Entries go by row, and then by record for the cells that hold it alone. Feasible: every
     sensitive cell has its protection. Relaxed: those marked in `short` do not, and must be
-    withheld. Stopped: as relaxed, the best when the user stopped the search.
+    withheld. Stopped: as relaxed, the best when the user stopped the search. `decimals` is how many
+    the records have, None where they could not be kept to those asked for.
     """
 
     status: Status
     rows: CellRows
     records: Floats
     needed: Floats
+    decimals: int | None = None
 
     @cached_property
     def true(self) -> Floats:
@@ -101,21 +109,24 @@ def adjust_records(
     rows: CellRows,
     protection: Protection,
     rng: np.random.Generator,
-    capacity: ArrayLike = 0.3,
+    capacity: ArrayLike | None = None,
     fixed: ArrayLike | None = None,
     order_weights: ArrayLike | None = None,
     value_power: float = 0.0,
     price: float = 100.0,
     effort: float = 1.0,
     tell: Tell | None = None,
+    decimals: int | None = None,
 ) -> RecordAdjustment:
     """Return records adjusted so that sensitive cells are protected and others change little.
 
-    `capacity` is the largest change of a record as a share of its value, 1 at most. `fixed` marks
-    rows whose sum is kept exactly. `order_weights` weighs a cell by the number of dimensions it
+    `capacity` is the largest change of a record as a share of its value, 1 at most; without, it is
+    0.3, but where cells would be short 1. `fixed` marks rows whose sum is kept exactly.
+    `order_weights` weighs a cell by the number of dimensions it
     keeps; without, the cells of each order together weigh the same. A change counts in relation to
     value^(1 − `value_power`): 0 is the relative change, 1 the absolute. `price` is what a unit of
-    missing protection costs against a unit of change. `effort` multiplies the work.
+    missing protection costs against a unit of change. `effort` multiplies the work. With `decimals`
+    the records are settled to so many, where that leaves no more cells short.
 
     Notes
     -----
@@ -129,9 +140,12 @@ def adjust_records(
     work.bound(capacity, fixed)
     work.weigh(order_weights, value_power)
     status = work.run(effort, tell)
-    found = RecordAdjustment(status, rows, rows.values + work.a, work.needed)
+    kept = decimals is not None and status is Status.FEASIBLE and work.to_places(decimals)
+    found = RecordAdjustment(
+        status, rows, rows.values + work.a, work.needed, decimals if kept else None
+    )
     if status is Status.FEASIBLE and found.short.any():
-        return RecordAdjustment(Status.RELAXED, rows, found.records, work.needed)
+        return replace(found, status=Status.RELAXED)
     return found
 
 
@@ -146,8 +160,12 @@ class _Work:
         self.rows, self.rng, self.price = rows, rng, float(price)
         self.starts, self.row_of = by_record(rows.starts, rows.members, rows.records)
         x = rows.values
-        self.row_need = np.asarray(protection(rows.total, rows.largest, rows.second), np.float64)
-        own = np.asarray(protection(x, x, np.zeros_like(x)), np.float64)
+        if callable(protection):
+            protection = (
+                protection(rows.total, rows.largest, rows.second),
+                protection(x, x, np.zeros_like(x)),
+            )
+        self.row_need, own = (np.asarray(side, np.float64) for side in protection)
         own = np.where(rows.alone.sum(axis=1) > 0, own, 0.0)
         self.needed = np.concatenate([self.row_need, own])
         if not np.isfinite(self.needed).all() or (self.needed < 0).any():
@@ -156,9 +174,11 @@ class _Work:
         self.state = rng.integers(1, 2**63 - 1, 1).astype(np.uint64)
         self.a = np.zeros(rows.records)
 
-    def bound(self, capacity: ArrayLike, fixed: ArrayLike | None) -> None:
+    def bound(self, capacity: ArrayLike | None, fixed: ArrayLike | None) -> None:
         """Set the least and the largest size of each adjustment, and the fixed rows."""
-        share = np.broadcast_to(np.asarray(capacity, np.float64), (self.rows.records,))
+        self.wide = capacity is None
+        given = CAPACITY if capacity is None else np.asarray(capacity, np.float64)
+        share = np.broadcast_to(given, (self.rows.records,))
         if not ((share >= 0) & (share <= 1)).all():
             raise ParameterError("capacity must be shares of the value from 0 to 1.")
         self.fixed = np.zeros(self.rows.size, bool)
@@ -319,13 +339,71 @@ class _Work:
             if short < fewest:
                 best, fewest = self.a.copy(), short
         self.a = best
+        if fewest and again:
+            self._repair()
+
+    def _repair(self) -> None:
+        """Bring what is short to its need by programmes; last with records that may go further."""
+        for most in (self.most, self.rows.values) if self.wide else (self.most,):
+            if not self._short():
+                return
+            repair = Repair(
+                self.rows, self.starts, self.row_of, self.row_need, self.own, most, self.fixed
+            )
+            self.a = repair.run(self.a, self._short_entries)
+
+    def to_places(self, decimals: int) -> bool:
+        """Settle the records to so many decimals; return whether that leaves no more cells short.
+
+        Rounded to the nearest, rows that fall short are mended by single records, then by
+        programmes.
+        """
+        if self.fixed.any():
+            return False
+        unit = 10.0**decimals
+        before, short = self.a, self._short()
+        need, own = (np.ceil(side * unit * (1 - 1e-12)) for side in (self.row_need, self.own))
+        limit = self.rows.values if self.wide else self.most
+        most = np.maximum(np.floor(limit * unit + 1e-6), own)
+        side = np.where(before >= 0, 1.0, -1.0)
+        a = side * np.clip(np.rint(np.abs(before) * unit), own, most)
+        for _ in range(WHOLE_MENDS):
+            data = np.stack([self.rows.sums(a), self.unit, need], axis=1)
+            if not kernels.mend_rows(
+                self.rows.starts, self.rows.members, self.starts, self.row_of, a, own, most, data,
+                STRICT_PRICE, self.rows.records,
+            ):  # fmt: skip
+                break
+        many = self._many > 0
+        aims = np.concatenate([need, own])
+
+        def lacking(given: Floats) -> Integers:
+            reached = np.abs(np.concatenate([self.rows.sums(given), given]))
+            return np.flatnonzero((reached < aims - 0.5) & many)
+
+        if len(lacking(a)) <= MOST_WHOLE_REPAIRS:
+            repair = Repair(
+                self.rows, self.starts, self.row_of, need, own, most, self.fixed, whole=True
+            )
+            a = repair.run(a, lacking)
+        self.a = np.round(a / unit, decimals)
+        if self._short() > short:
+            self.a = before
+            return False
+        return True
+
+    def _short_entries(self, a: Floats) -> Integers:
+        reached = np.abs(np.concatenate([self.rows.sums(a), a]))
+        return np.flatnonzero((reached < self.needed * (1 - EXACT)) & (self._many > 0))
+
+    @cached_property
+    def _many(self) -> Integers:
+        """How many cells each entry stands for."""
+        return np.concatenate([self.rows.cells.sum(axis=1), self.rows.alone.sum(axis=1)])
 
     def _short(self) -> int:
         """Return how many cells are short of their need."""
-        reached = np.abs(np.concatenate([self.rows.sums(self.a), self.a]))
-        short = reached < self.needed * (1 - EXACT)
-        cells = np.concatenate([self.rows.cells.sum(axis=1), self.rows.alone.sum(axis=1)])
-        return int(cells[short].sum())
+        return int(self._many[self._short_entries(self.a)].sum())
 
     def _restore(self, keep: Callable[[], None]) -> None:
         """Bring what is short to its need and fixed rows to 0 exactly, in turn, sides as they are.

@@ -249,32 +249,43 @@ def list_rows(
 
 
 @njit(cache=True, nogil=True)
-def largest_two(
+def rank_holders(
     starts: NDArray[np.int64],
     members: NDArray[np.int32],
     values: NDArray[np.float64],
     holder: NDArray[np.int32],
     holders: int,
     total: NDArray[np.float64],
-    largest: NDArray[np.float64],
-    second: NDArray[np.float64],
+    ranked: NDArray[np.float64],
+    contributors: NDArray[np.int64],
 ) -> None:
-    """Set the sum and the two largest contributions of each row, those of one holder together."""
+    """Set sum, largest contributions and their number for each row, those of one holder as one."""
     held = np.zeros(holders)
+    seen = np.zeros(holders, np.bool_)
+    ranks = ranked.shape[1]
     for row in range(total.size):
         for k in range(starts[row], starts[row + 1]):
             held[holder[members[k]]] += values[members[k]]
-        whole, most, next_most = 0.0, 0.0, 0.0
+            seen[holder[members[k]]] = False
+        whole = 0.0
+        number = 0
         for k in range(starts[row], starts[row + 1]):
             h = holder[members[k]]
             whole += values[members[k]]
-            if held[h] > most:
-                next_most = most
-                most = held[h]
-            elif held[h] > next_most:
-                next_most = held[h]
-            held[h] = 0.0  # counted: further records of the holder add nothing
-        total[row], largest[row], second[row] = whole, most, next_most
+            if seen[h]:
+                continue  # counted: further records of the holder add nothing
+            seen[h] = True
+            number += 1
+            amount = held[h]
+            held[h] = 0.0
+            at = ranks
+            while at > 0 and ranked[row, at - 1] < amount:
+                if at < ranks:
+                    ranked[row, at] = ranked[row, at - 1]
+                at -= 1
+            if at < ranks:
+                ranked[row, at] = amount
+        total[row], contributors[row] = whole, number
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.desk.adjust.audit import digits
 from discreet.desk.adjust.records import RecordAdjustment
+from discreet.desk.adjust.records.chosen import margins_of
 from discreet.desk.adjust.report import STOPPED, ChangeReport, digit_facts
 from discreet.desk.cells import Records
 from discreet.desk.report import NAMED
@@ -26,23 +27,30 @@ class RecordsReport(ChangeReport):
     """Adjusted records: `found` has them in the order of `records`; `place` is that of each line.
 
     With `withhold` they are released though cells are short of their protection, which must then
-    be withheld from every table. `listed` is the name of the file that lists these.
+    be withheld from every table. `listed` is the name of the file that lists these. With `tables`
+    only these are published, by the places of their dimensions, and their margins.
     """
 
     source: Source
     value: str
-    order: int
+    order: int | None
     records: Records
     place: Integers
     found: RecordAdjustment
     withhold: bool = False
     name: str = "the records"
     listed: str | None = None
+    tables: Sequence[Sequence[int]] | None = None
 
     @property
     def released(self) -> bool:
         """Whether the records may be written: all cells are protected, or the rest withheld."""
         return self.withhold or not self.found.short.any()
+
+    @property
+    def _decimals(self) -> int:
+        """How many decimals the records are written with."""
+        return 6 if self.found.decimals is None else self.found.decimals
 
     @property
     def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
@@ -54,7 +62,7 @@ class RecordsReport(ChangeReport):
         """Everything but the names of the cells that are short, of which there may be millions."""
         found = self.found
         many = found.cells.sum(axis=1)
-        odd = digits(found.true, np.round(found.released, 6), many)  # as they are written
+        odd = digits(found.true, np.round(found.released, self._decimals), many)  # as written
         return {
             "file": self.name,
             "status": str(found.status),
@@ -120,7 +128,7 @@ class RecordsReport(ChangeReport):
         source = self.source
         columns: list[Any] = [source.column(name) for name in source.header]
         columns[source.header.index(self.value)] = self.found.records[self.place].tolist()
-        texts = {self.value: "{:.6f}".format}
+        texts = {self.value: f"{{:.{self._decimals}f}}".format}
         return {self.name: Sheet(source.header, columns, texts, source.delimiter)}
 
     @property
@@ -138,11 +146,16 @@ class RecordsReport(ChangeReport):
             members = np.array([entry - rows.size])
             if entry < rows.size:
                 members = np.asarray(rows.members[rows.starts[entry] : rows.starts[entry + 1]])
-            yield from cells_of(self.records, members, self.order)
+            yield from cells_of(self.records, members, self.order, self.tables)
 
 
-def cells_of(records: Records, members: Any, order: int) -> Iterator[tuple[str, ...]]:
-    """Yield every cell by up to `order` dimensions with just these contributors.
+def cells_of(
+    records: Records,
+    members: Any,
+    order: int | None,
+    tables: Sequence[Sequence[int]] | None = None,
+) -> Iterator[tuple[str, ...]]:
+    """Yield every cell by up to `order` dimensions, or of `tables`, with just these contributors.
 
     A walk down the dimensions: at each, the codes that all members share, the total first, and
     who else has them.
@@ -156,17 +169,22 @@ def cells_of(records: Records, members: Any, order: int) -> Iterator[tuple[str, 
             inside[tree.path(code), code] = True
         below.append(inside)
 
-    def walk(d: int, left: int, there: Integers) -> Iterator[tuple[str, ...]]:
+    published = None if tables is None else set(margins_of(tables))
+
+    def walk(d: int, kept: tuple[int, ...], there: Integers) -> Iterator[tuple[str, ...]]:
         if d == len(shared):
-            if len(there) == len(members):
+            if len(there) == len(members) and (published is None or kept in published):
                 yield ()
             return
         for code in shared[d]:
             total = records.parents[d][code] < 0
-            if not total and not left:
+            if not total and len(kept) == most:
                 break
             same = there if total else there[below[d][code][records.at[there, d]]]
-            for rest in walk(d + 1, left - (not total), same):
+            for rest in walk(d + 1, kept if total else (*kept, d), same):
                 yield records.codes[d][code], *rest
 
-    return walk(0, order, np.arange(len(records.at)))
+    most = len(shared) if order is None else order
+    if tables is not None:
+        most = max(map(len, tables))
+    return walk(0, (), np.arange(len(records.at)))

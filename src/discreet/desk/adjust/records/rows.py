@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.desk.adjust.records import kernels
+from discreet.desk.adjust.records.chosen import list_chosen
+from discreet.desk.cells import RANKS, CellTable
+from discreet.desk.sensitivity import Rule, required
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.table.decimals import in_units
@@ -26,9 +29,10 @@ class CellRows:
     """Every non-zero cell of the published tables, cells with the same contributors as one row.
 
     Row r has the records members[starts[r]:starts[r + 1]], two or more; `cells[r, o]` of its cells
-    keep o dimensions. `alone[i, o]` cells hold record i alone. `largest` and `second` are the
-    largest contributions of a row, those of one holding taken together. `along` lists the records
-    sorted by their codes, and the largest first among those of the same.
+    keep o dimensions. `alone[i, o]` cells hold record i alone. `ranked[r, k]` is the (k + 1)-th
+    largest contribution to a row, those of one holding taken together, and `contributors` their
+    number. `along` lists the records sorted by their codes, and the largest first among those of
+    the same.
     """
 
     values: Floats
@@ -37,10 +41,20 @@ class CellRows:
     cells: NDArray[np.int32]
     alone: NDArray[np.int64]
     total: Floats
-    largest: Floats
-    second: Floats
+    ranked: Floats
+    contributors: NDArray[np.int64]
     equations: int
     along: NDArray[np.int64]
+
+    @property
+    def largest(self) -> Floats:
+        """The largest contribution to each row."""
+        return self.ranked[:, 0]
+
+    @property
+    def second(self) -> Floats:
+        """The second largest contribution to each row."""
+        return self.ranked[:, 1]
 
     @property
     def size(self) -> int:
@@ -63,6 +77,25 @@ class CellRows:
         return np.add.reduceat(given[self.members], self.starts[:-1]) if self.size else np.zeros(0)
 
 
+def needs_of(rows: CellRows, rules: Sequence[Rule]) -> tuple[Floats, Floats]:
+    """Return what each row, and each record where it is alone, must change by; 0 if it is safe."""
+
+    def amounts(values: Floats, ranked: Floats, contributors: NDArray[np.int64]) -> Floats:
+        cells = CellTable(
+            ("row",), ((),), ((),), values, False, ranked=ranked, contributors=contributors
+        )
+        found = required(cells, rules)
+        return np.maximum(found.lower, found.upper)
+
+    alone = np.zeros((rows.records, RANKS))
+    alone[:, 0] = rows.values
+    one = np.ones(rows.records, np.int64)
+    return (
+        amounts(rows.total, rows.ranked, rows.contributors),
+        amounts(rows.values, alone, one),
+    )
+
+
 def cell_rows(
     codes: ArrayLike,
     dimensions: Sequence[Hierarchy],
@@ -70,12 +103,14 @@ def cell_rows(
     order: int | None = None,
     holdings: ArrayLike | None = None,
     tell: Tell | None = None,
+    tables: Sequence[Sequence[int]] | None = None,
 ) -> CellRows:
     """Return the rows of the tables over records in which at most `order` dimensions are kept.
 
     `codes` has a row for each record and a column for each dimension: inner codes. All levels
     of a kept dimension are published; without an order every dimension may be kept. `holdings`
-    gives the owner of each record: contributions of one owner count together.
+    gives the owner of each record: contributions of one owner count together. With `tables` only
+    these are published, each by the dimensions it names, and all their margins.
     """
     given = np.asarray(codes)
     amounts = np.asarray(values, np.float64).reshape(-1)
@@ -91,6 +126,8 @@ def cell_rows(
     if not np.isfinite(amounts).all() or (amounts < 0).any():
         raise ParameterError("values must be finite numbers of 0 or more.")
     most = len(dimensions) if order is None else order
+    if tables is not None:
+        most = max(map(len, tables), default=0)
     if not 0 <= most <= len(dimensions):
         raise ParameterError(f"order must be from 0 to {len(dimensions)}. Got {order}.")
     owners = np.arange(len(given)) if holdings is None else np.asarray(holdings).reshape(-1)
@@ -101,21 +138,25 @@ def cell_rows(
         raise ParameterError(
             f"order must be at least {int((~has_total).sum())}: so many dimensions have no total."
         )
-    rows, equations = _listed(paths, depths, levels, has_total, dimensions, most, tell)
+    if tables is None:
+        rows, equations = _listed(paths, depths, levels, has_total, dimensions, most, tell)
+    else:
+        if not has_total.all():
+            raise ParameterError("chosen tables need a total in every dimension.")
+        rows, equations = list_chosen(paths, depths, tables, _marks(len(given)), most, tell)
     starts, members, cells, alone = rows
     size = len(starts) - 1
-    total, largest, second = np.empty(size), np.empty(size), np.empty(size)
+    total, ranked, many = np.empty(size), np.zeros((size, RANKS)), np.empty(size, np.int64)
     _, holder = np.unique(owners, return_inverse=True)
     whole, unit = in_units(amounts)
-    kernels.largest_two(
+    kernels.rank_holders(
         starts, members, whole, holder.reshape(-1).astype(np.int32), int(holder.max()) + 1,
-        total, largest, second,
+        total, ranked, many,
     )  # fmt: skip
     along = np.lexsort((-amounts, *given.T[::-1]))
     return CellRows(
-        amounts, starts, members, cells, alone, total / unit, largest / unit, second / unit,
-        equations, along,
-    )  # fmt: skip
+        amounts, starts, members, cells, alone, total / unit, ranked / unit, many, equations, along
+    )
 
 
 def _paths(
@@ -140,6 +181,10 @@ def _paths(
     return paths, depths, levels, has_total
 
 
+def _marks(records: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(_MARK_SEED).integers(0, 2**64, records, np.uint64, endpoint=False)
+
+
 def _listed(
     paths: NDArray[np.int32],
     depths: NDArray[np.int32],
@@ -151,7 +196,7 @@ def _listed(
 ) -> tuple[tuple[Any, Any, Any, Any], int]:
     """Return (starts, members, cells, alone) and the number of equations."""
     records = depths.shape[1]
-    marks = np.random.default_rng(_MARK_SEED).integers(0, 2**64, records, np.uint64, endpoint=False)
+    marks = _marks(records)
     # The dimension with the most codes first: cells are down to one record soonest.
     first = np.argsort([-len(dimension) for dimension in dimensions], kind="stable")
     codes = np.array([len(dimensions[d]) for d in first], np.int32)

@@ -1,0 +1,69 @@
+"""JJ files, read and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.table.jj import read_jj, write_jj
+
+# Two cells and their sum, as sdcTable and τ-ARGUS write it: number, value, cost, status, bounds,
+# lower, upper and sliding protection; the sum with −1.
+SMALL = """0
+3
+0 10.0 1 u 0 30.0 2.0 3.0 0
+1 20 1 s 0 1e+20 0 0 0
+2 30 5 z 30 30 0 0 0
+1
+0.0 3 : 0 (1) 1 (1) 2 (-1)
+"""
+
+
+def test_a_file_is_read_and_written_as_it_was(tmp_path: Path) -> None:
+    path, again = tmp_path / "small.jj", tmp_path / "again.jj"
+    path.write_text(SMALL)
+    table = read_jj(path)
+    assert table.values.tolist() == [10, 20, 30]
+    assert table.costs.tolist() == [1, 1, 5]
+    assert table.status.tolist() == ["u", "s", "z"]
+    assert table.high.tolist() == [30, 1e20, 30]
+    assert (table.lower[0], table.upper[0], table.sliding[0]) == (2, 3, 0)
+    assert table.equations.toarray().tolist() == [[1, 1, -1]]
+    write_jj(table, again)
+    same = read_jj(again)
+    for name in ("values", "costs", "low", "high", "lower", "upper", "sliding", "right"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(table, name))
+    assert (same.equations != table.equations).nnz == 0
+
+
+def test_signs_without_a_space_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "tight.jj"
+    path.write_text(SMALL.replace(" (", "("))
+    assert read_jj(path).equations.toarray().tolist() == [[1, 1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ("0\n3", "2\n3", "begin with 0"),
+        ("1 20 1 s", "7 20 1 s", "numbered"),
+        ("1 20 1 s", "1 21 1 s", "must add up"),
+        ("1 20 1 s", "1 20 1 q", "status"),
+        ("1 20 1 s", "1 20 -1 s", "0 or more"),
+        ("0 1e+20", "0 15", "within its bounds"),
+        ("2 (-1)", "9 (-1)", "from 0 to 2"),
+        ("0.0 3 :", "0.0 4 :", "as many cells as it says"),
+        ("0.0 3 :", "0.0 2 :", "as many cells as it says"),
+        ("1 20 1 s", "1 many 1 s", "must be a JJ file"),
+        ("1\n0.0 3", "2\n0.0 3", "must be a JJ file"),
+    ],
+)
+def test_mistakes_are_explained(tmp_path: Path, was: str, now: str, message: str) -> None:
+    path = tmp_path / "wrong.jj"
+    assert was in SMALL
+    path.write_text(SMALL.replace(was, now, 1))
+    with pytest.raises(ParameterError, match=message):
+        read_jj(path)
