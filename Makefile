@@ -7,10 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test quick lint types tools bench fuzz docs pictures lock clean
+.PHONY: help demo test quick lint types tools bench fuzz fuzz-desk docs pictures lock clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 $(VENV)/.ready: lock/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -68,6 +68,9 @@ fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
 	@$(BIN)/python scripts/fuzz_questions.py
 	@cd scripts && ../$(BIN)/python fuzz_atheris.py
+
+fuzz-desk: $(VENV)/.ready ## random tables through every tool of the desk, judged by plain twins
+	@$(BIN)/python benchmarks/fuzz_desk/run.py
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

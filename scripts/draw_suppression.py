@@ -16,8 +16,8 @@ from matplotlib.patches import Rectangle
 
 from discreet.desk.cells import read_records
 from discreet.desk.sensitivity import PriorPosterior
+from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed, Suppression
-from discreet.desk.suppress.singletons import lone_holdings
 
 PAGE = ROOT / "docs" / "suppression.md"
 # Okabe and Ito's colours, told apart by everyone; and lighter for what follows from another.
@@ -34,7 +34,8 @@ def protected() -> Suppressed:
         path = Path(folder) / "firms.csv"
         path.write_text(found[1])
         records = read_records(path, ["region", "industry"], "turnover", "firm")
-    return Suppression((PriorPosterior(10.0),)).apply(records.table(), lone_holdings(records))
+    method = Suppression((PriorPosterior(10.0),))
+    return method.apply(records.table(), Contributions.of_records(records))
 
 
 def draw(found: Suppressed) -> plt.Figure:

@@ -51,7 +51,9 @@ def command(
     zeros: Annotated[Zeros, typer.Option(help="Whether zeros may be withheld.")] = Zeros.PUBLISHED,
     singletons: Annotated[
         bool,
-        typer.Option(help="Protect from contributors who are alone in a cell and know it."),
+        typer.Option(
+            help="Protect from contributors too: each knows their own part of every cell."
+        ),
     ] = True,
     exact: Annotated[
         bool, typer.Option("--exact", help="Prove the optimum. For small tables.")

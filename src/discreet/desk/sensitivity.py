@@ -17,7 +17,7 @@ from discreet.desk.cells.given import several
 from discreet.errors import ParameterError, unknown
 from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, threshold
 from discreet.table.decimals import added, exact, share_of
-from discreet.types import Flags, Floats
+from discreet.types import Flags, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Required:
     upper: Floats
 
 
+Sides = tuple[Floats, Floats]
+"""How far below, and how far above the true value."""
+
+
 class Rule(Protocol):
     """What finds sensitive cells."""
 
@@ -37,6 +41,12 @@ class Rule(Protocol):
 
     def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
         """Return the sensitive cells that may lie less far below or above than they need."""
+
+    def against(self, cells: CellTable, place: Integers, amount: Floats) -> Sides:
+        """Return how far below and above cells must be able to lie, each against a contributor.
+
+        `place` numbers the cells, and the contributors have these amounts in them; 0: nothing.
+        """
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,10 @@ class Threshold:
             return found.sensitive & (below + above < 1)
         return _lacks(found, cells, below, above)
 
+    def against(self, cells: CellTable, place: Integers, amount: Floats) -> Sides:
+        """Return how far cells must be able to lie: the same against everybody."""
+        return _everybody(self.required(cells), place)
+
 
 @dataclass(frozen=True)
 class PriorPosterior:
@@ -115,6 +129,19 @@ class PriorPosterior:
         """Return the sensitive cells that would be sensitive still with the room in their rest."""
         return _lacks_within(self, cells, below, above)
 
+    def against(self, cells: CellTable, place: Integers, amount: Floats) -> Sides:
+        """Return how far off figures must be for each contributor to be p percent of others off.
+
+        Notes
+        -----
+        p·m/q − R with m the largest contribution of another and R what is left beside the two
+        [Domingo2002, §2]; of all contributors the second largest asks for the most.
+        """
+        ranked = _ranked(cells, 2).reshape(cells.values.size, -1)[place]
+        others = np.where(amount >= ranked[:, 0], ranked[:, 1], ranked[:, 0])
+        found = self.amount(cells.values.reshape(-1)[place], others, amount)
+        return found, found
+
 
 @dataclass(frozen=True)
 class Dominance:
@@ -143,6 +170,10 @@ class Dominance:
     def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
         """Return the sensitive cells that would be sensitive still with the room in their rest."""
         return _lacks_within(self, cells, below, above)
+
+    def against(self, cells: CellTable, place: Integers, amount: Floats) -> Sides:
+        """Return how far cells must be able to lie: the same against everybody."""
+        return _everybody(self.required(cells), place)
 
 
 @dataclass(frozen=True)
@@ -182,6 +213,10 @@ class Given:
     def lacks(self, cells: CellTable, below: Floats, above: Floats) -> Flags:
         """Return the sensitive cells with less room than the file asks for."""
         return _lacks(self.required(cells), cells, below, above)
+
+    def against(self, cells: CellTable, place: Integers, amount: Floats) -> Sides:
+        """Return how far cells must be able to lie: the same against everybody."""
+        return _everybody(self.required(cells), place)
 
 
 Made = TypeVar("Made")
@@ -284,6 +319,25 @@ def required(cells: CellTable, rules: Sequence[Rule]) -> Required:
         np.max([one.lower for one in found], axis=0),
         np.max([one.upper for one in found], axis=0),
     )
+
+
+def required_against(
+    cells: CellTable, rules: Sequence[Rule], place: Integers, amount: Floats
+) -> Sides:
+    """Return how far below and above cells must be able to lie, each against a contributor.
+
+    Notes
+    -----
+    The most that a rule [Domingo2002, §2] asks. Zeros: nothing is asked of a cell that no rule
+    finds sensitive.
+    """
+    sides = [rule.against(cells, place, amount) for rule in rules]
+    lower, upper = (np.max([side[i] for side in sides], axis=0) for i in (0, 1))
+    return lower, upper
+
+
+def _everybody(found: Required, place: Integers) -> Sides:
+    return found.lower.reshape(-1)[place], found.upper.reshape(-1)[place]
 
 
 def _lacks(found: Required, cells: CellTable, below: Floats, above: Floats) -> Flags:

@@ -25,10 +25,13 @@ NEAR = 1e-5
 VISITS = 200
 # With fewer open bounds than this, a programme for each of them is as fast.
 SWEEP = 20
-# A single integer programme that takes longer is given up; its bound is then valid but loose.
-MIP_SECONDS = 2.0
-# All of them together may take so long: narrow intervals come first, and wide ones are valid too.
-CERTIFY_SECONDS = 20.0
+# A single integer programme of more nodes is given up; its bound is then valid but loose.
+MIP_NODES = 200
+# All of them together may take so many steps of the simplex method: narrow intervals come first,
+# and wide ones are valid too. Steps, not seconds: the answer is the same on any machine.
+MIP_STEPS = 200_000
+# What setting one of them up is worth, in such steps.
+MIP_START = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +39,15 @@ class Intervals(Solution):
     """`values[0]` and `values[1]`: the least and greatest value of each cell that was proved.
 
     The bounds are valid whatever the status. `attained` marks the bounds that a table consistent
-    with all the equations actually reaches; `gap` is the largest distance of a bound from what is
-    known to be reached. `row` is the equation that cannot hold where the status is infeasible
-    (−1: several together).
+    with all the equations actually reaches, in integers where cells are whole; `linear` those that
+    a table of real numbers reaches, or comes as close to as integers are. `gap` is the largest
+    distance of a bound from what is known to be reached. `row` is the equation that cannot hold
+    where the status is infeasible (−1: several together).
     """
 
     attained: Flags = field(default_factory=lambda: np.zeros((2, 0), bool))
     row: int = -1
+    linear: Flags = field(default_factory=lambda: np.zeros((2, 0), bool))
 
     @property
     def low(self) -> Floats:
@@ -119,7 +124,8 @@ def intervals(
     done. In the others one linear programme after another is solved from the last basis, for the
     bounds that no table met so far attains; where cells are whole and no whole table attains the
     bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
-    time; bounds left open then make the status feasible: valid, but perhaps not the narrowest.
+    number of steps; bounds left open then make the status feasible: valid, but perhaps not the
+    narrowest.
     After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
     """
     first = tightened(equations, low, high, sums, whole)
@@ -147,7 +153,8 @@ def intervals(
         status = Status.STOPPED
     elif status is Status.SOLVED and not state.attained.all() and certify:
         status = Status.FEASIBLE
-    return Intervals(status, state.values, state.gap(), state.attained)
+    linear = state.attained | state.linear
+    return Intervals(status, state.values, state.gap(), state.attained, linear=linear)
 
 
 class _State:
@@ -169,7 +176,8 @@ class _State:
         # The least and greatest value that a table met so far has.
         self.seen = np.stack([np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)])
         self.late = False
-        self.certifying = CERTIFY_SECONDS
+        self.linear = np.zeros(values.shape, bool)
+        self.steps = MIP_STEPS
 
     def over(self) -> bool:
         """Return whether the time is up."""
@@ -210,6 +218,7 @@ class _State:
             [table <= self.values[0, cells] + near, table >= self.values[1, cells] - near]
         )
         settled |= reached
+        self.linear[:, cells] |= reached
         if proper:
             self.seen[0, cells] = np.minimum(self.seen[0, cells], table)
             self.seen[1, cells] = np.maximum(self.seen[1, cells], table)
@@ -263,6 +272,7 @@ def _settle(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
             programme.set_cost(j, 0.0)
             settled[side, j] = True
             if found.solved:
+                state.linear[side, cells[j]] = True
                 state.narrow(int(cells[j]), side, float(found.values[j]))
                 state.meet(cells, found.values, settled)
             elif not np.isfinite(state.values[side, cells[j]]):
@@ -313,17 +323,18 @@ def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool
         for side, sign in ((0, 1.0), (1, -1.0)):
             if state.attained[side, cells[j]]:
                 continue
-            if state.over() or state.certifying <= 0:
+            if state.over() or state.steps <= 0:
                 return True
             cost = np.zeros(len(cells))
             cost[j] = sign
-            began = monotonic()
-            left = MIP_SECONDS if state.end is None else min(MIP_SECONDS, state.end - began)
+            left = None if state.end is None else max(state.end - monotonic(), 0.1)
             low, high = state.values[:, cells]
             whole = np.ones(len(cells), bool)
-            programme = LinearProgram(part, right, right, low, high, cost, whole, max(left, 0.1))
+            programme = LinearProgram(
+                part, right, right, low, high, cost, whole, left, nodes=MIP_NODES
+            )
             found = programme.run()
-            state.certifying -= monotonic() - began
+            state.steps -= MIP_START + programme.steps
             if found.status is Status.INFEASIBLE:
                 return False
             proved = programme.bound * sign

@@ -169,6 +169,30 @@ def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == said
 
 
+def test_a_pattern_is_held_against_contributors(tmp_path: Path) -> None:
+    # The 1000 of the second cell of row 1 knows that its 1005 fall by 5 at most; so the first cell
+    # rises by 5 at most, and the 1000 in it is known to within 1%. The third cell, withheld too,
+    # falls by as much as 1650 for the largest in it.
+    cells = {
+        "a,x": (1000, 5), "a,y": (1000, 5), "a,z": (900, 850, 800),
+        "b,x": (700, 690, 680), "b,y": (710, 700, 690), "b,z": (720, 710, 700),
+    }  # fmt: skip
+    lines = [
+        f"{codes},{sum(parts)},{parts[0]},{parts[1]},{len(parts)}" for codes, parts in cells.items()
+    ]
+    true = tmp_path / "true.csv"
+    true.write_text("row,column,value,max1,max2,contributors\n" + "\n".join(lines) + "\n")
+    narrow = ",x,y,z,Total\na,,,2550,4560\nb,,,2130,6300\nTotal,3075,3105,4680,10860\n"
+    found = _run(tmp_path, narrow, "--true", str(true), "--p", "10")
+    both = ["row a, column x", "row a, column y"]
+    assert found["sensitive"] == {
+        "cells": 2, "too_close": [], "too_close_to_contributors": both
+    }  # fmt: skip
+    wide = ",x,y,z,Total\na,,,,4560\nb,,,,6300\nTotal,3075,3105,4680,10860\n"
+    found = _run(tmp_path, wide, "--true", str(true), "--p", "10")
+    assert found["sensitive"] == {"cells": 2, "too_close": [], "too_close_to_contributors": []}
+
+
 @pytest.mark.parametrize(
     ("true", "options", "message"),
     [

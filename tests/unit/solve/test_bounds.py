@@ -124,6 +124,27 @@ def test_without_certification_the_bounds_are_valid_and_say_they_are_open() -> N
     assert (found.high >= [1, 1, 1, 2]).all()
 
 
+def test_ends_are_told_to_be_final_for_reals_and_for_integers() -> None:
+    # As above: the sum is even in every whole table, so its greatest value is 2; of real ones 3.
+    ring = np.array([[1, 1, 0, -1], [0, 1, 1, -1], [1, 0, 1, -1]], float)
+    found = intervals(ring, [0, 0, 0, 1], [3, 3, 3, 3], certify=False)
+    assert found.linear.all()
+    assert found.high[3] == 3
+    assert not found.attained[1, 3]
+    settled = intervals(ring, [0, 0, 0, 1], [3, 3, 3, 3])
+    assert settled.high[3] == 2
+    assert settled.attained.all()
+    assert settled.linear.all()
+
+
+def test_certification_counts_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = np.array([[1, 1, 0, -1], [0, 1, 1, -1], [1, 0, 1, -1]], float)
+    monkeypatch.setattr(module, "MIP_STEPS", 0)
+    found = intervals(ring, [0, 0, 0, 1], [3, 3, 3, 3])
+    assert found.status is Status.FEASIBLE
+    assert found.high[3] == 3
+
+
 def test_figures_that_contradict_one_another_are_infeasible_and_the_equation_is_named() -> None:
     rows = np.array([[1.0, 1.0, -1.0], [1.0, 0.0, 0.0]])
     found = tightened(rows, [0, 0, 5], [2, 2, 5], sums=[0, 1])

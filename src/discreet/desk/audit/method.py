@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.desk.cells import read_cells
-from discreet.desk.sensitivity import known_too_closely, rules_of
+from discreet.desk.cells import CellTable, read_cells
+from discreet.desk.sensitivity import Rule, known_too_closely, required, rules_of
+from discreet.desk.suppress.insiders import Contributions, insiders
+from discreet.desk.suppress.solver import Problem, examined
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.risk.cell import Audit, audit, cell_risk, perturbed_range, rounded_range
@@ -19,7 +21,7 @@ from discreet.table.decimals import in_steps, of_steps
 from discreet.table.hierarchy import Groups
 from discreet.table.published import PublishedTable
 from discreet.table.source import Given
-from discreet.types import Floats, Integers
+from discreet.types import Flags, Floats, Integers
 
 FAULTS = 3
 
@@ -196,7 +198,10 @@ def _contradiction(table: PublishedTable, system: TableSystem, row: int) -> str:
 def sensitive(
     table: PublishedTable, result: Audit, true: Given, groups: Groups, rule: Any
 ) -> dict[str, Any]:
-    """Return how many published cells are sensitive, and the names of those known too closely."""
+    """Return how many published cells are sensitive, and the names of those known too closely.
+
+    Of magnitudes also the names of those that a contributor knows too closely, and nobody else.
+    """
     cells = read_cells(true, groups)
     places = cells.places(table.variables, table.codes)
     low, high = np.zeros(cells.shape), np.full(cells.shape, np.inf)
@@ -207,10 +212,32 @@ def sensitive(
             f"what is published must fit the true table. {cells.name(int(np.argmax(outside)))} "
             "does not: check the figures and how they are said to be changed."
         )
-    flags, close = known_too_closely(cells, rules_of(cells, rule), low, high)
+    rules = rules_of(cells, rule)
+    flags, close = known_too_closely(cells, rules, low, high)
     published = np.zeros(cells.shape, bool)
     published.flat[places] = True
-    return {
+    found: dict[str, Any] = {
         "cells": int((flags & published).sum()),
         "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
     }
+    if not cells.counts:
+        known = _known_to_contributors(cells, rules, low, high, flags & published & ~close)
+        found["too_close_to_contributors"] = [cells.name(cell) for cell in known]
+    return found
+
+
+def _known_to_contributors(
+    cells: CellTable, rules: Sequence[Rule], low: Floats, high: Floats, asked: Flags
+) -> list[int]:
+    """Return the cells of those asked about that a contributor knows too closely."""
+    system, needed = TableSystem.table(cells.hierarchies), required(cells, rules)
+    asked = asked & (needed.lower + needed.upper > 0)
+    problem = Problem.of(
+        cells.values, asked, 1.0, 0.0, np.where(asked, needed.upper, 0.0),
+        np.where(asked, np.minimum(needed.lower, cells.values), 0.0), low=low, high=high,
+        whole=False,
+    )  # fmt: skip
+    given = [Contributions.of_table(cells)]
+    known = insiders(system, [cells], given, rules, problem, True)
+    proof = examined(system, replace(problem, insiders=known), np.ones(cells.values.size, bool))
+    return sorted({cell for cell, who in proof.failed if who >= 0})

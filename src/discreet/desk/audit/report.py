@@ -25,7 +25,8 @@ DRAWN = 40
 class AuditReport(Report):
     """What an intruder can prove: `result` has the intervals, `cells` says of which cells.
 
-    `sensitive` says which sensitive cells are known too closely, where the true table was given.
+    `sensitive` says which sensitive cells are known too closely, to anybody or to a contributor,
+    where the true table was given.
     """
 
     name: str
@@ -46,6 +47,7 @@ class AuditReport(Report):
             "exact": int(exact.sum()),
             "exact_share": float(exact.mean()),
             "bounds_attained": float(self._final.mean()),
+            "bounds_final_for_reals": float(self._final_for_reals.mean()),
             "gap": float(of_steps(result.proof.gap, precision)),
             "precision": precision,
             "widths": _widths(possible),
@@ -58,6 +60,11 @@ class AuditReport(Report):
     @property
     def _final(self) -> Any:
         return self.result.attained.reshape(2, -1)[:, self.cells].all(axis=0)
+
+    @property
+    def _final_for_reals(self) -> Any:
+        linear = self.result.proof.linear[:, self.known.system.variable]
+        return linear[:, self.cells].all(axis=0)
 
     def _worst(self) -> list[dict[str, Any]]:
         low, high = self.result.low.flat[self.cells], self.result.high.flat[self.cells]
@@ -94,7 +101,7 @@ class AuditReport(Report):
     def lines(self) -> list[str]:
         """The report as a person reads it: what is proved exactly first."""
         facts = self.facts
-        lines = [] if self.sensitive is None else [_protection(self.sensitive)]
+        lines = [] if self.sensitive is None else _protection(self.sensitive)
         lines += [_disclosed(facts), _certainty(facts)]
         if facts["method"] is not None:
             lines.append(_left(facts["method"]))
@@ -223,14 +230,21 @@ def _bars(widths: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _protection(sensitive: dict[str, Any]) -> str:
+def _protection(sensitive: dict[str, Any]) -> list[str]:
     cells, close = sensitive["cells"], sensitive["too_close"]
-    if not close:
-        return f"PROTECTED: all {cells:,} sensitive cells are as uncertain as the rule asks."
-    return (
-        f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "
-        f"{named(close, FAULTS)}."
-    )
+    lines = [f"PROTECTED: all {cells:,} sensitive cells are as uncertain as the rule asks."]
+    if close:
+        lines = [
+            f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "
+            f"{named(close, FAULTS)}."
+        ]
+    known = sensitive.get("too_close_to_contributors", [])
+    if known:
+        lines.append(
+            f"NOT PROTECTED FROM CONTRIBUTORS: {len(known):,} of {cells:,} sensitive cells are "
+            f"known too closely to a contributor to another: {named(known, FAULTS)}."
+        )
+    return lines
 
 
 def _left(method: dict[str, Any]) -> str:
@@ -243,7 +257,7 @@ def _left(method: dict[str, Any]) -> str:
 
 
 def _certainty(facts: dict[str, Any]) -> str:
-    share = facts["bounds_attained"]
+    share, reals = facts["bounds_attained"], facts["bounds_final_for_reals"]
     if facts["status"] == "stopped":
         return (
             "STOPPED before the end: intervals are valid but may be narrower; "
@@ -251,7 +265,10 @@ def _certainty(facts: dict[str, Any]) -> str:
         )
     if share == 1:
         return "Every interval is final: both of its ends occur in tables that fit the figures."
-    return f"Intervals are valid; {share:.0%} are final, the others may be narrower."
+    said = f"Intervals are valid; {share:.0%} are final, the others may be narrower."
+    if reals > share:
+        said += f" To an intruder who reckons with real numbers {reals:.0%} are final."
+    return said
 
 
 def _interval(low: float, high: float | None) -> str:

@@ -60,21 +60,30 @@ class Records(Grid):
             there = np.all([level >= 0 for level in chosen], axis=0)
             yield there, tuple(level[there] for level in chosen)
 
-    def table(self) -> CellTable:
-        """Return all cells and totals, with the largest contributions to each."""
-        shape, size = self.shape, checked_size(self.file, self)
+    def contributions(self) -> tuple[Integers, Integers, Floats]:
+        """Return cells, holdings and what each has in the cell: a row for each that is in it."""
+        cell, unit, amount, one = self._contributions()
+        return cell, unit, amount / one
+
+    def _contributions(self) -> tuple[Integers, Integers, Floats, float]:
+        """Return the same in units of the last decimal, and how many of these are one."""
         cells, owners, parts = [], [], []
         amounts, unit = in_units(self.amounts)
         for there, index in self.everywhere():
-            cells.append(np.ravel_multi_index(index, shape))
+            cells.append(np.ravel_multi_index(index, self.shape))
             owners.append(self.units[there])
             parts.append(amounts[there])
-        # One contribution for each cell and holding, then the largest of each cell first.
         most = int(self.units.max()) + 1
         keys = np.concatenate(cells) * most + np.concatenate(owners)
         pairs, place = np.unique(keys, return_inverse=True)
-        amount = np.bincount(place.reshape(-1), np.concatenate(parts))
-        cell = pairs // most
+        amount = np.bincount(place.reshape(-1), np.concatenate(parts)).astype(np.float64)
+        return pairs // most, pairs % most, amount, unit
+
+    def table(self) -> CellTable:
+        """Return all cells and totals, with the largest contributions to each."""
+        shape, size = self.shape, checked_size(self.file, self)
+        # One contribution for each cell and holding, then the largest of each cell first.
+        cell, _, amount, unit = self._contributions()
         order = np.lexsort((-amount, cell))
         cell, amount = cell[order], amount[order]
         rank = np.arange(len(cell)) - np.searchsorted(cell, cell)

@@ -68,5 +68,5 @@ def suppress(
         effort,
         seconds,
     )
-    results = method.apply_linked(read.cells, read.owners, tell)
+    results = method.apply_linked(read.cells, read.contributions, tell)
     return SuppressReport(dict(zip(read.names, results, strict=True)))

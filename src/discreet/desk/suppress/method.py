@@ -7,23 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from numpy.typing import NDArray
 
 from discreet.checks import chosen
 from discreet.desk.cells import MARKS, CellTable
 from discreet.desk.cells import Mark as Given
 from discreet.desk.sensitivity import Rule, Threshold, required
 from discreet.desk.suppress import Objective
-from discreet.desk.suppress.singletons import lone_contributors
+from discreet.desk.suppress.insiders import Contributions, insiders
 from discreet.desk.suppress.solver import (
     Mark,
     Pattern,
     Problem,
     attacked,
     optimum,
-    prove,
+    proved,
     suppress,
     suppress_linked,
 )
@@ -50,8 +48,8 @@ class Suppression:
     is at least `width` wide; without a width, counts get 1, not exactly known, and magnitudes the
     amounts of their rules. `objective` is what is kept small; information, log(1 + value), hides
     neither many cells nor large ones. `zeros_published`: zeros are never withheld. `singletons`:
-    protected from those too who are alone in a cell. `exact` proves the optimum of small tables,
-    as far as `seconds` allow; `effort` multiplies the steps of the search.
+    protected from every contributor too, each knowing what is their own. `exact` proves the optimum
+    of small tables, as far as `seconds` allow; `effort` multiplies the steps of the search.
     """
 
     rules: tuple[Rule, ...] = (Threshold(3),)
@@ -73,25 +71,28 @@ class Suppression:
             raise ParameterError(f"effort must be above 0 and at most 1,000. Got {self.effort:g}.")
 
     def apply(
-        self, cells: CellTable, owners: ArrayLike | None = None, tell: Tell | None = None
+        self,
+        cells: CellTable,
+        contributions: Contributions | None = None,
+        tell: Tell | None = None,
     ) -> Suppressed:
         """Return which cells of a table to withhold; raise where a cell cannot be protected.
 
-        `owners` numbers the lone contributors of cells, as `lone_holdings` of records does;
-        without it they are read off the table.
+        `contributions` are those of records; without them they are read off the table.
         """
-        return self.apply_linked([cells], None if owners is None else [owners], tell)[0]
+        given = None if contributions is None else [contributions]
+        return self.apply_linked([cells], given, tell)[0]
 
     def apply_linked(
         self,
         tables: Sequence[CellTable],
-        owners: Sequence[ArrayLike] | None = None,
+        contributions: Sequence[Contributions] | None = None,
         tell: Tell | None = None,
     ) -> list[Suppressed]:
         """Return which cells of several tables to withhold, all of them solved together.
 
-        Cells with the same codes are one, whichever table they are in. `owners` must number the
-        same contributor alike in every table.
+        Cells with the same codes are one, whichever table they are in. `contributions` must number
+        the same contributor alike in every table.
 
         Notes
         -----
@@ -100,24 +101,22 @@ class Suppression:
         """
         if not tables:
             raise ParameterError("at least one table must be given.")
-        shared = owners is not None
-        if owners is None:
-            owners = [lone_contributors(table) for table in tables]
         dimensions = [table.hierarchies for table in tables]
         system = TableSystem.table(dimensions[0])
         if len(tables) > 1:
             systems = [TableSystem.table(parts) for parts in dimensions]
             system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
         tables = _marked_alike(system, tables)
-        problems = [
-            self._problem(table, np.asarray(owner, np.int32))
-            for table, owner in zip(tables, owners, strict=True)
-        ]
+        problems = [self._problem(table) for table in tables]
+        problem = problems[0] if len(tables) == 1 else _together(system, problems, tables)
+        if self.singletons:
+            given = contributions or [Contributions.of_table(table) for table in tables]
+            amounts = self._amounts(tables[0])
+            known = insiders(system, tables, given, self.rules, problem, amounts)
+            problem = replace(problem, insiders=known)
         if len(tables) == 1:
-            problem = problems[0]
             pattern = suppress(dimensions[0], problem, self.effort, tell)
         else:
-            problem = _together(system, problems, tables, shared)
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
             raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
@@ -140,7 +139,11 @@ class Suppression:
             )
         return results
 
-    def _problem(self, cells: CellTable, owner: NDArray[np.int32]) -> Problem:
+    def _amounts(self, cells: CellTable) -> bool:
+        """Return whether cells must be able to move by their rules' amounts, not by a width."""
+        return self.width is None and not cells.counts
+
+    def _problem(self, cells: CellTable) -> Problem:
         needed = required(cells, self.rules)
         known = cells.marked(Given.PUBLISHED)
         never = cells.marked(Given.NEVER)
@@ -156,7 +159,7 @@ class Suppression:
         weights[known | never] = np.inf
         if self.zeros_published:
             weights[cells.values == 0] = np.inf
-        amounts = self.width is None and not cells.counts
+        amounts = self._amounts(cells)
         width = 0.0 if amounts else (1.0 if self.width is None else self.width)
         return Problem.of(
             cells.values,
@@ -165,7 +168,6 @@ class Suppression:
             np.where(primary, width, 0.0),
             np.where(primary & amounts, needed.upper, 0.0),
             np.where(primary & amounts, np.minimum(needed.lower, cells.values), 0.0),
-            owner if self.singletons else -1,
             whole=cells.counts,
         )
 
@@ -274,12 +276,8 @@ def _together(
     system: TableSystem,
     problems: Sequence[Problem],
     tables: Sequence[CellTable],
-    shared: bool,
 ) -> Problem:
-    """Return one problem of all tables: cells that are one agree, and are primary if one is.
-
-    `shared`: a lone contributor has the same number in every table.
-    """
+    """Return one problem of all tables: cells that are one agree, and are primary if one is."""
 
     def joined(name: str) -> NDArray[np.generic]:
         return np.concatenate([getattr(problem, name) for problem in problems])
@@ -301,10 +299,6 @@ def _together(
     for name in ("weights", "width", "rise", "fall"):
         most[name] = np.zeros(system.variables)
         np.maximum.at(most[name], variable, joined(name).astype(np.float64))
-    owner = np.full(system.variables, -1, np.int32)
-    numbers = joined("owner").astype(np.int32) if shared else _same_owners(problems, variable)
-    known = numbers >= 0
-    owner[variable[known]] = numbers[known]
     return Problem.of(
         values,
         primary[variable],
@@ -312,30 +306,8 @@ def _together(
         most["width"][variable],
         most["rise"][variable],
         most["fall"][variable],
-        owner[variable],
         whole=all(problem.whole for problem in problems),
     )
-
-
-def _same_owners(problems: Sequence[Problem], variable: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return numbers of lone contributors over all tables: one where they share a cell."""
-    starts = np.cumsum([0, *(int(problem.owner.max(initial=-1)) + 1 for problem in problems)])
-    numbers = np.concatenate(
-        [
-            np.where(problem.owner >= 0, problem.owner + start, -1)
-            for problem, start in zip(problems, starts[:-1], strict=True)
-        ]
-    )
-    known = np.flatnonzero(numbers >= 0)
-    first = np.full(int(variable.max(initial=0)) + 1, -1, np.int64)
-    first[variable[known][::-1]] = numbers[known][::-1]
-    size = int(starts[-1])
-    links = sparse.coo_matrix(
-        (np.ones(len(known)), (numbers[known], first[variable[known]])), (size, size)
-    )
-    _, label = connected_components(links, directed=False)
-    numbers[known] = label[numbers[known]]
-    return numbers.astype(np.int32)
 
 
 def _refusal(name: str, bare: int | None) -> str:
@@ -346,9 +318,9 @@ def _refusal(name: str, bare: int | None) -> str:
             "zeros or those marked never, or ask for less."
         )
     return (
-        f"{name} cannot be protected, by the cells that may be withheld, from a contributor who is "
-        "alone in another cell. Allow others, such as zeros or those marked never, or leave lone "
-        "contributors out (no singletons)."
+        f"{name} cannot be protected, by the cells that may be withheld, from a contributor who "
+        "knows their own part of others. Allow others, such as zeros or those marked never, or "
+        "leave contributors out (no singletons)."
     )
 
 
@@ -365,7 +337,7 @@ def _ranges(system: TableSystem, problem: Problem, pattern: Pattern) -> tuple[Fl
     if int(pattern.withheld.sum()) <= INTERVALS:
         found = attacked(system, problem, pattern.withheld)
         return found.low[system.variable], found.high[system.variable], found.solved
-    proof = prove(system, problem, pattern)
+    proof = proved(system, problem, pattern)
     low, high = problem.values - proof.fall, problem.values + proof.rise
     other = pattern.withheld & ~problem.primary
     return np.where(other, np.nan, low), np.where(other, np.nan, high), False

@@ -11,8 +11,8 @@ from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
 from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
 from discreet.desk.suppress import solver
+from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed
-from discreet.desk.suppress.singletons import Owners, lone_holdings
 from discreet.errors import ParameterError
 from discreet.table.hierarchy import Groups
 from discreet.table.sheet import Sheet
@@ -24,11 +24,11 @@ LETTERS, ZERO = ("s", "u", "x"), "z"
 
 @dataclass(frozen=True)
 class Linked:
-    """Tables that are solved together, and who is alone in their cells as far as records say."""
+    """Tables that are solved together, and who has what in their cells as far as records say."""
 
     names: list[str]
     cells: list[CellTable]
-    owners: list[Owners] | None = None
+    contributions: list[Contributions] | None = None
 
 
 def read_linked(
@@ -63,7 +63,10 @@ def read_linked(
         for part in columns
     ]
     names = ["-".join(part) + ".csv" for part in columns] if len(columns) > 1 else [sources[0].name]
-    return Linked(names, [r.table() for r in records], [lone_holdings(r) for r in records])
+    cells = [one.table() for one in records]
+    if value is None and holding is None:
+        return Linked(names, cells)  # of counts, the table says as much
+    return Linked(names, cells, [Contributions.of_records(one) for one in records])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +103,7 @@ class SuppressReport(Report):
         lines.append("Audited: every primary cell is as uncertain as asked.")
         if facts["singletons_cost"] is not None:
             cost = facts["singletons_cost"]
-            lines.append(f"Protection from lone contributors: {cost:,} of the secondary cells.")
+            lines.append(f"Protection from contributors: {cost:,} of the secondary cells.")
         if facts["status"] == "solved":
             lines.append("Proved: no cheaper pattern is safe.")
         elif facts["gap"] is not None:

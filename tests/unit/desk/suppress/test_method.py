@@ -187,6 +187,28 @@ def test_linked_tables_that_differ_are_refused() -> None:
         Suppression().apply_linked([table([[1, 5, 6], [7, 8, 9], [5, 4, 5]]), second])
 
 
+def test_an_optimum_of_many_cells_without_certificates_has_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # All 441 inner cells are 1 or 2, more than the intervals of all are computed for; a proof that
+    # starts from nothing finds a pattern that has no certificates.
+    from discreet.desk.suppress import method, solver
+
+    monkeypatch.setattr(
+        method, "optimum", lambda system, problem, known, *rest: solver.optimum(system, problem)
+    )
+    inner = np.random.default_rng(0).integers(1, 3, (21, 21)).astype(float)
+    values = inner
+    for axis in range(2):
+        values = np.concatenate([values, values.sum(axis, keepdims=True)], axis)
+    codes, parents = (*(str(i) for i in range(21)), "_T"), (*([21] * 21), -1)
+    cells = CellTable(("row", "column"), (codes, codes), (parents, parents), values, True)
+    found = Suppression(exact=True, singletons=False, effort=0.02).apply(cells)
+    assert found.pattern.solved
+    assert found.number(Mark.PRIMARY) == 441
+    assert (found.high - found.low)[:21, :21].min() >= 1
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.desk.suppress.solver.check import exposed
+from discreet.desk.suppress.solver.examine import examined
 from discreet.desk.suppress.solver.problem import Needs, Problem
+from discreet.desk.suppress.solver.witness import Witness
 from discreet.errors import InternalError
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution
@@ -29,11 +30,11 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Somebody's programme: `owner` knows his cells, −1 is anybody."""
+    """Who attacks (−1 is anybody), and how far each variable can fall for all he knows."""
 
-    owner: int
-    programme: LinearProgram
+    who: int
     open: Flags
+    below: Floats
 
 
 class Cuts:
@@ -65,18 +66,22 @@ class Cuts:
         self.rows: list[Floats] = []
         self.sides: list[float] = []
         self.solved = 0
-        known = np.unique(problem.owner[(problem.owner >= 0) & ~problem.forbidden & insiders])
-        self.attacks = [self._attack(owner) for owner in (-1, *known.tolist())]
-
-    def _attack(self, owner: int) -> Attack:
-        size = self.system.variables
-        equations = sparse.csr_matrix(self.system.equations, dtype=np.float64)
+        self.insiders = insiders and problem.watched
+        equations = sparse.csr_matrix(system.equations, dtype=np.float64)
         zero = np.zeros(equations.shape[0])
-        programme = LinearProgram(equations, zero, zero, np.zeros(size), np.zeros(size), warm=True)
-        known = np.zeros(size, bool)
-        if owner >= 0:
-            known[self.system.variable[self.problem.owner == owner]] = True
-        return Attack(owner, programme, ~self.fixed & ~known)
+        none = np.zeros(size)
+        self.programme = LinearProgram(equations, zero, zero, none, none, warm=True)
+        self.witness: Witness | None = None
+
+    def _attack(self, who: int) -> Attack:
+        """Return what somebody knows."""
+        if who < 0:
+            return Attack(who, ~self.fixed, self.below)
+        rooms = self.problem.insiders.rooms([who])
+        known, below = np.zeros(len(self.below), bool), self.below.copy()
+        known[self.system.variable[rooms < 0]] = True
+        np.minimum.at(below, self.system.variable, np.maximum(rooms, 0.0))
+        return Attack(who, ~self.fixed & ~known, below)
 
     def master(self, whole: bool, best: float | None, seconds: float | None) -> Solution:
         """Return the cheapest choice that meets all conditions so far."""
@@ -116,62 +121,77 @@ class Cuts:
     def separate(self, chosen: Floats) -> int:
         """Add the conditions that a choice misses; return how many. Insiders come last."""
         chosen = np.where(chosen > CLOSE, chosen, 0.0)
-        met: list[set[int]] = [set() for _ in range(len(self.needs))]
-        added = self._separate(self.attacks[0], range(len(self.needs)), chosen, met)
-        if added:
+        added = self._separate(self._attack(-1), range(len(self.needs)), chosen)
+        if added or not self.insiders:
             return added
-        for attack in self.attacks[1:]:
-            # Who knows no cell of the change that meets a need cannot take it away.
-            open_to = [need for need in range(len(self.needs)) if attack.owner in met[need]]
-            added += self._separate(attack, open_to, chosen, None)
+        for need in range(len(self.needs)):
+            left = self._undoing(self._attack(-1), need, chosen)
+            while left:
+                who = min(left)
+                left.remove(who)
+                attack = self._attack(who)
+                missed = self._separate(attack, [need], chosen)
+                added += missed
+                if not missed:
+                    left &= self._undoing(attack, need, chosen)
         return added
 
-    def _separate(
-        self,
-        attack: Attack,
-        asked: Iterable[int],
-        chosen: Floats,
-        met: list[set[int]] | None,
-    ) -> int:
+    def _separate(self, attack: Attack, asked: Iterable[int], chosen: Floats) -> int:
         room = np.where(attack.open, chosen, 0.0)
-        attack.programme.set_all_bounds(-self.below * room, self.above * room)
+        self.programme.set_all_bounds(-attack.below * room, self.above * room)
         added = 0
         for need in asked:
-            cell = int(self.needs.cell[need])
-            own = int(self.system.variable[cell])
-            rise, fall, width = (
-                float(part[need]) for part in (self.needs.rise, self.needs.fall, self.needs.width)
-            )
+            own = int(self.system.variable[int(self.needs.cell[need])])
+            rise, fall, width = self._asked(need, attack.who)
             sides = []
             for sign, side in ((-1.0, rise), (1.0, fall)):
                 if side > 0 or width > 0:
-                    factors, change = self._range(attack, own, sign)
+                    factors = self._range(attack, own, sign)
                     sides.append(factors)
-                    if met is not None:
-                        met[need] |= self._insiders(change, cell)
                     if side > 0:
                         added += self._add(factors, side, chosen)
             if width > 0:
                 added += self._add(sides[0] + sides[1], width, chosen)
         return added
 
-    def _insiders(self, change: Floats, cell: int) -> set[int]:
-        """Return who is alone in a cell that a change moves, but for the cell's own owner."""
-        moved = np.abs(change[self.system.variable]) > CLOSE
-        owners = np.unique(self.problem.owner[moved & (self.problem.owner >= 0)])
-        return set(owners.tolist()) - {int(self.problem.owner[cell])}
+    def _asked(self, need: int, who: int) -> tuple[float, float, float]:
+        if who >= 0:
+            return self.needs.against(need, self.problem.insiders, who)
+        parts = (self.needs.rise, self.needs.fall, self.needs.width)
+        rise, fall, width = (float(part[need]) for part in parts)
+        return rise, fall, width
 
-    def _range(self, attack: Attack, own: int, sign: float) -> tuple[Floats, Floats]:
-        """Return c such that Σ c·z bounds how far a cell moves, equal to it now; and the change."""
+    def _undoing(self, attack: Attack, need: int, chosen: Floats) -> set[int]:
+        """Return in whose view the smallest changes that meet a need go too far."""
+        known, variable = self.problem.insiders, self.system.variable
+        own, room = int(self.needs.cell[need]), np.where(attack.open, chosen, 0.0)
+        if self.witness is None:
+            self.witness = Witness(self.system)
+        self.witness.bound(-attack.below * room, self.above * room)
+        rise, fall, width = self._asked(need, -1)
+        whom: set[int] = set()
+        for amount in (max(rise, width), -max(fall, width)):
+            if amount != 0:
+                change = self.witness.change(int(variable[own]), amount)
+                if attack.who >= 0 and abs(change[variable[own]]) < abs(amount) * (1 - MISSED):
+                    return set(known.who.tolist())  # too short a change clears nobody else
+                moved = change[variable[known.cell]]
+                size = np.where(known.room < 0, np.abs(moved), -moved)
+                most = np.maximum(known.room, 0.0) * chosen[variable[known.cell]]
+                whom |= set(known.who[size > most + CLOSE * (1 + abs(amount))].tolist())
+        return whom
+
+    def _range(self, attack: Attack, own: int, sign: float) -> Floats:
+        """Return c such that Σ c·z bounds how far a cell moves, equal to it now."""
         self.solved += 1
-        attack.programme.set_cost(own, sign)
-        found = attack.programme.run()
-        attack.programme.set_cost(own, 0.0)
+        self.programme.set_cost(own, sign)
+        found = self.programme.run()
+        self.programme.set_cost(own, 0.0)
         if not found.solved:
             raise InternalError("an attacker's programme was not solved.")
-        dual = attack.programme.prices()
-        factor = np.where(dual > 0, dual * self.below, -dual * self.above)
-        return np.where(attack.open & (np.abs(dual) > 1e-9), factor, 0.0), found.values
+        dual = self.programme.prices()
+        factor = np.where(dual > 0, dual * attack.below, -dual * self.above)
+        return np.where(attack.open & (np.abs(dual) > 1e-9), factor, 0.0)
 
     def _add(self, factors: Floats, asked: float, chosen: Floats) -> int:
         """Add Σ factors·z ≥ asked where it is missed, with no factor above what is asked."""
@@ -184,4 +204,5 @@ class Cuts:
 
     def hopeless(self) -> list[int]:
         """Return the primary cells that are not protected even if everything may be withheld."""
-        return exposed(self.system, self.problem, ~self.problem.forbidden)
+        failed = examined(self.system, self.problem, ~self.problem.forbidden).failed
+        return list(dict.fromkeys(cell for cell, _ in failed))

@@ -9,14 +9,13 @@ from time import monotonic
 
 import numpy as np
 
-from discreet.desk.suppress.solver.check import exposed, views
 from discreet.desk.suppress.solver.cuts import Cuts
+from discreet.desk.suppress.solver.examine import examined, proved
 from discreet.desk.suppress.solver.problem import Pattern, Problem
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
-from discreet.types import Flags
 
 # More cells than this would take hours, if not for ever.
 MOST_CELLS = 5_000
@@ -46,7 +45,7 @@ def optimum(
         raise ParameterError(
             f"the optimum can be proved for at most {MOST_CELLS:,} cells. Got {system.variables:,}."
         )
-    if known is not None and exposed_to_any(system, problem, known.withheld):
+    if known is not None and not proved(system, problem, known).safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")
     cuts = Cuts(system, problem)
     end = None if seconds is None else monotonic() + seconds
@@ -72,7 +71,7 @@ def optimum(
             added = cuts.separate(found.values)
             if whole and not added:
                 withheld = cuts.withheld(found.values)
-                if not exposed_to_any(system, problem, withheld):
+                if examined(system, problem, withheld).safe:
                     return Pattern(Status.SOLVED, problem.marks(withheld), 0.0)
                 cuts.more_than(found.values)
             elif not whole and (not added or (risen - bound < STALL * risen and done > 20)):
@@ -80,11 +79,6 @@ def optimum(
                 break
             bound = max(bound, risen)
     return _stopped(problem, known, bound)
-
-
-def exposed_to_any(system: TableSystem, problem: Problem, withheld: Flags) -> bool:
-    """Return whether anybody, or one who is alone in a withheld cell, learns too much."""
-    return any(exposed(system, problem, withheld, owner) for owner in views(problem, withheld))
 
 
 def _stopped(problem: Problem, known: Pattern | None, bound: float) -> Pattern:

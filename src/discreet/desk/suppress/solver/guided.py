@@ -11,7 +11,7 @@ import numpy as np
 from discreet.desk.suppress.solver.cuts import Cuts
 from discreet.desk.suppress.solver.linked import Rerouting
 from discreet.desk.suppress.solver.problem import Needs, Problem
-from discreet.desk.suppress.solver.programmes import Change
+from discreet.desk.suppress.solver.undoing import Change
 from discreet.progress import Tell
 from discreet.solve.system import TableSystem
 

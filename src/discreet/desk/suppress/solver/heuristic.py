@@ -12,17 +12,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.guided import SMALL, guided
 from discreet.desk.suppress.solver.improve import kernels as improving
-from discreet.desk.suppress.solver.linked import VIEWS
+from discreet.desk.suppress.solver.linked import VIEWS, Rerouting
 from discreet.desk.suppress.solver.moves import moves_of
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
-from discreet.desk.suppress.solver.programmes import Change, Programmes
+from discreet.desk.suppress.solver.programmes import Programmes
+from discreet.desk.suppress.solver.undoing import Change, empty_view, limits_of
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
@@ -44,6 +44,8 @@ ROUNDS, CLEANINGS = 3, 6
 AGAIN = 4
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
+# Programmes of magnitudes that lead around cells, each time.
+DETOURS = 1_000
 # A certificate has at most so many cells, and all of them together so many.
 MOST_SUPPORT, MOST_ENTRIES, ROOMY = 4_096, 50_000_000, 512
 
@@ -138,19 +140,13 @@ class _Search:
         self.effort, self.tell = effort, tell
         self.moves = moves_of(dimensions)
         cells = problem.values.size
-        self.limits = kernels.Cells(
-            problem.cost,
-            problem.values - problem.low,
-            problem.high - problem.values,
-            _numbered(problem.owner),
-        )
-        known = (problem.owner >= 0) & ~problem.forbidden
-        self.views = views if known.any() else 1
+        self.limits = limits_of(problem)
+        self.views = views if problem.watched else 1
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
         room = max(room, 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions))
-        if self._small:
-            room = max(room, ROOMY)  # the relaxation leads through many cells at once
+        if self._small or not problem.whole:
+            room = max(room, ROOMY)  # programmes lead through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.room = room
         # What a search that fails would have to be given to succeed.
@@ -177,7 +173,10 @@ class _Search:
             np.zeros(room, np.int32),
             np.zeros(cells, np.int64),
             np.zeros(2 * room, np.int32),
-            np.zeros(int(self.limits.owner.max(initial=-1)) + 2, np.int64),
+            empty_view(cells),
+            empty_view(cells),
+            np.zeros(problem.insiders.number + 1, np.int64),
+            np.zeros(problem.insiders.number + 1, np.int64),
             np.array([SEED], np.uint64),
         )
         self.rng = np.random.default_rng(SEED)
@@ -195,6 +194,7 @@ class _Search:
             failed = self._fill()
             if failed >= 0:
                 return failed
+            self._detour()
             if self.count == len(self.needs):
                 self._improve("cells", HOT)
                 self._guide(1)
@@ -204,7 +204,21 @@ class _Search:
                 self._guide(self.views)
                 if self._small:
                     self._again("singletons")
+            self._detour()
         return -1
+
+    def _detour(self) -> None:
+        """Lead certificates of magnitudes around cells, each by several ways at once if need be.
+
+        Cubes go one way: where two cells could give half each, they take a larger one.
+        """
+        if self.problem.whole or self._total() <= 0:
+            return
+        state = Rerouting(self.system, self.problem, self.needs, self.tell)
+        state.put([self._change(task) for task in range(self.count)])
+        state.improve(max(1, int(self.effort * DETOURS)))
+        if state.total() < self._total():
+            self._begin(state.changes)
 
     def _guide(self, views: int) -> None:
         """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
@@ -282,16 +296,18 @@ class _Search:
                 return -1
             if self._programmes is None:
                 self._programmes = Programmes(self.system, self.problem, self.needs)
-            banned = kernels.shared_owners(task, tasks, self.limits, self.held, self.work)
+            whole = self.problem.whole
+            banned = kernels.ban(task, tasks, self.limits, whole, self.held, self.work)
             need, used = task % len(self.needs), self.held.used > 0
-            change = self._programmes.certificate(need, used, np.isin(self.limits.owner, banned))
+            rooms = self.problem.insiders.rooms(self.work.undoing[:banned].tolist())
+            change = self._programmes.certificate(need, used, rooms)
             if change is not None and self._fits([change]):
                 self._put(task, change)
-            elif change is not None or not len(banned) or not self._spread(need, used):
+            elif change is not None or not banned or not self._spread(need, used):
                 return int(tasks.cell[task])
 
     def _spread(self, need: int, used: Flags) -> bool:
-        """Give a need other certificates than it has, of which nobody knows a cell of each."""
+        """Give a need other certificates than it has, which nobody undoes all of."""
         assert self._programmes is not None
         changes = self._programmes.apart(need, used)
         if changes is None:
@@ -315,7 +331,9 @@ class _Search:
         kernels.put(task, cells, factors, len(cells), self.held, self.limits.cost)
 
     def _improve(self, stage: str, hot: float) -> None:
-        trials = int(self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS))
+        if self._total() <= 0:
+            return
+        trials = int(self.effort * np.clip(TRIALS * self._paying(), LEAST_TRIALS, MOST_TRIALS))
         chunks = max(1, trials // CHUNK)
         temperatures = np.concatenate(
             [hot * (COLD / hot) ** (np.arange(chunks + 1) / chunks), [COLD, FROZEN, FROZEN]]
@@ -335,6 +353,13 @@ class _Search:
             if done >= chunks - 1:
                 self._clean()
 
+    def _paying(self) -> int:
+        """Return how many certificates are worth another search: of counts all."""
+        if self.problem.whole:
+            return self.count
+        paid = self.limits.cost > 0
+        return sum(bool(paid[self._change(task)[0]].any()) for task in range(self.count))
+
     def _clean(self) -> None:
         for _ in range(CLEANINGS):
             cells = np.flatnonzero((self.held.used > 0) & (self.limits.cost > 0))
@@ -344,14 +369,6 @@ class _Search:
             )
             if saved <= 1e-6 * self.unit:
                 return
-
-
-def _numbered(owner: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the owners numbered from 0 without gaps; −1 stays."""
-    numbers = np.full(owner.shape, -1, np.int32)
-    known = owner >= 0
-    numbers[known] = np.unique(owner[known], return_inverse=True)[1]
-    return numbers
 
 
 def _depth(dimension: Hierarchy) -> int:

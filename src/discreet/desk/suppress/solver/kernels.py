@@ -20,22 +20,51 @@ from discreet.solve.random import uniform
 MOST_NODES = 400_000
 
 
-class Cells(NamedTuple):
-    """What it costs to withhold a cell (infinite: it must stay), how far it may fall and rise.
+# Sums of decimals are off by less than this share.
+CLOSE = 1e-12
 
-    `owner` is the number of the one contributor that a cell has, −1 where it has more.
+
+class Insiders(NamedTuple):
+    """Who has something in a cell, with the least room first; and the cells of each contributor.
+
+    `room`, `own_room`: how far the cell can fall for all he knows; below 0 he knows it. `own_rise`,
+    `own_fall`, `out_rise` and `out_fall`: what is asked of a cell against him, and against those
+    who have nothing in it.
     """
+
+    starts: NDArray[np.int64]
+    who: NDArray[np.int64]
+    room: NDArray[np.float64]
+    own_starts: NDArray[np.int64]
+    own_cell: NDArray[np.int64]
+    own_room: NDArray[np.float64]
+    own_rise: NDArray[np.float64]
+    own_fall: NDArray[np.float64]
+    out_rise: NDArray[np.float64]
+    out_fall: NDArray[np.float64]
+
+
+class Cells(NamedTuple):
+    """What it costs to withhold a cell (infinite: it must stay), how far it may fall and rise."""
 
     cost: NDArray[np.float64]
     fall: NDArray[np.float64]
     rise: NDArray[np.float64]
-    owner: NDArray[np.int32]
+    insiders: Insiders
+
+
+class View(NamedTuple):
+    """How far cells can fall for all that somebody knows, where `marked` is the `clock`."""
+
+    room: NDArray[np.float64]
+    marked: NDArray[np.int64]
+    clock: NDArray[np.int64]
 
 
 class Tasks(NamedTuple):
     """Which cell must be able to rise and to fall by how much, and by how much in all.
 
-    Of a task and its `mate` (−1: none) no one contributor may know a cell of both.
+    No one contributor may undo the certificates of both a task and its `mate` (−1: none).
     """
 
     cell: NDArray[np.int64]
@@ -61,7 +90,10 @@ class Certificates(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room to work in, made once: `found` is the cube of the last search."""
+    """Room to work in, made once: `found` is the cube of the last search.
+
+    `banned` is what those know who undo all other certificates of a need, `undoing` lists them.
+    """
 
     cells: NDArray[np.int32]
     signs: NDArray[np.int32]
@@ -69,7 +101,10 @@ class Work(NamedTuple):
     found_signs: NDArray[np.int32]
     dense: NDArray[np.int64]
     touched: NDArray[np.int32]
-    banned: NDArray[np.int64]
+    banned: View
+    one: View
+    seen: NDArray[np.int64]
+    undoing: NDArray[np.int64]
     state: NDArray[np.uint64]
 
 
@@ -87,15 +122,14 @@ def search(
 ) -> tuple[float, int]:
     """Return the least cost, below the bound, of a cube for a task and its size (0: none).
 
-    Branch and bound, one dimension after another. The cube is left in `work.found`; cells of an
-    owner whom `work.banned` names are out, and so is the cell `without`. Cells in use cost nothing.
+    Branch and bound, one dimension after another. The cube is left in `work.found`; it withstands
+    whoever is banned, and goes without the cell `without`. Cells in use cost nothing.
     """
     start = tasks.cell[task]
     dimensions = moves.strides.size
     most = work.cells.size
     need_up, need_down, need_width = tasks.rise[task], tasks.fall[task], tasks.width[task]
-    mine = limits.owner[start]
-    stamp = work.banned[0]
+    banned, now = work.banned, work.banned.clock[0]
     # The changes of each dimension whose cells beside the start are free to move, cheapest first.
     codes = np.empty(dimensions, np.int64)
     rest = start
@@ -116,12 +150,8 @@ def search(
             for e in range(moves.parts[m], moves.parts[m + 1]):
                 j = start + moves.deltas[e]
                 price = 0.0 if used[j] > 0 else limits.cost[j]
-                owner = limits.owner[j]
-                if (
-                    j == without
-                    or limits.cost[j] == np.inf
-                    or (owner >= 0 and owner != mine and work.banned[owner + 1] == stamp)
-                ):
+                known = banned.marked[j] == now and banned.room[j] < 0
+                if j == without or limits.cost[j] == np.inf or known:
                     price = np.inf
                 cost += price
             if cost < bound:
@@ -145,6 +175,8 @@ def search(
     at = np.zeros(dimensions, np.int64)
     work.cells[0], work.signs[0] = start, 1
     sizes[0], costs[0], ups[0], downs[0] = 1, 0.0, limits.rise[start], limits.fall[start]
+    if need_width > 0 and banned.marked[start] == now:
+        downs[0] = min(downs[0], banned.room[start])
     best, best_size, nodes = bound, 0, 0
     if ups[0] < need_up or downs[0] < need_down:
         return np.inf, 0
@@ -178,16 +210,18 @@ def search(
                 if price == np.inf or j == without:
                     open_way = False
                     break
-                owner = limits.owner[j]
-                if owner >= 0 and owner != mine and work.banned[owner + 1] == stamp:
-                    open_way = False
-                    break
+                fall = limits.fall[j]
+                if banned.marked[j] == now:
+                    fall = min(fall, banned.room[j])
+                    if fall < 0:
+                        open_way = False
+                        break
                 if used[j] == 0:
                     cost += price
                 if sign > 0:
-                    up, down = min(up, limits.rise[j]), min(down, limits.fall[j])
+                    up, down = min(up, limits.rise[j]), min(down, fall)
                 else:
-                    up, down = min(up, limits.fall[j]), min(down, limits.rise[j])
+                    up, down = min(up, fall), min(down, limits.rise[j])
                 if cost >= limit or up < need_up or down < need_down:
                     open_way = False
                     break
@@ -211,37 +245,166 @@ def search(
 
 
 @njit(cache=True, nogil=True)
-def ban(task: int, tasks: Tasks, limits: Cells, held: Certificates, work: Work) -> None:
-    """Ban the owners whom the certificates of all mates of a task share, and no others.
+def reach(
+    cells: NDArray[np.int32],
+    factors: NDArray[np.int32],
+    size: int,
+    own: int,
+    free: int,
+    limits: Cells,
+    whole: bool,
+    view: View,
+) -> tuple[float, float]:
+    """Return how far a certificate lets its cell rise and fall, in somebody's view.
 
-    While a mate is without a certificate nobody is banned: the last one to get one sees to it.
+    `own` is the factor of the cell; what is known of the cell `free` is left out.
     """
-    work.banned[0] += 1
-    mate = tasks.mate[task]
-    while mate >= 0 and mate != task:
-        if held.size[mate] == 0:
-            work.banned[0] += 1
-            return
-        mate = tasks.mate[mate]
-    mine = limits.owner[tasks.cell[task]]
-    mate, first = tasks.mate[task], True
-    while mate >= 0 and mate != task:
-        before = work.banned[0]
-        work.banned[0] += 1
-        for i in range(held.size[mate]):
-            owner = limits.owner[held.cells[mate, i]]
-            if owner >= 0 and owner != mine and (first or work.banned[owner + 1] >= before):
-                work.banned[owner + 1] = work.banned[0]
-        mate, first = tasks.mate[mate], False
+    up, down = np.inf, np.inf
+    for i in range(size):
+        j, f = cells[i], abs(float(factors[i]))
+        rise, fall = limits.rise[j], limits.fall[j]
+        if j != free and view.marked[j] == view.clock[0]:
+            fall = min(fall, view.room[j])
+            if fall < 0:
+                return 0.0, 0.0
+        if factors[i] > 0:
+            up, down = min(up, rise / f), min(down, fall / f)
+        else:
+            up, down = min(up, fall / f), min(down, rise / f)
+    if whole:
+        up, down = np.floor(up), np.floor(down)
+    up, down = up * abs(own), down * abs(own)
+    return (up, down) if own > 0 else (down, up)
 
 
 @njit(cache=True, nogil=True)
-def shared_owners(
-    task: int, tasks: Tasks, limits: Cells, held: Certificates, work: Work
-) -> NDArray[np.int64]:
-    """Return the owners who may not know a cell of the task's certificate."""
-    ban(task, tasks, limits, held, work)
-    return np.flatnonzero(work.banned[1:] == work.banned[0])
+def look(who: int, insiders: Insiders, view: View, alone: bool) -> None:
+    """Add what a contributor knows to a view; with `alone` it is his and nobody else's."""
+    if alone:
+        view.clock[0] += 1
+    for e in range(insiders.own_starts[who], insiders.own_starts[who + 1]):
+        j = insiders.own_cell[e]
+        if view.marked[j] != view.clock[0] or insiders.own_room[e] < view.room[j]:
+            view.room[j] = insiders.own_room[e]
+        view.marked[j] = view.clock[0]
+
+
+@njit(cache=True, nogil=True)
+def undoes(
+    who: int,
+    cells: NDArray[np.int32],
+    factors: NDArray[np.int32],
+    size: int,
+    own: int,
+    need: tuple[int, float, float, float],
+    limits: Cells,
+    whole: bool,
+    view: View,
+) -> bool:
+    """Return whether a contributor narrows a cell down too far, in spite of a certificate.
+
+    `need` is the cell and the rise, fall and width that are asked of it against anybody.
+    """
+    known = limits.insiders
+    target = need[0]
+    rise, fall = known.out_rise[target], known.out_fall[target]
+    for e in range(known.own_starts[who], known.own_starts[who + 1]):
+        if known.own_cell[e] == target:
+            if known.own_room[e] < 0:
+                return False
+            rise, fall = known.own_rise[e], known.own_fall[e]
+    rise, fall, width = min(rise, need[1]), min(fall, need[2]), need[3]
+    if rise <= 0 and fall <= 0 and width <= 0:
+        return False
+    look(who, known, view, True)
+    up, down = reach(cells, factors, size, own, -1, limits, whole, view)
+    most = 1 - CLOSE
+    return up < rise * most or down < fall * most or up + down < width * most
+
+
+@njit(cache=True, nogil=True)
+def undone(
+    cells: NDArray[np.int32],
+    factors: NDArray[np.int32],
+    size: int,
+    need: tuple[int, float, float, float],
+    limits: Cells,
+    whole: bool,
+    view: View,
+    seen: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    """Fill `out` with those who narrow a cell down too far in spite of a certificate of it."""
+    own = 0
+    for i in range(size):
+        if cells[i] == need[0]:
+            own = factors[i]
+    steps = max(need[1], need[2], need[3]) / abs(own)
+    if whole:
+        steps = np.ceil(steps)
+    known = limits.insiders
+    count = 0
+    view.clock[0] += 1
+    up, down = reach(cells, factors, size, own, -1, limits, whole, view)
+    if up < need[1] * (1 - CLOSE) or down < need[2] * (1 - CLOSE):
+        # Too short for anybody: made for some contributors, of whom less is asked.
+        for who in range(known.own_starts.size - 1):
+            if undoes(who, cells, factors, size, own, need, limits, whole, view):
+                out[count] = who
+                count += 1
+        return count
+    view.clock[1] += 1
+    for i in range(size):
+        j, f = cells[i], abs(factors[i])
+        # A cell that only rises is undone by who knows it, and by nobody else.
+        same = (factors[i] > 0) == (own > 0)
+        falls = need[3] > 0 or (need[1] > 0 and not same) or (need[2] > 0 and same)
+        most = f * steps if falls else 0.0
+        for e in range(known.starts[j], known.starts[j + 1]):
+            if known.room[e] >= most:
+                break
+            who = known.who[e]
+            if seen[who] != view.clock[1]:
+                seen[who] = view.clock[1]
+                if undoes(who, cells, factors, size, own, need, limits, whole, view):
+                    out[count] = who
+                    count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def ban(task: int, tasks: Tasks, limits: Cells, whole: bool, held: Certificates, work: Work) -> int:
+    """Ban those who undo the certificates of all mates of a task, and no others; return how many.
+
+    While a mate is without a certificate nobody is banned: the last one to get one sees to it.
+    """
+    work.banned.clock[0] += 1
+    mate = tasks.mate[task]
+    while mate >= 0 and mate != task:
+        if held.size[mate] == 0:
+            return 0
+        mate = tasks.mate[mate]
+    need = (tasks.cell[task], tasks.rise[task], tasks.fall[task], tasks.width[task])
+    out = work.undoing
+    mate, first, count = tasks.mate[task], True, 0
+    while mate >= 0 and mate != task and (first or count > 0):
+        cells, factors, size = held.cells[mate], held.factors[mate], held.size[mate]
+        if first:
+            count = undone(cells, factors, size, need, limits, whole, work.one, work.seen, out)
+        else:
+            own, kept = 0, 0
+            for i in range(size):
+                if cells[i] == need[0]:
+                    own = factors[i]
+            for i in range(count):
+                if undoes(out[i], cells, factors, size, own, need, limits, whole, work.one):
+                    out[kept] = out[i]
+                    kept += 1
+            count = kept
+        mate, first = tasks.mate[mate], False
+    for i in range(count):
+        look(out[i], limits.insiders, work.banned, False)
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -306,7 +469,7 @@ def fill(
     for task in order:
         if held.size[task] > 0:
             continue
-        ban(task, tasks, limits, held, work)
+        ban(task, tasks, limits, whole, held, work)
         _, size = search(task, tasks, np.inf, -1, moves, limits, whole, held.used, work)
         if size == 0:
             return task

@@ -7,20 +7,23 @@ kept. Small tables end with the same steps, since changes of any form find ways 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
-from discreet.desk.suppress.solver.programmes import Change, Programmes
+from discreet.desk.suppress.solver.programmes import Programmes
+from discreet.desk.suppress.solver.undoing import Change
 from discreet.errors import InternalError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.types import Floats
 
-# Certificates a need has where contributors are alone in cells: nobody may know a cell of each.
+# Certificates a need has where contributors know more of cells: nobody may undo all of them.
 VIEWS = 2
 # Programmes solved while leading certificates around, at most.
 PROGRAMMES = 4_000
@@ -38,8 +41,7 @@ def suppress_linked(
     state = Rerouting(system, problem, needs, tell)
     budget = max(1, int(effort * PROGRAMMES))
     bare = 0
-    known = bool(((problem.owner >= 0) & ~problem.forbidden).any())
-    for views in (1, VIEWS) if known else (1,):
+    for views in (1, VIEWS) if problem.watched else (1,):
         failed = state.fill(views)
         if failed >= 0:
             marks = problem.marks(np.zeros(problem.values.size, bool))
@@ -118,6 +120,16 @@ class Rerouting:
             if saved <= 1e-9:
                 return
 
+    def put(self, changes: Sequence[Change]) -> None:
+        """Begin with these certificates."""
+        self.changes = [None] * len(changes)
+        for task, change in enumerate(changes):
+            self._put(task, change)
+
+    def total(self) -> float:
+        """Return what is withheld for others' sake costs."""
+        return float(self.cost[self.used > 0].sum())
+
     def secondary(self) -> int:
         """Return how many cells are withheld for others' sake."""
         return int(((self.used > 0) & (self.cost > 0)).sum())
@@ -166,11 +178,11 @@ class Rerouting:
 
     def _insert(self, task: int, without: NDArray[np.int64], most: float = np.inf) -> float | None:
         """Give a task a certificate that costs less than `most`; return its cost, or None."""
-        banned = np.isin(self.problem.owner, list(self._shared(task)))
-        banned[without] = True
+        rooms = self.problem.insiders.rooms(self._shared(task))
+        rooms[without] = -1.0
         self.solved += 1
         need = task % len(self.needs)
-        change = self.programmes.certificate(need, self.used > 0, banned, self.prices)
+        change = self.programmes.certificate(need, self.used > 0, rooms, self.prices)
         if change is None:
             return None
         new = change[0][self.used[change[0]] == 0]
@@ -179,7 +191,7 @@ class Rerouting:
         return self._put(task, change)
 
     def _shared(self, task: int) -> set[int]:
-        """Return the owners who know a cell of every other certificate of a task's need."""
+        """Return those who undo every other certificate of a task's need."""
         need = task % len(self.needs)
         mates = [i for i in range(need, len(self.changes), len(self.needs)) if i != task]
         shared: set[int] | None = None
@@ -187,9 +199,9 @@ class Rerouting:
             change = self.changes[mate]
             if change is None:
                 return set()
-            owners = set(self.problem.owner[change[0]].tolist())
-            shared = owners if shared is None else shared & owners
-        return (shared or set()) - {-1, int(self.problem.owner[self.needs.cell[need]])}
+            undone = self.programmes.views.undone(change, need)
+            shared = undone if shared is None else shared & undone
+        return shared or set()
 
     def _put(self, task: int, change: Change) -> float:
         self.changes[task] = change

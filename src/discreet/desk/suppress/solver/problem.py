@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,15 +27,114 @@ class Mark(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
+class Insiders:
+    """What contributors know: a row for each cell and each of those who have something in it.
+
+    Contributor `who` knows that `cell` cannot be more than `room` below its value, since the rest
+    is his own; a room below 0 says that he is alone in it and knows it. `rise` and `fall` are what
+    is asked of the cell against him, where it is primary, and `out_rise` and `out_fall` what is
+    asked of each cell against contributors to others alone. Rows are sorted by cell and room.
+    """
+
+    cell: NDArray[np.int64]
+    who: NDArray[np.int64]
+    room: Floats
+    rise: Floats
+    fall: Floats
+    out_rise: Floats
+    out_fall: Floats
+
+    @classmethod
+    def of(
+        cls,
+        cell: NDArray[np.int64],
+        who: NDArray[np.int64],
+        room: Floats,
+        rise: Floats,
+        fall: Floats,
+        out: tuple[Floats, Floats],
+    ) -> Insiders:
+        """Return the rows, sorted."""
+        order = np.lexsort((who, room, cell))
+        return cls(cell[order], who[order], room[order], rise[order], fall[order], *out)
+
+    @classmethod
+    def alone(cls, owner: NDArray[np.int64], rise: Floats, fall: Floats) -> Insiders:
+        """Return those who are alone in cells, given the number of each; −1: none."""
+        cell = np.flatnonzero(owner >= 0)
+        none = np.zeros(len(cell))
+        return cls.of(cell, owner[cell], none - 1, none, none, (rise, fall))
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    @property
+    def number(self) -> int:
+        """A number above every contributor's."""
+        return int(self.who.max(initial=-1)) + 1
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the rows of each cell begin, and the end."""
+        return np.searchsorted(self.cell, np.arange(self.out_rise.size + 1))
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The rows sorted by contributor."""
+        return np.lexsort((self.cell, self.who))
+
+    @cached_property
+    def own_starts(self) -> NDArray[np.int64]:
+        """Where the rows of each contributor begin in that order, and the end."""
+        return np.searchsorted(self.who[self.order], np.arange(self.number + 1))
+
+    def rows_of(self, who: int) -> NDArray[np.int64]:
+        """Return the rows of one contributor."""
+        return self.order[self.own_starts[who] : self.own_starts[who + 1]]
+
+    def rooms(self, whom: Iterable[int]) -> Floats:
+        """Return how far cells can fall for all that any of these know; −1: known, ∞: as far."""
+        room = np.full(self.out_rise.size, np.inf)
+        for who in whom:
+            rows = self.rows_of(who)
+            np.minimum.at(room, self.cell[rows], self.room[rows])
+        return room
+
+    def asked(
+        self, cell: NDArray[np.int64], who: NDArray[np.int64]
+    ) -> tuple[Floats, Floats, Flags]:
+        """Return what cells must be able to rise and fall by against contributors, one each.
+
+        The last says whether they know the cell.
+        """
+        rise, fall, known = self.out_rise[cell], self.out_fall[cell], np.zeros(len(cell), bool)
+        if len(self):
+            keys, order = self._keys
+            place = np.minimum(np.searchsorted(keys, cell * self.number + who), len(keys) - 1)
+            inside = keys[place] == cell * self.number + who
+            row = order[place]
+            rise = np.where(inside, self.rise[row], rise)
+            fall = np.where(inside, self.fall[row], fall)
+            known = inside & (self.room[row] < 0)
+        return rise, fall, known
+
+    @cached_property
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A number for each cell and contributor, ascending, and the row of each."""
+        keys = self.cell * self.number + self.who
+        order = np.argsort(keys)
+        return keys[order], order
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Cells, which of them are primary, what protects them, and what it costs to withhold others.
 
     `weights` is the cost of a secondary cell; an infinite one must be published. An attacker must
     not be able to prove that a primary cell is below its value plus `rise`, nor above its value
     minus `fall`, nor know it within less than `width`. Everyone knows that cells lie in
-    `low`…`high`. `owner` numbers the contributor of a cell that has only one (−1: it has more),
-    who knows its value: it must be protected against each of them too. `absent` cells are part of
-    sums but were never to be published. `whole` cells are integers.
+    `low`…`high`; each of the `insiders` knows more, and must not come too close either. `absent`
+    cells are part of sums but were never to be published. `whole` cells are integers.
     """
 
     values: Floats
@@ -42,7 +143,7 @@ class Problem:
     width: Floats
     rise: Floats
     fall: Floats
-    owner: NDArray[np.int32]
+    insiders: Insiders
     low: Floats
     high: Floats
     absent: Flags
@@ -62,8 +163,13 @@ class Problem:
         high: ArrayLike = np.inf,
         absent: ArrayLike = False,
         whole: bool = True,
+        insiders: Insiders | None = None,
     ) -> Problem:
-        """Return the problem with every array spread over the cells, flat, and checked."""
+        """Return the problem with every array spread over the cells, flat, and checked.
+
+        `owner` numbers the contributor of a cell that has only one (−1: it has more, or none); it
+        stands for insiders who know nothing but the cells that they are alone in.
+        """
         figures = np.asarray(values, np.float64)
 
         def spread(name: str, given: ArrayLike, kind: Any) -> NDArray[Any]:
@@ -75,14 +181,17 @@ class Problem:
                 )
             return np.array(np.broadcast_to(array, figures.shape)).reshape(-1)
 
+        up, down = spread("rise", rise, np.float64), spread("fall", fall, np.float64)
+        if insiders is None:
+            insiders = Insiders.alone(spread("owner", owner, np.int64), up, down)
         problem = cls(
             figures.reshape(-1).copy(),
             spread("primary", primary, bool),
             spread("weights", weights, np.float64),
             spread("width", width, np.float64),
-            spread("rise", rise, np.float64),
-            spread("fall", fall, np.float64),
-            spread("owner", owner, np.int32),
+            up,
+            down,
+            insiders,
             spread("low", low, np.float64),
             spread("high", high, np.float64),
             spread("absent", absent, bool),
@@ -107,11 +216,18 @@ class Problem:
             raise ParameterError("a primary cell must be given a width, a rise or a fall above 0.")
         if (self.primary & self.absent).any():
             raise ParameterError("a cell that is not published at all cannot be primary.")
+        if self.insiders.out_rise.size != self.values.size:
+            raise ParameterError("what is asked against outsiders must be one for each cell.")
 
     @property
     def forbidden(self) -> Flags:
         """The cells that must be published."""
         return np.isinf(self.weights) & ~self.primary & ~self.absent
+
+    @property
+    def watched(self) -> bool:
+        """Whether a contributor knows more of a cell that may be withheld."""
+        return bool((~self.forbidden)[self.insiders.cell].any())
 
     @property
     def cost(self) -> Floats:
@@ -141,6 +257,25 @@ class Needs:
 
     def __len__(self) -> int:
         return len(self.cell)
+
+    def against(self, need: int, insiders: Insiders, who: int) -> tuple[float, float, float]:
+        """Return the rise, fall and width that a need asks against one contributor."""
+        rise, fall, width = self.against_all(np.array([need]), insiders, np.array([who]))
+        return float(rise[0]), float(fall[0]), float(width[0])
+
+    def against_all(
+        self, need: NDArray[np.int64], insiders: Insiders, who: NDArray[np.int64]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the rise, fall and width that needs ask, each against one contributor.
+
+        Who is alone in the cell knows it: nothing can be asked against him.
+        """
+        rise, fall, known = insiders.asked(self.cell[need], who)
+        return (
+            np.where(known, 0.0, np.minimum(rise, self.rise[need])),
+            np.where(known, 0.0, np.minimum(fall, self.fall[need])),
+            np.where(known, 0.0, self.width[need]),
+        )
 
     @classmethod
     def of(cls, problem: Problem) -> Needs:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.desk.cells import CellTable
-from discreet.desk.suppress.singletons import lone_contributors
+from discreet.desk.sensitivity import Threshold
+from discreet.desk.suppress.insiders import Contributions
+from discreet.desk.suppress.insiders import insiders as insiders_of
 from discreet.desk.suppress.solver import (
     Mark,
     Pattern,
@@ -33,23 +35,27 @@ def with_totals(inner: NDArray[np.int64]) -> NDArray[np.int64]:
     return inner
 
 
-def threshold(table: NDArray[np.int64], owner: object = -1) -> Problem:
+def threshold(table: NDArray[np.int64]) -> Problem:
     """Ones and twos are primary, zeros are published, every other cell costs 1."""
     primary = (table > 0) & (table <= 2)
     weights = np.where(table == 0, np.inf, 1.0)
-    return Problem.of(table, primary, weights, width=np.where(primary, 1.0, 0.0), owner=owner)
+    return Problem.of(table, primary, weights, width=np.where(primary, 1.0, 0.0))
 
 
 def flat(table: NDArray[np.int64]) -> list[Hierarchy]:
     return [Hierarchy.flat(size - 1) for size in table.shape]
 
 
-def lone(table: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Who is alone in a cell, or in a total."""
+def watched(table: NDArray[np.int64], problem: Problem) -> Problem:
+    """The problem with everybody who is counted, read off the table."""
     parents = tuple(dimension.parents for dimension in flat(table))
     names = tuple(str(axis) for axis in range(table.ndim))
     codes = tuple(tuple(str(code) for code in range(size)) for size in table.shape)
-    return lone_contributors(CellTable(names, codes, parents, table.astype(float), True))
+    cells = CellTable(names, codes, parents, table.astype(float), True)
+    given_ = [Contributions.of_table(cells)]
+    system = TableSystem.table(flat(table))
+    known = insiders_of(system, [cells], given_, [Threshold(3)], problem, False)
+    return replace(problem, insiders=known)
 
 
 def safe(dimensions: list[Hierarchy], problem: Problem, pattern: Pattern) -> bool:
@@ -89,7 +95,7 @@ def test_attackers_find_every_primary_cell_as_wide_as_asked(
 ) -> None:
     rng = np.random.default_rng(seed)
     table = with_totals(rng.poisson(rng.gamma(0.6, 8, shape)))
-    problem = threshold(table, lone(table) if insiders else -1)
+    problem = watched(table, threshold(table)) if insiders else threshold(table)
     pattern = suppress(flat(table), problem, effort=0.02)
     assert pattern.status in (Status.FEASIBLE, Status.SOLVED)
     assert safe(flat(table), problem, pattern)
@@ -170,7 +176,7 @@ def test_certificates_are_spread_until_no_lone_contributor_knows_one_cell_of_eac
     inner = np.array([int(figure) for figure in figures.replace(" ", "")]).reshape(3, 3, 3)
     table = with_totals(inner)
     primary = (table > 0) & (table <= 2)
-    problem = Problem.of(table, primary, 1.0, np.where(primary, 1.0, 0.0), owner=lone(table))
+    problem = watched(table, Problem.of(table, primary, 1.0, np.where(primary, 1.0, 0.0)))
     everything = np.ones(table.size, bool)
     system = TableSystem.table(flat(table))
     assert not any(

@@ -13,6 +13,7 @@ from discreet.desk.suppress.solver.kernels import (
     Work,
     ban,
     put,
+    reach,
     search,
     take,
 )
@@ -21,30 +22,6 @@ from discreet.solve.random import uniform
 
 # Factors beyond this are not worth following: steps are divided by them.
 MOST_FACTOR = 1_000
-
-
-@njit(cache=True, nogil=True)
-def _steps(
-    cells: NDArray[np.int32],
-    factors: NDArray[np.int32],
-    size: int,
-    own: int,
-    limits: Cells,
-    whole: bool,
-) -> tuple[float, float]:
-    """Return how far a certificate lets its cell rise and fall; `own` is the cell's factor."""
-    up, down = np.inf, np.inf
-    for i in range(size):
-        f = float(factors[i])
-        j = cells[i]
-        if f > 0:
-            up, down = min(up, limits.rise[j] / f), min(down, limits.fall[j] / f)
-        else:
-            up, down = min(up, limits.fall[j] / -f), min(down, limits.rise[j] / -f)
-    if whole:
-        up, down = np.floor(up), np.floor(down)
-    up, down = up * abs(own), down * abs(own)
-    return (up, down) if own > 0 else (down, up)
 
 
 @njit(cache=True, nogil=True)
@@ -121,7 +98,7 @@ def anneal(
             turn[i], turn[k] = turn[k], turn[i]
         for i in range(n):
             task = group[turn[i]]
-            ban(task, tasks, limits, held, work)
+            ban(task, tasks, limits, whole, held, work)
             _, size = search(task, tasks, budget - added, -1, moves, limits, whole, held.used, work)
             if size == 0:
                 break
@@ -187,7 +164,6 @@ def _combined(
             largest = max(largest, f)
     fits = 0 < size <= out_cells.size and largest <= MOST_FACTOR * common
     n, own = 0, 0
-    owner_ok = True
     target = tasks.cell[task]
     for i in range(touched):
         j = work.touched[i]
@@ -199,16 +175,11 @@ def _combined(
             n += 1
             if j == target:
                 own = f
-            owner = limits.owner[j]
-            if (
-                owner >= 0
-                and owner != limits.owner[target]
-                and work.banned[owner + 1] == work.banned[0]
-            ):
-                owner_ok = False
-    if not fits or own == 0 or not owner_ok:
+    if not fits or own == 0:
         return 0
-    up, down = _steps(out_cells, out_factors, n, own, limits, whole)
+    # What the banned have in the cell itself is in what is asked against them, but for a width.
+    spared = -1 if tasks.width[task] > 0 else target
+    up, down = reach(out_cells, out_factors, n, own, spared, limits, whole, work.banned)
     if up < tasks.rise[task] or down < tasks.fall[task] or up + down < tasks.width[task]:
         return 0
     return n
@@ -268,7 +239,7 @@ def free(
         done, pivot_size = 0, 0
         if attempt % 2 == 0:
             tasks.cell[probe] = j
-            work.banned[0] += 1
+            work.banned.clock[0] += 1
             bound = 1e-7 if attempt == 0 else limits.cost[j] * 0.999
             _, pivot_size = search(probe, tasks, bound, -1, moves, limits, whole, held.used, work)
             if pivot_size == 0 and attempt > 0:
@@ -286,7 +257,7 @@ def free(
             total += put(probe, pivot_cells, pivot_factors, pivot_size, held, limits.cost)
         for i in range(count):
             task = users[i]
-            ban(task, tasks, limits, held, work)
+            ban(task, tasks, limits, whole, held, work)
             size = 0
             if pivot_size > 0:
                 size = _combined(
