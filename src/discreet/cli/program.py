@@ -32,6 +32,8 @@ COMMANDS: tuple[str, ...] = (
     "suppress",
     "adjust",
     "redesign",
+    "attack",
+    "certify",
     "check",
 )
 
