@@ -55,10 +55,10 @@ docs: $(VENV)/.ready ## the documentation as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods pretabular optimisers adjustment adjustment_moderate suppression redesign questions ordinary tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods pretabular optimisers adjustment adjustment_moderate suppression redesign questions tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 attack: $(VENV)/.ready ## what attackers learn under each preset, written to docs/benchmarks.md (an hour)
-	@cd benchmarks && ../$(BIN)/python attacks.py
+	@cd benchmarks && ../$(BIN)/python attacks.py && ../$(BIN)/python ordinary.py
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
