@@ -23,6 +23,7 @@ from report import BENCH, table, write_section
 
 from discreet.study.attacks import ATTACKS, Attack, Target
 from discreet.study.attacks.person import Unique
+from discreet.study.attacks.search import Search
 from discreet.study.attacks.splits import Splits
 from discreet.study.attacks.unions import AreaUnions, Unions
 
@@ -31,6 +32,7 @@ CENSUS: dict[type, Attack] = {
     Unions: Unions("religion"),
     AreaUnions: AreaUnions("religion"),
     Splits: Splits("health"),
+    Search: Search("religion"),
     Unique: Unique(("sex", "age_band", "marital_status"), "health", people=200),
 }
 

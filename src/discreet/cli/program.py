@@ -44,6 +44,8 @@ COMMANDS: tuple[str, ...] = (
     "suppress",
     "adjust",
     "redesign",
+    "attack",
+    "certify",
     "check",
 )
 

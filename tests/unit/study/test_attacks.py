@@ -26,11 +26,13 @@ from discreet.study.attacks.person import Unique
 from discreet.study.attacks.presence import Equality, Somebody
 from discreet.study.attacks.reading import Reading
 from discreet.study.attacks.refusals import Refusals
+from discreet.study.attacks.search import Search
 from discreet.study.attacks.splits import Splits
 from discreet.study.attacks.unions import AreaUnions, Unions
 from discreet.study.attacks.withheld import WithheldAreas
 
-SECONDS = 30
+# Never the limit: what is found must not depend on speed.
+SECONDS = 600
 
 
 def found(attack: Attack, server: Server, later: Server | None = None) -> Finding:
@@ -59,7 +61,8 @@ SMALL = {
 
 
 def test_every_attack_is_tried_here() -> None:
-    assert {type(attack) for attack in ATTACKS} == set(SMALL)
+    # The search needs more areas than there are here, and has a test of its own.
+    assert {type(attack) for attack in ATTACKS} - {Search} == set(SMALL)
 
 
 @pytest.mark.parametrize("kind", SMALL, ids=lambda kind: kind.__name__)

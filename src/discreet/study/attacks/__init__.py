@@ -13,6 +13,7 @@ from discreet.study.attacks.person import Unique
 from discreet.study.attacks.presence import Equality, Somebody
 from discreet.study.attacks.reading import Reading
 from discreet.study.attacks.refusals import Refusals
+from discreet.study.attacks.search import Search
 from discreet.study.attacks.splits import Splits
 from discreet.study.attacks.target import Target
 from discreet.study.attacks.unions import AreaUnions, Unions
@@ -33,6 +34,7 @@ ATTACKS: tuple[Attack, ...] = (
     Leaver(),
     Reconstruction(),
     Membership(),
+    Search(),
 )
 """Every attacker with its usual parameters."""
 

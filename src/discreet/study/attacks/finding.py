@@ -43,6 +43,8 @@ class Share:
     @classmethod
     def balanced(cls, yes: Share, no: Share) -> Share:
         """Return the mean of two shares: right where the answer is yes, and where it is no."""
+        if not yes.tries or not no.tries:
+            return cls.of(0, 0)
         value = (yes.value + no.value) / 2
         low = value - sqrt((yes.value - yes.low) ** 2 + (no.value - no.low) ** 2) / 2
         high = value + sqrt((yes.high - yes.value) ** 2 + (no.high - no.value) ** 2) / 2

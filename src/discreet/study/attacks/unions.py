@@ -80,13 +80,13 @@ class Unions:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small counts that is right."""
-        clock, target = Clock.of(seconds), target.fresh()
+        asking, clock, target = Clock.of(seconds / 2), Clock.of(seconds), target.fresh()
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         for union in _subsets(len(level), self.unions, rng):
-            if clock.out:
+            if asking.out:
                 break
             picked = [level.codes[i] for i in np.flatnonzero(union)]
             figures = target.figures(target.area.id, where({level.id: picked}))
@@ -140,7 +140,7 @@ class AreaUnions:
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
-        answers = list(self._answers(target, level, direct, rng, clock))
+        answers = list(self._answers(target, level, direct, rng, Clock.of(seconds / 2)))
         tally, noise = Tally(), Noise.of(target.tier)
         truth = target.truth(by(target.area, level), None)
         for parent in rng.permutation(len(target.parent)):
