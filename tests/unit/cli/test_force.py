@@ -23,6 +23,7 @@ WRITING: dict[str, list[str]] = {
     "convert": ["TABLE", "--format", "csv"],
     "protect": ["TABLE", "-m", "random-rounding"],
     "lookup": [],
+    "plan": ["STORE", "QUESTIONS"],
     "audit": ["TABLE", "--within", "2"],
     "round": ["TABLE"],
     "suppress": ["TABLE"],
@@ -38,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("force")
     build_town(place, place / "store", rows=2_000)
     (place / "t.csv").write_text(COUNTS)
+    (place / "questions.txt").write_text("sex,age\n")
     (place / "words").write_text("correct horse battery")
     (place / "words").chmod(0o600)
     return place
@@ -49,7 +51,8 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(folder: Path, command: str, *more: object) -> Result:
-    names = {"STORE": folder / "store", "TABLE": folder / "t.csv", "WORDS": folder / "words"}
+    names = {"STORE": folder / "store", "TABLE": folder / "t.csv", "WORDS": folder / "words",
+             "QUESTIONS": folder / "questions.txt"}  # fmt: skip
     words = [str(names.get(word, word)) for word in WRITING[command]]
     return CliRunner().invoke(app, [command, *words, *map(str, more)])
 

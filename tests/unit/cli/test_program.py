@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[3]
 NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
     "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy",
-    "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "uvicorn",
+    "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "sqlalchemy",
+    "uvicorn",
     "vl_convert", "xlsxwriter",
 }  # fmt: skip
 
