@@ -143,7 +143,9 @@ def judged(protected: Protected) -> Judged:
     """Step 4: return the verdict on the figures, by the rules on counts and then by the risk."""
     code, withheld = _counts(protected)
     found = Judged(protected, code, withheld)
-    return found if code is not None else _gate(found)
+    # The number of all people tells nobody apart: its concentration is no risk.
+    alone = not protected.making.of.levels
+    return found if code is not None or alone else _gate(found)
 
 
 def _counts(protected: Protected) -> tuple[Code | None, Flags | None]:

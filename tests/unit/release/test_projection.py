@@ -199,6 +199,14 @@ def test_totals_of_guarded_detail_are_sums_and_others_are_their_own(version: Ver
     assert deep.parts[0, -1, -1] == 1
 
 
+def test_the_total_of_all_people_is_a_figure_of_its_own(version: Version) -> None:
+    """Under the limit on the risk of a preset: one cell holds everybody, which is no risk."""
+    rules = parse_policy(policy_values("preset:rounding-3", Path()), "p", "p")
+    table = alone(version, rules).release(ask(version, "a,b"), "protected").table
+    assert table.parts is None
+    assert abs(int(table.values[-1, -1]) - 3000) <= 2
+
+
 @pytest.mark.parametrize(
     ("place", "length", "wanted"),
     [
