@@ -477,6 +477,7 @@ def test_the_policy_in_sentences() -> None:
 
 def test_the_pages_say_so_too(swapped: Path) -> None:
     with serving([swapped]) as client:
+        client.publish("/datasets/people/table?by=oa,religion")
         for page in ("", "/table?by=oa,religion", "/method"):
             text = client.get(f"/datasets/people{page}").text
             assert "counts of the altered records" in text
