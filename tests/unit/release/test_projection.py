@@ -50,7 +50,7 @@ def keyed(published: bool = True, **more: Any) -> Policy:
         "published": published, **more,
     }  # fmt: skip
     tier = {"counts": LENIENT, "protection": protection, "risk": {"maximum": 1},
-            "space": {"guard_below": 100}}  # fmt: skip
+            "space": {"guard_below": 100, "looks": 2}}  # fmt: skip
     return parse_policy({"version": "t", "tiers": {"public": tier}}, "policy", "policy")
 
 
