@@ -40,9 +40,9 @@ class Tables:
 
     @classmethod
     def of(cls, target: Target, first: Level, second: Level) -> Tables:
-        """Return the tables, the coarser one first."""
-        group = target.figures(by(target.area, first))
-        return cls((first, second), group, target.figures(by(target.area, first, second)))
+        """Return the tables, the finer one first: if there is but one look, it is worth more."""
+        cells = target.figures(by(target.area, first, second))
+        return cls((first, second), target.figures(by(target.area, first), sums=False), cells)
 
     def cell(self, noise: Noise, one: Try) -> float:
         """Return the evidence for somebody in the cell from its own figure."""
