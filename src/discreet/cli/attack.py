@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import StoreFolder
+from discreet.cli.options import Force, StoreFolder, check_new
 
 Seconds = Annotated[float, typer.Option("--seconds", help="About how long it may take.", min=1)]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same attacks.", min=0)]
@@ -32,6 +32,7 @@ def command(
     out: Out = None,
     json_file: Json = None,
     edition: Edition = None,
+    force: Force = False,
 ) -> None:
     """Show what the best attackers learn from a store.
 
@@ -41,7 +42,7 @@ def command(
 
     Ctrl-C ends the attacks and keeps what was found.
     """
-    attacked(store, seconds, seed, out, json_file, edition)
+    attacked(store, seconds, seed, out, json_file, edition, force)
 
 
 def attacked(
@@ -51,6 +52,7 @@ def attacked(
     out: Path | None,
     json_file: Path | None,
     edition: Path | None,
+    force: bool = False,
 ) -> bool:
     """Run all attacks, print and write the report, and return whether all stay within bounds."""
     from discreet.files import written
@@ -58,7 +60,14 @@ def attacked(
     from discreet.study.attacks import ATTACKS, Target
     from discreet.study.attacks.report import run
 
-    opened = open_store(store)
+    files = [] if out is None else [out / "attack.json", out / "attack.html"]
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        check_new(path, force)
+    if json_file is not None:
+        check_new(json_file, force, "--json")
+    opened = open_store(store, database="sqlite://")
     title = f"{opened.schema.title}: what the best attacks learn"
     target = Target.open(store, edition=edition)
 
@@ -68,11 +77,9 @@ def attacked(
     report = run(target, ATTACKS, seed, seconds, title, opened.policy.version, tell)
     typer.echo(report.text)
     text = json.dumps(report.as_dict(), indent=1)
-    files = {} if json_file is None else {json_file: text}
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        files |= {out / "attack.json": text, out / "attack.html": report.html}
-    for path, content in files.items():
+    if json_file is not None:
+        files.append(json_file)
+    for path in files:
         with written(path) as file:
-            file.write(content.encode())
+            file.write((report.html if path.suffix == ".html" else text).encode())
     return report.passed

@@ -106,7 +106,7 @@ def run() -> None:
         raise  # whoever read the output has gone; click ends quietly
     except (InternalError, OSError, MemoryError, RecursionError) as error:
         typer.echo(f"discreet: {_fault(error)}", err=True)
-        sys.exit(2 if isinstance(error, RecursionError) else 4)
+        sys.exit(2 if isinstance(error, RecursionError) else 5)
 
 
 def _fault(error: BaseException) -> str:

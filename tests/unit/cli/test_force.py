@@ -30,8 +30,8 @@ WRITING: dict[str, list[str]] = {
     "adjust": ["TABLE", "--seed", "1"],
     "redesign": ["TABLE", "--rule", "smallest=3"],
 }
-# These make folders of their own, and refuse one that holds anything else.
-FOLDERS = {"demo", "synth", "build", "restore"}
+# These write into folders, and refuse one that holds what they would write.
+FOLDERS = {"demo", "synth", "build", "restore", "attack", "certify"}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,16 @@ def test_every_command_that_writes_is_tried() -> None:
         command = import_module(f"discreet.cli.{name}").command
         if not isinstance(command, typer.Typer) and "out" in inspect.signature(command).parameters:
             writing.add(name)
-    assert writing == {*WRITING, *FOLDERS} - {"demo"}
+    assert writing == {*WRITING, *FOLDERS, "base"} - {"demo"}
+
+
+def test_a_base_is_written_over_only_if_asked(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "base.parquet"
+    (tmp_path / "base.parquet.meta.json").write_text("mine")
+    ran = CliRunner().invoke(app, ["base", str(folder / "store"), "--out", str(out)])
+    assert "meta.json is there already" in str(ran.exception)
+    ran = CliRunner().invoke(app, ["base", str(folder / "store"), "--out", str(out), "--force"])
+    assert "there already" not in str(ran.exception)
 
 
 @pytest.mark.parametrize("command", WRITING)
