@@ -184,18 +184,16 @@ class Ledger:
         return left_out
 
     def settle(self, made: QuestionClass, status: Status) -> bool:
-        """Write down what became of a table; return whether it was not known yet.
+        """Write down what became of a table; return whether that was not known yet.
 
-        A table that was left unjudged is judged again by whoever asks next, with the same result:
-        another one is an error.
+        A table that was left unjudged is judged again by whoever asks next. Its figures stay the
+        same, but rules on them that have changed since may judge them otherwise.
         """
         with self._turn:
-            known, first = self._memory.routes.get(made), False
-            if known is None or known.status is Status.CLAIMED:
-                known, first = self._settled(made, status)
-            if known.status is not status:
-                raise InternalError(f"'{made.name}' was {known.status} before, and now {status}")
-            return first
+            known = self._memory.routes.get(made)
+            if known is not None and known.status is status:
+                return False
+            return self._settled(made, status)[1]
 
     def _settled(self, made: QuestionClass, status: Status) -> tuple[Route, bool]:
         """Return what became of a table, and whether that was not written down before."""

@@ -61,7 +61,7 @@ class Memory:
             return None
         route = self.route_of(row)
         known = self.routes.get(route.asked)
-        if known is not None and known.status is not Status.CLAIMED:
+        if known is not None and route.status is Status.CLAIMED:
             return known  # a row that was read before it was settled
         self.routes[route.asked] = route
         return route
@@ -94,10 +94,10 @@ class Memory:
         number, status = self._numbers[row.id], Status(row.status)
         self._rows[number] = row
         if own and row.edition == self.place.edition:
-            self._claimed &= ~(1 << number)
-            self._claimed |= (status is Status.CLAIMED) << number
-            self._released |= (status is Status.RELEASED) << number
-            self._partial |= (status is Status.PARTIAL) << number
+            others = ~(1 << number)
+            self._claimed = self._claimed & others | (status is Status.CLAIMED) << number
+            self._released = self._released & others | (status is Status.RELEASED) << number
+            self._partial = self._partial & others | (status is Status.PARTIAL) << number
 
     # Looks
 

@@ -53,8 +53,6 @@ wanted = sa.Table(
     sa.Column("number", sa.Integer, nullable=False),
 )
 
-_CLAIMED = "claimed"
-
 
 _COLUMNS = [entries.c[name] for name in Row.__dataclass_fields__]
 _OWN = sa.and_(
@@ -87,7 +85,7 @@ _SETTLE = (
         _OWN,
         entries.c.asked == sa.bindparam("asked_"),
         entries.c.source == sa.bindparam("asked_"),
-        entries.c.status == _CLAIMED,
+        entries.c.status != sa.bindparam("status_"),
     )
     .values(status=sa.bindparam("status_"), changed=_NEXT)
 )
@@ -130,7 +128,7 @@ class Transaction:
         return Row(row.id, row.changed, place.edition, place.scope, **values, since=since)
 
     def settle(self, place: Place, made: str, status: str) -> bool:
-        """Write down what became of a claim; return whether nobody had."""
+        """Write down what became of a table; return whether that was not known."""
         values = _own(place) | {"asked_": made, "status_": status}
         return self.connection.execute(_SETTLE, values).rowcount == 1
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InternalError, ParameterError, QueryRefused
+from discreet.ledger import Database, Ledgers
 from discreet.policy import Policy, parse_policy
 from discreet.population import Version
 from discreet.population.keys import Secret
@@ -291,3 +292,18 @@ def test_the_gate_refuses_above_the_maximum_and_not_at_it(version: Version) -> N
         releaser(version, below).release(ask(version, "a,b,c"))
     assert refusal.value.code == "NOT_AVAILABLE"
     assert refusal.value.record.verdict == "RISK"
+
+
+def test_other_rules_on_counts_judge_the_same_table_anew(version: Version, tmp_path: Path) -> None:
+    """A policy that allows more finds the table that was refused, at no further look."""
+    fine = ask(version, "a,b,c,g0")  # 720 cells of 4,000 people: guarded
+    database = Database.of(tmp_path / "state.db")
+    answers = []
+    for least in (60, 1):
+        rules = policy(counts=LENIENT | {"minimum_mean": least})
+        ledgers = Ledgers(version, rules, SECRET, database)
+        answers.append(Releaser(version, ScanEngine(version), rules, SECRET, ledgers))
+    with pytest.raises(QueryRefused) as refusal:
+        answers[0].release(fine)
+    assert refusal.value.code == "NOT_AVAILABLE"
+    assert answers[1].release(fine)
