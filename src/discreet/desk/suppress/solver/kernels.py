@@ -53,7 +53,7 @@ class Cells(NamedTuple):
     insiders: Insiders
 
 
-class View(NamedTuple):
+class Sight(NamedTuple):
     """How far cells can fall for all that somebody knows, where `marked` is the `clock`."""
 
     room: NDArray[np.float64]
@@ -101,8 +101,8 @@ class Work(NamedTuple):
     found_signs: NDArray[np.int32]
     dense: NDArray[np.int64]
     touched: NDArray[np.int32]
-    banned: View
-    one: View
+    banned: Sight
+    one: Sight
     seen: NDArray[np.int64]
     undoing: NDArray[np.int64]
     state: NDArray[np.uint64]
@@ -253,7 +253,7 @@ def reach(
     free: int,
     limits: Cells,
     whole: bool,
-    view: View,
+    view: Sight,
 ) -> tuple[float, float]:
     """Return how far a certificate lets its cell rise and fall, in somebody's view.
 
@@ -278,7 +278,7 @@ def reach(
 
 
 @njit(cache=True, nogil=True)
-def look(who: int, insiders: Insiders, view: View, alone: bool) -> None:
+def look(who: int, insiders: Insiders, view: Sight, alone: bool) -> None:
     """Add what a contributor knows to a view; with `alone` it is his and nobody else's."""
     if alone:
         view.clock[0] += 1
@@ -299,7 +299,7 @@ def undoes(
     need: tuple[int, float, float, float],
     limits: Cells,
     whole: bool,
-    view: View,
+    view: Sight,
 ) -> bool:
     """Return whether a contributor narrows a cell down too far, in spite of a certificate.
 
@@ -330,7 +330,7 @@ def undone(
     need: tuple[int, float, float, float],
     limits: Cells,
     whole: bool,
-    view: View,
+    view: Sight,
     seen: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> int:

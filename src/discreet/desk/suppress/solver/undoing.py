@@ -35,9 +35,9 @@ def limits_of(problem: Problem) -> kernels.Cells:
     )
 
 
-def empty_view(cells: int) -> kernels.View:
+def empty_view(cells: int) -> kernels.Sight:
     """Return a view that knows nothing."""
-    return kernels.View(np.zeros(cells), np.zeros(cells, np.int64), np.ones(2, np.int64))
+    return kernels.Sight(np.zeros(cells), np.zeros(cells, np.int64), np.ones(2, np.int64))
 
 
 class Views:
