@@ -14,13 +14,13 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.population import manifest as manifests
-from discreet.population import signing
+from discreet.population import signing, state
 from discreet.population.keys import Secret
 from discreet.population.store import Store
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # What may be in a folder in which nothing was built: put back from a backup, or left by a kill.
-_KEYS = {"secret", signing.PRIVATE, signing.PUBLIC}
+_KEYS = {"secret", signing.PRIVATE, signing.PUBLIC, state.FILE}
 _HALVES = {"CURRENT.new", "secret.new", signing.HALF}
 _OURS = _KEYS | _HALVES | {"secret.next", "versions", ".lock"}
 

@@ -15,6 +15,7 @@ import discreet as dc
 from discreet.build import build
 from discreet.build import steps as steps_module
 from discreet.errors import QueryRefused
+from discreet.policy import Policy
 from discreet.population import Store, Version
 from discreet.query import Query
 from discreet.synth import write
@@ -146,7 +147,10 @@ def test_a_build_of_the_same_data_is_the_same_swap_whatever_the_order(folder: Fo
     assert not np.array_equal(counts(fresh, "oa", "religion", "sex", "age"), cells)
 
 
-def test_a_corrected_record_does_not_draw_everybody_again(folder: Folder) -> None:
+def test_a_corrected_record_does_not_draw_everybody_again(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Policy, "changes_needed", lambda self, records: 0)
     first = counts(described(folder, SWAP).version(), "oa", "religion")
     table = people()
     religion = table["religion"].to_numpy().copy()
@@ -166,7 +170,7 @@ def test_targeted_swapping_moves_those_in_small_cells(folder: Folder) -> None:
     # At random a tenth of them would move.
     assert share > 0.4
     assert all(area["at_risk"] == 0 for area in random["by_area"])
-    assert "of whom moved" in described(folder, target).build().notes[-1]
+    assert any("of whom moved" in note for note in described(folder, target).build().notes)
 
 
 def test_records_marked_are_left_out(folder: Folder) -> None:

@@ -419,4 +419,4 @@ def test_a_table_goes_out_as_a_jj_file_and_comes_back(tmp_path: Path) -> None:
     assert (facts["cells"], facts["sensitive"]) == (9, 2)
     assert facts["cost"] == pytest.approx(cost)
     with pytest.raises(ParameterError, match="rule cannot be given with a JJ file"):
-        CliRunner().invoke(app, ["adjust", *paths, "--p", "10"], catch_exceptions=False)
+        CliRunner().invoke(app, ["adjust", *paths, "--p", "10", "--force"], catch_exceptions=False)

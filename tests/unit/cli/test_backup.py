@@ -11,13 +11,13 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
-from discreet.population import sealed
+from discreet.population import envelope
 from stores import build_town
 
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_WORK", 2**4)
+    monkeypatch.setattr(envelope, "_WORK", 2**4)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,6 @@ def test_what_is_refused(words: list[str], message: str, place: Path, tmp_path: 
 
 def test_the_cost_of_a_guess_is_not_that_of_the_tests() -> None:
     """128 MiB for every guess: N · r · 128 bytes of scrypt, with N = 2^17 and r = 8."""
-    told = "from discreet.population import sealed; print(sealed._WORK * 8 * 128)"
+    told = "from discreet.population import envelope; print(envelope._WORK * 8 * 128)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert int(done.stdout) == 128 * 2**20

@@ -178,7 +178,7 @@ def test_a_policy_without_anything_protects_all_the_same() -> None:
 def test_what_all_tables_together_may_tell_is_explained() -> None:
     said = " ".join(explain(parse_policy({}, "policy", "policy")).split())
     assert (
-        "Detail with fewer than 100 people in a cell on average may be in one released table, for "
+        "Detail with fewer than 50 people in a cell on average may be in one released table, for "
         "everybody together" in said
     )
     one = parse_policy(public(space={"looks": 2, "plan": ["a", "b"]}), "policy", "policy")
@@ -194,7 +194,7 @@ def test_what_all_tables_together_may_tell_is_explained() -> None:
         ({"looks": 0}, "looks must be an integer of at least 1"),
         ({"looks": 3, "office_looks": 2}, "office_looks must be an integer of at least 3"),
         ({"claim": "put"}, "no claim 'put'"),
-        ({"plan": "a,b"}, "a list of names must hold texts"),
+        ({"plan": 3}, "plan must be a list of questions"),
         ({"guard_below": 0}, "guard_below must be at least 1"),
     ],
 )

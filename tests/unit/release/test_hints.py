@@ -29,7 +29,8 @@ FILTERS = (None, "g1=g11", "b=b1", "g0=g00|g01|g05|g06", "a=a1,g2=g21")
 def city() -> Version:
     made = make_version(np.random.default_rng(8), 4000, [4, 6, 9], [40, 8, 3])
     made.manifest["created"] = "2026-01-05T10:15:00+00:00"
-    made.manifest["protected_beforehand"] = True  # or the preset with swapping answers nothing
+    # Or the preset with swapping answers nothing.
+    made.manifest["protected_beforehand"] = ["record-swapping"]
     return made
 
 

@@ -88,7 +88,8 @@ def policy(
     risk = {"maximum": 1, "gate": gate}
     if method == "same-margins":
         risk["multiplier"] = 1
-    tier = {"public": public, "counts": LENIENT, "protection": protection, "risk": risk}
+    tier = {"public": public, "counts": LENIENT, "protection": protection, "risk": risk,
+            "space": {"looks": 1_000, "office_looks": 1_000}}  # fmt: skip
     return parse_policy({"version": "t", "tiers": {"one": tier}}, "policy", "policy")
 
 
@@ -325,7 +326,8 @@ def city() -> Version:
     """Small areas and many categories: questions of all kinds, most of them too fine."""
     made = make_version(np.random.default_rng(8), 4000, [4, 6, 9], [40, 8, 3])
     made.manifest["created"] = "2026-01-05T10:15:00+00:00"
-    made.manifest["protected_beforehand"] = True  # or the preset with swapping answers nothing
+    # Or the preset with swapping answers nothing.
+    made.manifest["protected_beforehand"] = ["record-swapping"]
     return made
 
 

@@ -87,7 +87,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
         "damaged",
     ),
     "more rows than there are": (damage_manifest, "damaged"),
-    "a manifest without facts": (lose_files, "failed"),
+    "a manifest without facts": (lose_files, "damaged"),
     "a column cut short": (lambda path: os.truncate(path / "keys.u32", 100), "damaged"),
     "a bit of a column": (lambda path: flip(path / "codes.u8"), "damaged"),
     "a bit of the policy": (lambda path: flip(path / "policy.json"), "damaged"),
