@@ -25,7 +25,7 @@ from stores import build_town
 pytestmark = pytest.mark.slow
 
 TABLE = "/api/v1/datasets/town/table"
-QUESTIONS = [f"{TABLE}?by=sex,health&where=age={a}&format=csv" for a in range(80)]
+QUESTIONS = [f"{TABLE}?by=sex&where=age={a}&format=csv" for a in range(80)]
 IMPATIENT = GENEROUS + "header_seconds = 2\nbody_seconds = 1\nidle_seconds = 2\nsend_seconds = 2\n"
 
 
@@ -230,9 +230,7 @@ def test_it_works_with_256_descriptors(store: Path, tmp_path: Path) -> None:
 def test_overload_ends_in_nothing_but_busy(store: Path, tmp_path: Path) -> None:
     settings = GENEROUS + "[limits]\nlight_workers = 1\nheavy_workers = 1\nwait = 1\n"
     urls = [
-        f"{TABLE}?by=ward,age,sex&where=rare={r},health={h}"
-        for r in range(200)
-        for h in range(1, 6)
+        f"{TABLE}?by=age,sex&where=ward={a}|{b}&format=html" for a in range(40) for b in range(a)
     ]
     took: list[tuple[int, float]] = []
 
