@@ -28,7 +28,7 @@ Results go to standard output, progress and remarks to standard error.
 | 0 | done |
 | 1 | `discreet check` found a fault, or `discreet verify` a file that is not genuine |
 | 2 | a value is wrong; the message says which, and what is allowed |
-| 3 | a disclosure rule refuses the table; the message names the rule |
+| 3 | a disclosure rule refuses the table |
 | 4 | the machine failed, or a promise of the program: nothing was released |
 | 130 | stopped from the keyboard |
 

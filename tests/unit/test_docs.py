@@ -42,6 +42,7 @@ def _comparable(text: str) -> str:
     """Return output without what differs from run to run: version ids, times, stages passed."""
     text = re.sub(r"\b\d{8}T\d{12}-[0-9a-f]{6}\b", "VERSION", text)
     text = re.sub(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "TIME", text)
+    text = re.sub(r"\b[0-9a-f]{64}\b", "KEY", text)
     text = re.sub(r"^\w+ …\n", "", text, flags=re.MULTILINE)
     return text.rstrip("\n")
 

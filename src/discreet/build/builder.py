@@ -39,6 +39,7 @@ from discreet.population.keys import Secret
 from discreet.population.sealed import REMEDY, secret_of
 from discreet.population.store import PROTECTION, Store, Version
 from discreet.progress import Tell
+from discreet.rules.space import check_space
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
 
@@ -106,6 +107,8 @@ def build(
         _check_swapped(dataset, done)
         version = scratch / "version"
         _write_version(ingest, secret, version, done, number, tell)
+        made = Version.open(version)
+        check_space(dataset.policy, made.schema, made.people)
         edition = number_edition(store, version, dataset.policy, tell)
         _build_views(version, views, tell)
         tell("switching", 0, None)

@@ -7,6 +7,7 @@ many is a new edition with noise of its own, and one with the same records is th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.build.scratch import manifest
 from discreet.errors import ParameterError
 from discreet.policy import Policy
-from discreet.population import Store, Version
+from discreet.population import Store, Version, state
 from discreet.population import manifest as manifests
 from discreet.progress import Tell
 
@@ -27,24 +28,37 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
 
     Raises `ParameterError` where so few records changed that the two editions would show whose.
     """
-    if store.current() is None:
+    current = store.current()
+    if current is None:
         return ()
     tell("comparing", 0, None)
-    new = Version.open(path)
-    try:
-        old = store.open()
-    except ParameterError:  # damaged: it cannot be compared
-        return _numbered(new, int(manifest(store).get("edition", 1)) + 1, new.rows)
-    differ = changes(old, new)
-    needed = policy.changes_needed(new.rows)
-    if 0 < differ < needed:
-        raise ParameterError(
-            f"a new edition must differ in at least {needed:,} records from the one that is "
-            f"published: with fewer, comparing the two would show whose records changed. Here "
-            f"{differ:,} differ (one that changed counts twice, as left and come). Collect more "
-            "changes first (minimum_changes in the policy)."
-        )
-    return _numbered(new, old.edition + (differ > 0), differ)
+    new, held = Version.open(path), manifest(store)
+    last = max([int(held.get("edition", 1)), *(v.edition for v in _kept(store))])
+    differ = new.rows
+    for old in _kept(store):
+        found = changes(old, new)
+        if not found:
+            return _numbered(new, old.edition, 0)  # the same records, whatever was built meanwhile
+        needed = policy.changes_needed(new.rows)
+        if found < needed and state.made(store.path):
+            raise ParameterError(
+                f"a new edition must differ in at least {needed:,} records from one that is "
+                f"published: with fewer, comparing the two would show whose records changed. Here "
+                f"{found:,} differ from version {old.id} (one that changed counts twice, as left "
+                "and come). Collect more changes first (minimum_changes in the policy)."
+            )
+        if old.id == current:
+            differ = found
+    return _numbered(new, last + 1, differ)
+
+
+def _kept(store: Store) -> list[Version]:
+    """Return the versions that are kept and whole; a damaged one cannot be compared."""
+    found = []
+    for name in store.list():
+        with suppress(ParameterError):
+            found.append(Version.open(store.versions / name))
+    return found
 
 
 def _numbered(version: Version, edition: int, differ: int) -> tuple[str, ...]:

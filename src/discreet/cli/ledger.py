@@ -51,6 +51,11 @@ def command(
 
     if where is not None and by is None:
         raise ParameterError("--where is of a table: give --by as well.")
+    if new and state.made(store):
+        raise ParameterError(
+            f"tables were made from {store}: an empty ledger would let detail be released again "
+            "that is used up. Put state.db back from a backup."
+        )
     if new:
         state.make(store)
     opened = open_store(store)

@@ -56,8 +56,8 @@ def command(
     """Release one table, protected, or say why it is refused.
 
     The question is checked against the rules, the table is counted and
-    protected, and the risk that is left decides. A refusal names the rule, and
-    questions that would be answered.
+    protected, and the risk that is left decides. A refusal comes with coarser
+    questions that may be asked.
     """
     import discreet as dc
     from discreet.cli.show import release_text

@@ -13,7 +13,8 @@ from discreet.ledger.space import Space, public_population
 from discreet.policy import Policy, Tier
 from discreet.population import Version
 from discreet.population.keys import Secret
-from discreet.query import Query, Question, QuestionClass
+from discreet.query import Question, QuestionClass
+from discreet.rules.space import planned
 
 
 class Ledgers:
@@ -77,9 +78,4 @@ class Ledgers:
         return found
 
     def _planned(self, tier: Tier) -> list[QuestionClass]:
-        found = []
-        for text in tier.space.plan:
-            by, _, where = text.partition("&where=")
-            question = Question.of(Query.parse(by, where or None), self.version.schema)
-            found.append(QuestionClass.of(question))
-        return found
+        return [planned(text, self.version.schema) for text in tier.space.plan]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from discreet.policy.model import (
     MOST_DIMENSIONS,
+    Claim,
     CountRules,
     Gate,
     Margins,
@@ -57,6 +58,11 @@ def _tier(tier: Tier) -> list[str]:
         rules.append(f"Not available as filters: {', '.join(question.filters_refused)}.")
     rules += _space(tier.space)
     rules += _protection(tier)
+    if tier.protection.zeros:
+        rules.append(
+            f"Of the empty cells, {tier.protection.zeros:.0%} are released as a count of 1 would "
+            "be, but for those declared impossible: a figure above zero does not prove anybody."
+        )
     rules.append(_totals(tier))
     rules += [f"{text}" for text in _counts(tier.counts)]
     for level, counts in tier.counts_by_level.items():
@@ -110,6 +116,8 @@ def _space(space: SpaceRules) -> list[str]:
         f"{shown}, for everybody together; then it is used up. Every other question is answered "
         "from released tables, by slices and sums of their figures.",
     ]
+    if space.claim is Claim.POST:
+        said.append("Over HTTP a new table is released by a POST alone.")
     if space.plan:
         said.append(f"Released before anybody asks: {_number(len(space.plan), 'table')}.")
     return said

@@ -119,13 +119,15 @@ class Releaser:
             raise self._not_available(allowed, table)
         find = self._totals(allowed, table, stop)
         shown = with_totals(allowed.question, allowed.totals, inner, find)
-        others = self._hints(allowed) if inner.withheld.any() else ()
+        ledger, some = self.ledgers.of(allowed.tier), bool(inner.withheld.any())
+        others = self._hints(allowed, lambda other: _open_to(ledger, other)) if some else ()
         return released(allowed, table, shown, others)
 
     def _not_available(self, allowed: Allowed, table: CompleteTable) -> QueryRefused:
         """Return the one refusal of all rules that look at counts."""
-        code = Code.NOT_AVAILABLE
-        return QueryRefused(code, code.sentence, self._hints(allowed), table.told_record)
+        code, ledger = Code.NOT_AVAILABLE, self.ledgers.of(allowed.tier)
+        others = self._hints(allowed, lambda other: _open_to(ledger, other))
+        return QueryRefused(code, code.sentence, others, table.told_record)
 
     def _claimed(self, allowed: Allowed, stop: Event | None) -> QuestionClass:
         """Return the class whose table answers a question, claimed now or before."""

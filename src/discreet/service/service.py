@@ -26,7 +26,7 @@ from discreet.errors import (
     UnknownDataset,
     unknown,
 )
-from discreet.ledger import Outlook
+from discreet.ledger import Outlook, State
 from discreet.lru import Lru
 from discreet.query import Query, Question, QuestionClass
 from discreet.query.parse import Where
@@ -49,6 +49,9 @@ DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
+
+
+_REFUSED = {State.USED: Code.USED_UP, State.REFUSED: Code.NOT_AVAILABLE}
 
 
 class Service:
@@ -177,6 +180,9 @@ class Service:
         try:
             self.allowed(asked)
             found["state"] = self.outlook(asked).state
+            code = _REFUSED.get(found["state"])
+            if code is not None:
+                found |= {"allowed": False, "code": code, "message": code.sentence}
         except QueryRefused as refused:
             found |= {"allowed": False, "code": refused.code, "message": str(refused)}
         return found

@@ -42,6 +42,7 @@ def test_a_few_changes_make_no_edition(tmp_path: Path) -> None:
     description = write_town(tmp_path / "town", ROWS)
     build(description, tmp_path / "store")
     before = dc.open(tmp_path / "store").version.id
+    dc.open(tmp_path / "store").release("sex")
     for leave in (1, 150):
         with pytest.raises(ParameterError, match="would show whose records changed"):
             build(changed(tmp_path / "town", leave), tmp_path / "store")
@@ -82,3 +83,26 @@ def test_another_secret_is_another_edition(tmp_path: Path) -> None:
     build(description, tmp_path / "store")
     build(description, tmp_path / "store", new_secret=True)
     assert dc.open(tmp_path / "store").version.edition == 2
+
+
+def test_what_was_never_published_may_be_corrected(tmp_path: Path) -> None:
+    build(write_town(tmp_path / "town", ROWS), tmp_path / "store")
+    build(changed(tmp_path / "town", 1), tmp_path / "store")
+    assert dc.open(tmp_path / "store").version.rows == ROWS - 1
+
+
+def test_every_edition_that_is_kept_is_compared(tmp_path: Path) -> None:
+    """There and back: another delivery in between does not let one person's leaving show."""
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    first = dc.open(store).release("sex,health").table.values
+    whole = (town / "people.parquet").read_bytes()
+    build(changed(town, 400), store)
+    (town / "people.parquet").write_bytes(whole)
+    with pytest.raises(ParameterError, match="would show whose records changed"):
+        build(changed(town, 1), store)
+    # The same records again are the same edition, with the same figures.
+    (town / "people.parquet").write_bytes(whole)
+    build(town / "dataset.toml", store)
+    assert dc.open(store).version.edition == 1
+    assert np.array_equal(dc.open(store).release("sex,health").table.values, first)

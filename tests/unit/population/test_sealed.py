@@ -31,6 +31,10 @@ HARMS: dict[str, tuple[Harm, str]] = {
     "no signing key": (lambda store: (store / "signing.key").unlink(), "signing.key is missing."),
     "no public key": (lambda store: (store / "signing.pub").unlink(), "signing.pub is missing."),
     "no ledger": (lambda store: (store / "state.db").unlink(), "state.db is missing"),
+    "an emptied ledger": (
+        lambda store: (store / "state.db").write_bytes(b""),
+        "says that nothing is released",
+    ),
     "another public key": (
         lambda store: (store / "signing.pub").write_bytes(b"another"),
         "signing.pub does not belong to",

@@ -100,7 +100,7 @@ def towns(first: int) -> Version:
 
 def test_hints_do_not_depend_on_what_was_counted() -> None:
     """Two towns of other sizes: the same questions are refused with the same hints."""
-    rules = _policy({"minimum_population": 60})
+    rules = _policy({"minimum_population": 60}, space={"looks": 10})
     found = []
     for first in (1, 10):
         version = towns(first)
@@ -130,7 +130,7 @@ def test_a_used_up_question_has_hints_that_are_not() -> None:
 def test_a_filter_fewer_or_a_larger_area_is_a_hint() -> None:
     """Other filters come first, then larger areas around the one picked, then everywhere."""
     version = towns(10)
-    rules = _policy({"minimum_population": 60})
+    rules = _policy({"minimum_population": 60}, space={"looks": 10})
     answers = Releaser.alone(version, ScanEngine(version), rules, SECRET, None)
     # About 40 people in a ward.
     with pytest.raises(QueryRefused) as refusal:
