@@ -53,6 +53,8 @@ class Interrupts:
         elif error is not None:
             self.leaving = self.asked or isinstance(error, KeyboardInterrupt)
         if self.leaving:
+            # What a finaliser makes of half-done work, such as a file that is not whole, is no news.
+            sys.unraisablehook = lambda what: None
             raise KeyboardInterrupt from None
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
