@@ -53,7 +53,7 @@ class Interrupts:
         elif error is not None:
             self.leaving = self.asked or isinstance(error, KeyboardInterrupt)
         if self.leaving:
-            # What a finaliser makes of half-done work, such as a file that is not whole, is no news.
+            # What a finaliser makes of half-done work, such as half a file, is no news.
             sys.unraisablehook = lambda what: None
             raise KeyboardInterrupt from None
 
