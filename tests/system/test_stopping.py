@@ -126,7 +126,7 @@ def test_a_backup_and_its_restoring(store: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["xlsx", "parquet"])
+@pytest.mark.parametrize("format", ["parquet"])
 def test_converting(format: str, tmp_path: Path) -> None:
     rows = "".join(f"{a},{b},{a * b}\n" for a in range(300) for b in range(100))
     (tmp_path / "t.csv").write_text("a,b,count\n" + rows)

@@ -72,7 +72,7 @@ class Interrupts:
     def _lost(self, what: sys.UnraisableHookArgs) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, _MOMENT)
-        else:
+        elif not (self.asked or self.leaving):
             self._unraisable(what)
 
 
