@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from discreet.build import build
 from discreet.synth import write
+from stores import two_looks
 
 ROOT = Path(__file__).parents[2]
 SHOTS = Path(os.environ.get("DISCREET_SCREENSHOTS", ROOT / "var" / "screenshots"))
@@ -89,7 +90,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A synthetic census of 60,000 people: small, and still with sparse tables."""
     folder = tmp_path_factory.mktemp("census")
     write(60_000, folder / "census", 1, None, lambda more: None)
-    build(folder / "census" / "dataset.toml", folder / "store")
+    described = folder / "census" / "dataset.toml"
+    text = re.sub(r"^policy = .*\n", "", described.read_text("utf-8"), flags=re.MULTILINE)
+    described.write_text(f'policy = "{two_looks(folder / "census")}"\n{text}', "utf-8")
+    build(described, folder / "store")
     return folder / "store"
 
 
