@@ -118,4 +118,4 @@ def test_no_answer_sends_a_reader_elsewhere(server: Running) -> None:
     policy = httpx.get(server.url + "/", trust_env=False).headers["content-security-policy"]
     assert "unsafe" not in policy
     assert "http" not in policy
-    assert Code.SPARSE in API
+    assert Code.NOT_AVAILABLE in API

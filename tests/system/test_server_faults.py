@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 
 import httpx
@@ -23,8 +24,11 @@ from stores import build_town
 pytestmark = pytest.mark.slow
 
 TABLE = "/api/v1/datasets/town/table"
-# Distinct questions, all of them answered: of 20,000 people some 250 have any one of 80 ages.
-QUESTIONS = [f"{TABLE}?by=sex&where=age={a}&format=csv" for a in range(80)]
+# Questions of distinct classes, each with a line of its own in the record. All are answered.
+CLASSES = [
+    by for many in (1, 2, 3) for by in combinations(("sex", "age_band", "health", "district"), many)
+]
+QUESTIONS = [f"{TABLE}?by={','.join(by)}&format=csv" for by in CLASSES]
 
 
 @pytest.fixture(scope="module")

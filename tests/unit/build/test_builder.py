@@ -132,7 +132,15 @@ def test_old_versions_are_removed(csv: Make, keep: int) -> None:
     assert folder.store.list() == made[-keep:]
     assert folder.store.current() == made[-1]
     left = {p.name for p in folder.store.path.iterdir()}
-    assert left == {"CURRENT", "secret", "signing.key", "signing.pub", "versions", ".lock"}
+    assert left == {
+        "CURRENT",
+        "secret",
+        "signing.key",
+        "signing.pub",
+        "state.db",
+        "versions",
+        ".lock",
+    }
     assert {p.name for p in folder.store.versions.iterdir()} == set(made[-keep:])
 
 
@@ -356,6 +364,7 @@ def test_a_failed_build_with_a_new_secret_keeps_the_old_one(
         "secret",
         "signing.key",
         "signing.pub",
+        "state.db",
         "versions",
     ]
     assert folder.store.list() == [folder.store.current()]

@@ -72,12 +72,12 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         (
             "colour = 1\n" + GOOD,
             "dataset.toml: no setting 'colour'; Choices: id, title, unit, source, variables, "
-            "geography, policy, accept_differencing, protect",
+            "geography, policy, accept_differencing, protect, impossible",
         ),
         (
             "titel = 1\n" + GOOD,
             "dataset.toml: no setting 'titel'; did you mean 'title'? Choices: id, title, unit, "
-            "source, variables, geography, policy, accept_differencing, protect",
+            "source, variables, geography, policy, accept_differencing, protect, impossible",
         ),
         (source("3"), "'source' in dataset.toml must be a text or a table. Got 3."),
         (source("{}"), "source must have 'files'."),
