@@ -128,41 +128,33 @@ class Ledger:
 
     # Deciding
 
-    def claim(
-        self,
-        asked: QuestionClass,
-        origin: Origin = Origin.ASKED,
-        fallback: QuestionClass | None = None,
-    ) -> Route:
+    def claim(self, asked: QuestionClass, origin: Origin = Origin.ASKED) -> Route:
         """Return the table that answers a class; a new one is claimed, and its looks are used.
 
-        `fallback` is a finer class known to be released whole. Raises `QueryRefused` where no
-        table can answer, and `LedgerUnavailable` where a claim cannot be written down.
+        Raises `QueryRefused` where no table can answer, and `LedgerUnavailable` where a claim
+        cannot be written down.
         """
         known = self.route(asked)
         if known is not None:
             return known
-        found = self.claim_all([asked], fallback, origin)[0]
+        found = self.claim_all([asked], origin)[0]
         if found is None:
             raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence)
         return found
 
     def claim_all(
-        self,
-        asked: Sequence[QuestionClass],
-        fallback: QuestionClass | None = None,
-        origin: Origin = Origin.ASKED,
+        self, asked: Sequence[QuestionClass], origin: Origin = Origin.ASKED
     ) -> list[Route | None]:
         """Claim several classes at once, in this order; None for each that no table can answer."""
         known = [self._memory.routes.get(one) for one in asked]
         if all(route is not None and route.status is not Status.CLAIMED for route in known):
             return known
         with self._turn:
-            if self._refused.issuperset(asked) and self._still_refused(asked, fallback):
+            if self._refused.issuperset(asked) and self._still_refused(asked):
                 self._uncounted.update(asked)
                 return [None] * len(asked)
             try:
-                return self._claimed(asked, fallback, origin)
+                return self._claimed(asked, origin)
             except LedgerUnavailable:
                 if any(self.space.guarded(one) for one in asked):
                     raise
@@ -260,22 +252,18 @@ class Ledger:
         known = self._memory.routes.get(source)
         return Status.PARTIAL if known and known.status is Status.PARTIAL else Status.RELEASED
 
-    def _still_refused(
-        self, asked: Sequence[QuestionClass], fallback: QuestionClass | None
-    ) -> bool:
+    def _still_refused(self, asked: Sequence[QuestionClass]) -> bool:
         """Whether no table can answer any of them; nothing need be written down for that."""
         self._read()
         routes, decide = self._memory.routes, self._memory.decide
-        return not any(one in routes or decide(one, fallback) for one in asked)
+        return not any(one in routes or decide(one) for one in asked)
 
-    def _claimed(
-        self, asked: Sequence[QuestionClass], fallback: QuestionClass | None, origin: Origin
-    ) -> list[Route | None]:
+    def _claimed(self, asked: Sequence[QuestionClass], origin: Origin) -> list[Route | None]:
         found: list[Route | None] = []
         with self._writing() as add:
             for one in asked:
                 route = self._memory.routes.get(one)
-                source = None if route else self._memory.decide(one, fallback)
+                source = None if route else self._memory.decide(one)
                 if source is not None:
                     route = add(one, source, origin)
                 elif route is None:

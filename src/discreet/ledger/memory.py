@@ -152,18 +152,14 @@ class Memory:
         """Whether every guarded class below has a look left."""
         return all(self.look(detail).left for detail in self.space.edge(asked))
 
-    def decide(
-        self, asked: QuestionClass, fallback: QuestionClass | None = None
-    ) -> QuestionClass | None:
+    def decide(self, asked: QuestionClass) -> QuestionClass | None:
         """Return the table that is to answer a class on which nothing is decided, if any can."""
         if not self.space.guarded(asked):
             return asked
         finer = self._finer(asked)
         if finer is not None and finer.parts(asked) <= self.space.rules.sums_up_to:
             return finer
-        if self.may_claim(asked):
-            return asked
-        return finer or self._checked(fallback, asked)
+        return asked if self.may_claim(asked) else finer
 
     def _finer(self, asked: QuestionClass) -> QuestionClass | None:
         """Return the smallest released table that covers a class.
@@ -172,16 +168,6 @@ class Memory:
         """
         shown = self._released | self._partial & self._index.same_areas(asked)
         return self._index.fewest_cells(self._index.covering(asked) & shown)
-
-    def _checked(
-        self, fallback: QuestionClass | None, asked: QuestionClass
-    ) -> QuestionClass | None:
-        """Return the fallback, unless it is known not to be released whole."""
-        if fallback is None or not fallback.covers(asked):
-            return None
-        known = self.routes.get(fallback)
-        lacking = known is not None and known.status in (Status.REFUSED, Status.PARTIAL)
-        return None if lacking else fallback
 
     def foreseen(self, asked: QuestionClass) -> tuple[State, QuestionClass | None]:
         """Return what would become of a question, and the released table that would answer it."""

@@ -11,6 +11,7 @@ Hints, and whether a question is answered at all, depend on the question and the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from threading import Event
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.ledger import Database, Ledger, Ledgers, State
+from discreet.ledger import Database, Ledgers, State
 from discreet.policy import Margins, Policy, Tier
 from discreet.population import Version
 from discreet.population.keys import Secret
@@ -119,15 +120,13 @@ class Releaser:
             raise self._not_available(allowed, table)
         find = self._totals(allowed, table, stop)
         shown = with_totals(allowed.question, allowed.totals, inner, find)
-        ledger, some = self.ledgers.of(allowed.tier), bool(inner.withheld.any())
-        others = self._hints(allowed, lambda other: _open_to(ledger, other)) if some else ()
+        others = self._hints(allowed) if inner.withheld.any() else ()
         return released(allowed, table, shown, others)
 
     def _not_available(self, allowed: Allowed, table: CompleteTable) -> QueryRefused:
         """Return the one refusal of all rules that look at counts."""
-        code, ledger = Code.NOT_AVAILABLE, self.ledgers.of(allowed.tier)
-        others = self._hints(allowed, lambda other: _open_to(ledger, other))
-        return QueryRefused(code, code.sentence, others, table.told_record)
+        code = Code.NOT_AVAILABLE
+        return QueryRefused(code, code.sentence, self._hints(allowed), table.told_record)
 
     def _claimed(self, allowed: Allowed, stop: Event | None) -> QuestionClass:
         """Return the class whose table answers a question, claimed now or before."""
@@ -140,13 +139,10 @@ class Releaser:
             return known.source
         if not self.claims and not ledger.space.guarded(asked):
             return asked
-        try:
+        with suppress(QueryRefused):
             if self.claims:
                 return ledger.claim(asked).source
-            raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence)
-        except QueryRefused as refused:
-            others = self._hints(allowed, lambda other: _open_to(ledger, other))
-            raise QueryRefused(refused.code, str(refused), others) from None
+        raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence, self._hints(allowed))
 
     def _totals(
         self, allowed: Allowed, table: CompleteTable, stop: Event | None
@@ -204,24 +200,18 @@ class Releaser:
         whole = None if self.originals is None else whole_way(record, found, self.originals)
         return complete(found, record, whole)
 
-    def _hints(
-        self, allowed: Allowed, also: Callable[[Question], bool] = lambda _: True
-    ) -> tuple[Hint, ...]:
+    def _hints(self, allowed: Allowed) -> tuple[Hint, ...]:
         """Return coarser questions that the rules allow: of the question and the ledger alone."""
+        ledger = self.ledgers.of(allowed.tier)
 
         def may(other: Question) -> bool:
             try:
-                self.check(other, allowed.totals, allowed.tier.id)
+                of = self.check(other, allowed.totals, allowed.tier.id).of
             except QueryRefused:
                 return False
-            return also(other)
+            return ledger.outlook(of).state not in (State.USED, State.REFUSED)
 
         return hints(allowed.question, may)
-
-
-def _open_to(ledger: Ledger, question: Question) -> bool:
-    """Whether a question would be answered, as far as that is known without counting."""
-    return ledger.outlook(QuestionClass.of(question)).state not in (State.USED, State.REFUSED)
 
 
 def released(
@@ -234,7 +224,6 @@ def released(
         dimensions = tuple(dimension.with_total() for dimension in dimensions)
     about = told.Told(
         shown,
-        shown.withheld,
         allowed.totals,
         making.protection,
         max(len(table.of.levels), 1),

@@ -171,8 +171,3 @@ class Projected:
     withheld: Flags
     low: Integers | None = None
     high: Integers | None = None
-
-    @property
-    def summed(self) -> bool:
-        """Whether any figure is a sum of several."""
-        return bool((self.parts > 1).any())

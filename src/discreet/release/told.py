@@ -65,7 +65,6 @@ class Told:
     """
 
     shown: Projected
-    withheld: Flags
     totals: Margins
     protection: Protection
     dimensions: int
@@ -74,7 +73,7 @@ class Told:
     @property
     def single(self) -> NDArray[np.int64]:
         """The figures that are shown as they are published, neither withheld nor added up."""
-        return self.shown.values[~self.withheld & (self.shown.parts <= 1)]
+        return self.shown.values[~self.shown.withheld & (self.shown.parts <= 1)]
 
     @property
     def inner(self) -> tuple[slice, ...]:
@@ -151,7 +150,7 @@ def _adding_up(told: Told) -> str:
 
 def quality(told: Told) -> PublicQuality:
     """Return how close the inner figures are, as far as that is known of what was done to them."""
-    cells = ~told.withheld[told.inner]
+    cells = ~told.shown.withheld[told.inner]
     inner, parts = told.shown.values[told.inner][cells], told.shown.parts[told.inner][cells]
     effect, protection = told.effect, told.protection
     exact = _exact(inner, effect) & (parts <= 1)

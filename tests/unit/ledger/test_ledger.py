@@ -95,19 +95,6 @@ def test_a_table_with_areas_withheld_answers_for_its_own_areas_only() -> None:
     assert refused(kept, "sex,age")
 
 
-def test_a_fallback_is_used_last_and_never_if_it_is_refused() -> None:
-    kept = ledger(looks=1)
-    kept.claim(of("sex,age,oa"))
-    route = kept.claim(of("age,oa"), fallback=of("sex,age,oa"))
-    assert route == Route(of("age,oa"), of("sex,age,oa"), Status.RELEASED)
-    other = ledger(looks=1)
-    released(other, "sex,age,oa", Status.REFUSED)
-    with pytest.raises(QueryRefused):
-        other.claim(of("age,oa"), fallback=of("sex,age,oa"))
-    with pytest.raises(QueryRefused):
-        other.claim(of("sex,age"), fallback=of("age,oa"))  # does not cover it
-
-
 def test_several_totals_are_claimed_in_their_order() -> None:
     kept = ledger(looks=1)
     found = kept.claim_all([of("sex,band"), of("age,oa"), of("age,la"), of("age,oa")])
