@@ -43,7 +43,7 @@ class ParameterError(DiscreetError, ValueError):
 
 
 class QueryRefused(DiscreetError):
-    """A disclosure rule refuses the question: `code` names the rule, `hints` other questions.
+    """A disclosure rule refuses the question: `code` says of which kind, `hints` what to try.
 
     `record` is for the custodian only, and there if the table was counted before it was refused.
 

@@ -43,7 +43,7 @@ from discreet.release.projection import project, with_totals
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
 from discreet.release.steps import Allowed, Making, Projected
-from discreet.rules import Code, check_question
+from discreet.rules import Code, check_detail, check_question
 from discreet.table import Dimension, ProtectedTable
 from discreet.tabulate import Engine
 
@@ -90,6 +90,7 @@ class Releaser:
         allowed = Allowed(question, kind, asking, self.version, self.policy)
         check_question(question, asking, kind, self.version.people)
         making = allowed.making(allowed.of)
+        check_detail(making.of, making.applied, self.ledgers.of(asking).space.population)
         many = max(len(making.of.levels), 1)
         if many not in making.protection.takes:
             raise QueryRefused(Code.NO_METHOD, Code.NO_METHOD.sentence)
@@ -104,7 +105,7 @@ class Releaser:
         tier: str | None = None,
         stop: Event | None = None,
     ) -> Release:
-        """Return the release, or raise `QueryRefused` with the rule that refuses it."""
+        """Return the release, or raise `QueryRefused`."""
         return self.answer(self.check(question, totals, tier), stop)
 
     def answer(self, allowed: Allowed, stop: Event | None = None) -> Release:

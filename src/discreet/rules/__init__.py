@@ -2,6 +2,6 @@
 
 from discreet.rules.codes import Code
 from discreet.rules.counts import broken_rules, withheld_areas
-from discreet.rules.question import check_question
+from discreet.rules.question import check_detail, check_question
 
-__all__ = ["Code", "broken_rules", "check_question", "withheld_areas"]
+__all__ = ["Code", "broken_rules", "check_detail", "check_question", "withheld_areas"]

@@ -6,6 +6,7 @@ from discreet.errors import QueryRefused
 from discreet.policy import Margins, SpaceRules, Tier
 from discreet.query import Question, QuestionClass
 from discreet.rules.codes import Code
+from discreet.table.decimals import of_steps
 
 
 def check_question(
@@ -46,6 +47,21 @@ def check_question(
         allowed = tier.protection.margins
         choices = "none" if allowed is Margins.NONE else f"none or {allowed}"
         raise QueryRefused(Code.TOTALS, f"Totals may be {choices}. Got '{totals}'.")
+
+
+def check_detail(of: QuestionClass, tier: Tier, population: int) -> None:
+    """Raise where a population is too small for the cells of a table, whatever its counts are.
+
+    The rules on counts would refuse such a table, or withhold most of its areas, after it had used
+    up looks: whoever asked for it would take them from others.
+    """
+    areas = of.question.areas
+    rules = tier.counts_at(None if areas is None else areas.level.id)
+    if population < of_steps(of.cells, rules.minimum_mean):
+        raise QueryRefused(
+            Code.TOO_LARGE,
+            f"The table of {of.label} has {of.cells:,} cells: too many for the number of people.",
+        )
 
 
 READ = 20e6

@@ -29,9 +29,9 @@ _TOLD: dict[int, tuple[str, str, str, str | None]] = {
         None,
     ),
     403: (
-        "A disclosure rule refuses the question; `hints` are questions that would be answered.",
-        "SPARSE",
-        "Too many of the figures would be very small.",
+        "A disclosure rule refuses the question; `hints` are coarser questions to try.",
+        "NOT_AVAILABLE",
+        "Not available. This table could tell too much about too few people.",
         f"{_SUGGESTED.text}.",
     ),
     404: (

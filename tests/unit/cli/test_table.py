@@ -36,16 +36,16 @@ def test_a_record_comes_with_a_release_and_with_a_refusal(
     released = json.loads(out[out.index("{") :])
     assert released["verdict"] == "released"
     assert "not for release" in err
-    # 2,000 people over 200 values of a rare trait by 80 ages: most cells are empty.
-    code, out, err = _run(store, monkeypatch, capsys, "--by", "rare,age", "--record")
+    # 2,000 people over 200 values of a rare trait by 5: most of those that are there are 1 to 3.
+    code, out, err = _run(store, monkeypatch, capsys, "--by", "rare,health", "--record")
     assert code == 3
     refused = json.loads(out)
     assert refused.keys() == released.keys()
-    assert refused["verdict"] == "MEAN_CELL"
+    assert refused["verdict"] == "SPARSE"
     assert "Refused (NOT_AVAILABLE)" in err
     assert refused["risk_before"] > 0
     assert "not for release" in err
-    assert _run(store, monkeypatch, capsys, "--by", "rare,age")[1] == ""
+    assert _run(store, monkeypatch, capsys, "--by", "rare,health")[1] == ""
 
 
 def test_a_question_refused_before_counting_has_no_record(

@@ -181,12 +181,12 @@ def test_a_total_is_of_the_areas_that_are_shown(version: Version) -> None:
 
 
 def test_hints_lead_to_questions_that_may_be_asked(version: Version) -> None:
-    rules = policy(counts=LENIENT | {"minimum_mean": 60})
+    rules = policy(counts=LENIENT | {"minimum_population": 3_000})  # of 4,000, in two areas
     answers = releaser(version, rules)
     with pytest.raises(QueryRefused) as refusal:
         answers.release(ask(version, "a,b,c", "g1=g11"))
     assert refusal.value.code == "NOT_AVAILABLE"
-    assert refusal.value.record.verdict == "MEAN_CELL"
+    assert refusal.value.record.verdict == "MIN_POPULATION"
     assert refusal.value.hints
     assert not any(character.isdigit() for character in str(refusal.value))
     for hint in refusal.value.hints:
@@ -195,13 +195,13 @@ def test_hints_lead_to_questions_that_may_be_asked(version: Version) -> None:
 
 def test_the_record_is_logged_for_its_owner_only(version: Version, tmp_path: Path) -> None:
     log = tmp_path / "records"
-    rules = policy(counts=LENIENT | {"minimum_mean": 60})
+    rules = policy(counts=LENIENT | {"minimum_population": 3_000})  # of 4,000, in two areas
     answers = releaser(version, rules, log)
     answers.release(ask(version, "a,b"))
     with pytest.raises(QueryRefused):
         answers.release(ask(version, "a,b,c", "g1=g11"))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["verdict"] for line in lines] == ["released", "MEAN_CELL"]
+    assert [line["verdict"] for line in lines] == ["released", "MIN_POPULATION"]
     assert lines[0]["risk_before"] > 0
     assert lines[0]["question"] == "by=a,b"
     assert log.stat().st_mode & 0o777 == 0o600
@@ -299,8 +299,8 @@ def test_other_rules_on_counts_judge_the_same_table_anew(version: Version, tmp_p
     fine = ask(version, "a,b,c,g0")  # 720 cells of 4,000 people: guarded
     database = Database.of(tmp_path / "state.db")
     answers = []
-    for least in (60, 1):
-        rules = policy(counts=LENIENT | {"minimum_mean": least})
+    for least in (3_000, 1):
+        rules = policy(counts=LENIENT | {"minimum_population": least})
         ledgers = Ledgers(version, rules, SECRET, database)
         answers.append(Releaser(version, ScanEngine(version), rules, SECRET, ledgers))
     with pytest.raises(QueryRefused) as refusal:

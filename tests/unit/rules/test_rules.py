@@ -11,8 +11,9 @@ import pytest
 from discreet.errors import QueryRefused
 from discreet.policy import CountRules, parse_policy, read_preset
 from discreet.population.keys import Secret
+from discreet.query import QuestionClass
 from discreet.release import Releaser
-from discreet.rules import Code, broken_rules, check_question, withheld_areas
+from discreet.rules import Code, broken_rules, check_detail, check_question, withheld_areas
 from discreet.tabulate import ScanEngine
 from populations import ask, make_version
 
@@ -55,6 +56,28 @@ def test_rules_on_questions(
     rules: dict[str, Any], by: str, where: str | None, code: str | None
 ) -> None:
     assert asked(rules, by, where) == code
+
+
+@pytest.mark.parametrize(
+    ("by", "population", "code"),
+    [
+        # a and b have 2 x 3 cells, of 1.5 people each at least: 9 people are enough for them.
+        ("a,b", 9, None),
+        ("a,b", 8, "TOO_LARGE"),
+        # Six areas and a, by the rule of their level: 12 cells of 2 people.
+        ("a,g0", 24, None),
+        ("a,g0", 23, "TOO_LARGE"),
+    ],
+)
+def test_a_population_too_small_for_a_table(by: str, population: int, code: str | None) -> None:
+    public = {"counts": {"minimum_mean": 1.5, "levels": {"g0": {"minimum_mean": 2.0}}}}
+    policy = parse_policy({"tiers": {"public": public}}, "policy", "policy")
+    found = None
+    try:
+        check_detail(QuestionClass.of(ask(VERSION, by, None)), policy.default_tier, population)
+    except QueryRefused as refusal:
+        found = refusal.code
+    assert found == code
 
 
 def broken(values: Any, **rules: Any) -> Code | None:
