@@ -194,9 +194,11 @@ def preload() -> None:
     """Import what the program and its tests use of others: once, instead of for each fault."""
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     sys.dont_write_bytecode = True
-    names = ("cryptography.hazmat.primitives.serialization fastapi highspy httpx hypothesis numba "
-             "pandas pyarrow.parquet pydantic pytest scipy.optimize scipy.sparse scipy.stats "
-             "sqlalchemy duckdb xlsxwriter")  # fmt: skip
+    names = (
+        "anyio.pytest_plugin cryptography.hazmat.primitives.serialization duckdb fastapi highspy "
+        "httpx hypothesis numba pandas pyarrow.parquet pydantic pytest rich schemathesis.pytest "
+        "scipy.optimize scipy.sparse scipy.stats sqlalchemy typer xdist xlsxwriter"
+    )
     for name in names.split():
         try:
             __import__(name)
