@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import reduce
 from typing import Any
 
@@ -115,7 +115,7 @@ def with_totals(
     if totals is Margins.NONE:
         return inner
     if totals is Margins.SUMMED:
-        return _each(inner, _summed)
+        return _blanked(_each(inner, _summed))
     shape = [len(axis) for axis in question.axes]
     whole = _each(inner, lambda array: np.pad(array, [(0, 1)] * len(shape)))
     for over, other in margins(question):
@@ -129,6 +129,15 @@ def _each(projected: Projected, change: Callable[[Any], Any]) -> Projected:
     old: dict[str, Any] = {f.name: getattr(projected, f.name) for f in fields(projected)}
     new: dict[str, Any] = {k: None if a is None else change(a) for k, a in old.items()}
     return Projected(**new)
+
+
+def _blanked(projected: Projected) -> Projected:
+    """Return the figures with nothing behind those that are withheld."""
+    gone = projected.withheld
+    told = {name: getattr(projected, name) for name in ("values", "low", "high")}
+    return replace(
+        projected, **{k: None if a is None else np.where(gone, 0, a) for k, a in told.items()}
+    )
 
 
 def _fill(whole: Projected, where: Iterable[int | slice], part: Projected) -> None:

@@ -82,7 +82,7 @@ def test_a_later_build_uses_the_restored_secret(store: Path, tmp_path: Path) -> 
 def test_a_store_that_is_built_into_meanwhile_is_kept_whole(store: Path, tmp_path: Path) -> None:
     """Builds with new secrets, one version kept: its files vanish while they are copied."""
     (tmp_path / "d").mkdir()
-    dataset = write_town(tmp_path / "d", rows=500)
+    dataset = write_town(tmp_path / "d", rows=2_000)  # enough people for what figures() asks
     stop = threading.Event()
 
     def build() -> None:
@@ -91,13 +91,15 @@ def test_a_store_that_is_built_into_meanwhile_is_kept_whole(store: Path, tmp_pat
 
     builder = threading.Thread(target=build)
     builder.start()
+    kept: list[str] = []
     try:
-        for i in range(8):
-            backup(store, tmp_path / f"b{i}", WORDS)
+        while len(set(kept)) < 3 or len(kept) < 8:  # of the first version and of two later ones
+            kept.append(backup(store, tmp_path / f"b{len(kept)}", WORDS).version)
+            assert builder.is_alive()
     finally:
         stop.set()
         builder.join()
-    for i in range(8):
+    for i in {version: i for i, version in enumerate(kept)}.values():  # one of each version
         restore(tmp_path / f"b{i}", tmp_path / f"again{i}", WORDS)  # checks secret and checksums
         assert figures(tmp_path / f"again{i}")
 

@@ -113,6 +113,28 @@ def test_a_secret_is_written_and_read(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
+@pytest.mark.parametrize("mode", [0o640, 0o620, 0o610, 0o604, 0o602, 0o601, 0o644])
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
+    SECRET.write(tmp_path / "secret")
+    (tmp_path / "secret").chmod(mode)
+    with pytest.raises(ParameterError, match=rf"mode 600\). It has mode {mode:o}"):
+        Secret.read(tmp_path / "secret")
+
+
+def test_a_fingerprint_is_drawn_for_that_alone() -> None:
+    """Whoever knows it knows no record key and no noise: keyed BLAKE2b with its own person."""
+    wanted = hashlib.blake2b(digest_size=16, key=SECRET.value, person=b"discreet secret\0")
+    assert SECRET.fingerprint() == wanted.hexdigest()
+
+
+def test_each_edition_draws_with_a_secret_of_its_own() -> None:
+    other = Secret(bytes(32))
+    editions = [secret.of_edition(number) for secret in (SECRET, other) for number in (1, 2, 3)]
+    assert len({secret.value for secret in editions}) == 6
+    assert SECRET.of_edition(1) == SECRET  # what was released before editions were counted
+    assert SECRET.of_edition(2) == SECRET.of_edition(2)
+
+
 def test_a_folder_is_no_secret(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir(mode=0o700)
     with pytest.raises(ParameterError, match=r"must be a file of 64 hexadecimal digits\.$"):

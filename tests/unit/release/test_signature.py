@@ -18,6 +18,7 @@ from discreet.release.signature import (
     is_signed,
     labels_digest,
     read_public_key,
+    statement,
 )
 from discreet.table import Dimension, ProtectedTable
 from releases import dimension, release
@@ -93,6 +94,29 @@ def test_the_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
     (tmp_path / "signing.key").chmod(0o644)
     with pytest.raises(ParameterError, match="mode 600"):
         Signer.of_store(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_key_that_others_may_read_signs_nothing(tmp_path: Path, mode: int) -> None:
+    Signer.of_store(tmp_path)
+    (tmp_path / "signing.key").chmod(mode)
+    with pytest.raises(ParameterError, match=rf"It has mode {mode:o}"):
+        Signer.of_store(tmp_path)
+
+
+def test_both_ends_of_a_range_are_signed(tmp_path: Path) -> None:
+    """And every other column beside the figures: none can be changed alone."""
+    assert TABLE.low is not None
+    assert TABLE.high is not None
+    before = statement(TABLE, {"provenance": {}}, [])["figures"]
+    assert set(before) == {"value", "low", "high"}
+    place = tuple(np.argwhere(~TABLE.withheld)[0])
+    for name in ("low", "high"):
+        column = getattr(TABLE, name).copy()
+        column[place] += 1
+        changed = replace(TABLE, **{name: column})
+        after = statement(changed, {"provenance": {}}, [])["figures"]
+        assert [key for key in before if before[key] != after[key]] == [name]
 
 
 def test_another_key_did_not_sign_it(tmp_path: Path) -> None:

@@ -48,6 +48,15 @@ def test_a_change_that_breaks_an_equation_proves_nothing(pattern: Pattern) -> No
     assert not prove(SYSTEM, PROBLEM, replace(pattern, certificates=changes.tocsr())).safe
 
 
+def test_a_change_of_a_published_cell_proves_nothing(pattern: Pattern) -> None:
+    """Every equation holds, but one corner of the rectangle is published."""
+    square = np.zeros((1, TABLE.size), np.int64)
+    square[0, [0, 2, 8, 10]] = 1, -1, -1, 1  # cells 2 and 10 hold 6 and 5, and are shown
+    assert pattern.values[2] == Mark.PUBLISHED
+    other = sparse.csr_matrix(np.vstack([square] * pattern.certificates.shape[0]))
+    assert not prove(SYSTEM, PROBLEM, replace(pattern, certificates=other)).safe
+
+
 def test_a_change_that_leaves_its_cell_alone_proves_nothing(pattern: Pattern) -> None:
     none = sparse.csr_matrix(pattern.certificates.shape, dtype=np.int64)
     assert not prove(SYSTEM, PROBLEM, replace(pattern, certificates=none)).safe

@@ -1,0 +1,259 @@
+"""Put the faults of faults.txt into the program, one at a time, and see whether tests notice.
+
+    python scripts/mutants/run.py [--jobs 2] [--only TEXT …]
+
+Each worker has a copy of the program. A fault is noticed if a test fails, or if they take ten
+times as long as they should; `COVERING` says which tests are run for which modules. Those that
+change nothing which anybody could see are in equivalent.txt, each with the reason. The exit code
+is 0 if at least 95% of all others are noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ENOUGH = 0.95
+SECONDS = 600.0  # that the tests of one fault may take, on a busy machine
+
+# By the beginning of a module's path, the tests that are run: the first that fits.
+COVERING: tuple[tuple[str, str], ...] = (
+    ("release/hints.py", "release/test_hints.py release/test_wiring.py"),
+    ("release/protection.py", "release/test_protection.py release/test_wiring.py "
+     "release/test_pipeline.py"),
+    ("release/projection.py", "release/test_projection.py release/test_wiring.py "
+     "release/test_pipeline.py release/test_truth.py"),
+    ("release/told.py", "release/test_wiring.py release/test_pipeline.py release/test_projection.py "
+     "release/test_truth.py"),
+    ("release/record.py", "release/test_record.py release/test_pipeline.py"),
+    ("release/signature.py", "release/test_signature.py release/test_verify.py "
+     "release/test_forgeries.py population/test_sealed.py"),
+    ("release/verify.py", "release/test_verify.py release/test_forgeries.py"),
+    ("release/beforehand.py", "release/test_beforehand.py release/test_pipeline.py "
+     "release/test_wiring.py release/test_truth.py"),
+    ("release/measures.py", "release/test_wiring.py release/test_beforehand.py "
+     "release/test_pipeline.py release/test_truth.py"),
+    ("release/", "release/test_wiring.py release/test_pipeline.py release/test_projection.py "
+     "release/test_hints.py release/test_protection.py release/test_beforehand.py "
+     "ledger/test_ledger.py release/test_noninterference.py release/test_truth.py"),
+    ("rules/", "rules"),
+    ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring.py release/test_pipeline.py "
+     "release/test_truth.py build/test_edition.py"),
+    ("ledger/", "ledger/test_space.py ledger/test_index.py ledger/test_memory.py "
+     "ledger/test_ledger.py ledger/test_database.py rules/test_space.py release/test_projection.py"),
+    ("population/keys.py", "population/test_keys.py population/test_sealed.py"),
+    ("population/store.py", "population/test_store.py population/test_sealed.py "
+     "release/test_beforehand.py build/test_edition.py"),
+    ("population/", "population/test_sealed.py population/test_store.py release/test_signature.py "
+     "service/test_catalogue.py"),
+    ("protect/records/", "protect/records"),
+    ("protect/", "protect/test_keys.py protect/cells protect/lookup protect/test_base.py "
+     "protect/test_conformance.py release/test_wiring.py"),
+    ("risk/", "risk/test_before.py risk/test_attribute.py risk/test_transition.py "
+     "risk/test_public.py rules/test_rules.py"),
+    ("query/", "query release/test_projection.py"),
+    ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring.py "
+     "build/test_edition.py"),
+    ("tabulate/", "tabulate/test_views.py"),
+    ("build/edition.py", "build/test_edition.py"),
+    ("service/catalogue.py", "service/test_service.py service/test_catalogue.py"),
+    ("service/", "service/test_service.py service/test_wiring.py service/test_catalogue.py "
+     "server/test_routes.py"),
+    ("server/answers.py", "server/test_routes.py"),
+    ("desk/audit/", "cli/test_audit.py"),
+    ("desk/suppress/", "desk/suppress/solver"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that could go wrong in a module: `old` stands there once, `new` is put instead."""
+
+    module: str
+    what: str
+    old: str
+    new: str
+
+    @property
+    def tests(self) -> list[str]:
+        """The tests that should notice it."""
+        names = next(names for start, names in COVERING if self.module.startswith(start))
+        return [f"tests/unit/{name}" for name in names.split()]
+
+    def into(self, source: Path) -> str:
+        """Return the module with the fault in it."""
+        text = (source / self.module).read_text("utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.module}: {self.old!r} must stand there once.")
+        return text.replace(self.old, self.new)
+
+
+def faults(path: Path = HERE / "faults.txt") -> list[Fault]:
+    """Return the faults of a file."""
+    found, module, what, old = [], "", "", ""
+    for line in path.read_text("utf-8").splitlines():
+        text = line.strip().replace("⏎", "\n")
+        if not text or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            module = text
+        elif text.startswith("- "):
+            old = text[2:]
+        elif text.startswith("+ "):
+            found.append(Fault(module, what, old, text[2:]))
+        else:
+            what = text
+    return found
+
+
+def equivalent(path: Path = HERE / "equivalent.txt") -> dict[tuple[str, str], str]:
+    """Return the faults that nobody could see, by module and name, with the reason."""
+    found = {}
+    for block in path.read_text("utf-8").split("\n\n"):
+        lines = [line.strip() for line in block.splitlines() if not line.startswith("#")]
+        if lines:
+            module, _, what = lines[0].partition(": ")
+            found[module, what] = " ".join(lines[1:])
+    return found
+
+
+class Copy:
+    """A copy of the program, into which a fault is put while its tests run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for path in ROOT.iterdir():
+            if path.name == "src":
+                shutil.copytree(path, folder / "src")
+            elif not path.name.startswith("."):
+                (folder / path.name).symlink_to(path)
+
+    def noticed(self, fault: Fault) -> bool:
+        """Whether the tests notice a fault."""
+        module = self.folder / "src" / "discreet" / fault.module
+        module.write_text(fault.into(ROOT / "src" / "discreet"), "utf-8")
+        try:
+            code = self.run(fault.tests)
+        finally:
+            shutil.copy2(ROOT / "src" / "discreet" / fault.module, module)
+        if code not in (0, 1, 2):  # passed, failed, or the fault is noticed by an import
+            raise SystemExit(f"The tests of {fault.module} could not be run: code {code}.")
+        return code != 0
+
+    def run(self, tests: Sequence[str]) -> int:
+        """Return the exit code of the tests; 1 if they do not come to an end."""
+        process = os.fork()
+        if not process:
+            self._child(tests)
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.1)
+        os.killpg(process, 9)
+        os.waitpid(process, 0)
+        return 1
+
+    def _child(self, tests: Sequence[str]) -> None:
+        """Run the tests in this process, in which nothing of the program is loaded yet."""
+        code = 3
+        try:
+            os.setsid()
+            import pytest
+
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1):
+                os.dup2(null, stream)
+            os.chdir(self.folder)
+            os.environ["PYTHONPATH"] = str(self.folder / "src")
+            sys.path.insert(0, str(self.folder / "src"))
+            options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # loaded already
+            code = int(pytest.main([*options, "--hypothesis-seed=0", *tests]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+
+def preload() -> None:
+    """Import what the program and its tests use of others: once, instead of for each fault."""
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
+    names = (
+        "anyio.pytest_plugin cryptography.hazmat.primitives.serialization duckdb fastapi highspy "
+        "httpx hypothesis numba pandas pyarrow.parquet pydantic pytest rich schemathesis.pytest "
+        "scipy.optimize scipy.sparse scipy.stats sqlalchemy typer xdist xlsxwriter"
+    )
+    for name in names.split():
+        try:
+            __import__(name)
+        except ModuleNotFoundError:
+            continue
+
+
+def judged(copies: SimpleQueue[Copy], fault: Fault) -> tuple[Fault, bool]:
+    """Return a fault and whether it was noticed, tried in a copy that is free."""
+    copy = copies.get()
+    try:
+        return fault, copy.noticed(fault)
+    finally:
+        copies.put(copy)
+
+
+def tried(chosen: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, bool]]:
+    """Yield each fault and whether it was noticed; first all tests must pass without any."""
+    with tempfile.TemporaryDirectory(prefix="discreet-mutants-") as folder:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        made = [Copy(Path(folder) / str(i)) for i in range(jobs)]
+        every = sorted({test for fault in chosen for test in fault.tests})
+        if made[0].run(every):
+            raise SystemExit(f"The tests must pass without any fault: {' '.join(every)}")
+        for copy in made:
+            copies.put(copy)
+        with ThreadPoolExecutor(jobs) as pool:
+            yield from pool.map(lambda fault: judged(copies, fault), chosen)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="*", default=[""], help="module or name must hold one")
+    given = parser.parse_args()
+    same = equivalent()
+    chosen = [
+        fault
+        for fault in faults()
+        if any(text in f"{fault.module}: {fault.what}" for text in given.only)
+        and (fault.module, fault.what) not in same
+    ]
+    preload()
+    begin, noticed = time.monotonic(), 0
+    for fault, seen in tried(chosen, given.jobs):
+        noticed += seen
+        if not seen:
+            print(f"not noticed: {fault.module}: {fault.what}", flush=True)
+    share, minutes = noticed / max(len(chosen), 1), (time.monotonic() - begin) / 60
+    print(
+        f"{noticed} of {len(chosen)} faults were noticed ({share:.1%}) in {minutes:.0f} minutes; "
+        f"{len(same)} more are equivalent."
+    )
+    return 0 if share >= ENOUGH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""What a service hands out and keeps: signed files, bare refusals, nothing of an old version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from applications import serving
+from discreet.build import build
+from discreet.errors import QueryRefused
+from discreet.release.signature import read_public_key
+from discreet.release.verify import verify
+from discreet.service import Limits, Service, open_store
+from stores import build_town, write_town
+
+TABLE = "/api/v1/datasets/town/table"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("town")
+    return build_town(folder / "data", folder / "store", rows=5_000)
+
+
+@pytest.mark.parametrize(("format", "name"), [("csv", "t.csv"), ("json-stat", "t.json")])
+def test_served_files_are_signed(store: Path, tmp_path: Path, format: str, name: str) -> None:
+    with serving([store]) as client:
+        answer = client.get(f"{TABLE}?by=sex,health&format={format}")
+        (tmp_path / name).write_bytes(answer.content)
+        if format == "csv":
+            beside = client.get(f"{TABLE}/meta?by=sex,health&format=csv")
+            (tmp_path / f"{name}.meta.json").write_bytes(beside.content)
+    assert verify(tmp_path / name, read_public_key(store / "signing.pub")).genuine
+
+
+def test_a_refusal_is_kept_without_its_record(store: Path) -> None:
+    """The record has the exact risk, and why: it is for the custodian's log alone."""
+    with serving([store]) as client:
+        assert client.get(f"{TABLE}?by=ward,rare").status_code == 403
+        service = client.service
+        held = service.cache.get(service.ask("town", "ward,rare").key)
+        assert isinstance(held, QueryRefused)
+        assert held.record is None
+        assert held.__cause__ is None
+        assert held.__context__ is None
+
+
+def test_the_answer_typed_as_before_is_of_the_new_version(tmp_path: Path) -> None:
+    """All that is kept of a version goes with it: the figures, and how questions were typed."""
+    store = build_town(tmp_path, tmp_path / "store", rows=5_000)
+    with serving([store]) as client:
+        url = f"{TABLE}?by=sex,health&format=csv"
+        first = client.get(url).content
+        assert client.get(url).content == first
+        typed = ("town", "sex,health", "", "none", "csv")
+        assert client.service.at_hand(*typed)
+        build(write_town(tmp_path, rows=8_000, seed=2), store)
+        client.run(client.service.refresh())
+        assert len(client.service.cache) == 0
+        assert client.service.at_hand(*typed) is None
+        again = client.get(url)
+        assert again.content != first
+        assert client.get(url).content == again.content
+
+
+def test_answers_differ_by_totals_and_by_order(store: Path) -> None:
+    with serving([store]) as client:
+        plain = client.get(f"{TABLE}?by=sex,health").json()
+        turned = client.get(f"{TABLE}?by=health,sex").json()
+        totals = client.get(f"{TABLE}?by=sex,health&totals=protected").json()
+    assert plain["id"] == turned["id"][::-1]
+    assert plain["size"] == [2, 5]
+    assert totals["size"] == [3, 6]
+
+
+def test_the_name_of_an_answer_cannot_be_computed_without_the_secret(tmp_path: Path) -> None:
+    """The same data, question and policy under two secrets: two names."""
+    first = build_town(tmp_path / "a", tmp_path / "a" / "store", rows=2_000)
+    second = tmp_path / "b" / "store"
+    second.mkdir(mode=0o700, parents=True)
+    (second / "secret").write_text("ab" * 32 + "\n", encoding="ascii")
+    (second / "secret").chmod(0o600)
+    build(write_town(tmp_path / "b", rows=2_000), second)
+    tags = []
+    for store in (first, second):
+        opened = open_store(store)
+        # In place of the id of the version, which is random: nothing else differs but the secret.
+        one = replace(opened, version=replace(opened.version, path=Path("one")))
+        tags.append(one.tag("by=sex"))
+    assert tags[0] != tags[1]
+
+
+def test_no_table_is_larger_than_the_service_makes(store: Path) -> None:
+    service = Service([store], Limits(max_cells=9))
+    for path, mark, opened in service.catalogue.fresh():
+        service.catalogue.take(path, mark, opened)  # type: ignore[arg-type]
+    assert service.allowed(service.ask("town", "sex"))
+    with pytest.raises(QueryRefused, match="at most 9 cells"):
+        service.allowed(service.ask("town", "sex,health"))
+
+
+def test_every_release_is_recorded(store: Path) -> None:
+    with serving([store]) as client:
+        assert client.get(f"{TABLE}?by=sex,age_band").status_code == 200
+    lines = [json.loads(line) for line in (store / "records").read_text().splitlines()]
+    assert "by=sex,age_band" in {line["question"] for line in lines}
