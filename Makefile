@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test quick lint types tools bench attack fuzz fuzz-desk docs pictures lock clean
+.PHONY: help demo test quick lint types tools bench attack mutants fuzz fuzz-desk docs pictures lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -62,10 +62,13 @@ docs: $(VENV)/.ready ## the documentation as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods pretabular base optimisers adjustment adjustment_moderate suppression redesign questions ledger tabulate server; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods pretabular base optimisers adjustment adjustment_moderate suppression redesign questions ledger tabulate server timing; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 attack: $(VENV)/.ready ## what attackers learn under each preset, written to docs/benchmarks.md (an hour)
 	@cd benchmarks && ../$(BIN)/python attacks.py && ../$(BIN)/python ordinary.py
+
+mutants: $(VENV)/.ready ## put faults into the program and see that tests notice (half an hour)
+	@$(BIN)/python scripts/mutants/run.py --jobs $(JOBS)
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

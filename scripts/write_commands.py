@@ -29,7 +29,8 @@ Results go to standard output, progress and remarks to standard error.
 | 1 | `discreet check` found a fault, or `discreet verify` a file that is not genuine |
 | 2 | a value is wrong; the message says which, and what is allowed |
 | 3 | a disclosure rule refuses the table |
-| 4 | the machine failed, or a promise of the program: nothing was released |
+| 4 | `discreet certify`: an attack learns more than it may |
+| 5 | the machine failed, or the state database, or a promise of the program: nothing was released |
 | 130 | stopped from the keyboard |
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +39,8 @@ def command(
 ) -> None:
     """Write a store to one encrypted file: data, policy, secret, signing key.
 
+    So is its ledger, also where DISCREET_DATABASE_URL names another database.
+
     The store may be built into and serve meanwhile. Without --to the file is
     encrypted by a passphrase. Whoever can open the file has the microdata.
     """
@@ -46,10 +50,22 @@ def command(
     if to is not None and passphrase_file is not None:
         raise ParameterError("either --to or --passphrase-file must be given, and not both.")
     check_new(out, force)
-    kept = backup(
-        store, out, passphrase(passphrase_file, True) if to is None else Recipient.read(to)
-    )
+    by = passphrase(passphrase_file, True) if to is None else Recipient.read(to)
+    with TemporaryDirectory(prefix="discreet-") as folder:
+        kept = backup(store, out, by, _state_elsewhere(store, Path(folder)))
     typer.echo(f"Wrote {out} ({kept.dataset}, version {kept.version}).")
+
+
+def _state_elsewhere(store: Path, folder: Path) -> Path | None:
+    """Return a copy of the state of a store, None where it lies in the store itself."""
+    from discreet.ledger import Database
+    from discreet.population import Store
+    from discreet.population.state import FILE, SETTING
+
+    if not os.environ.get(SETTING):
+        return None
+    Database.of_store(store).copy(Store(store).open().schema.id, folder / FILE)
+    return folder / FILE
 
 
 def passphrase(file: Path | None, new: bool) -> Passphrase:

@@ -99,7 +99,7 @@ def run() -> None:
         sys.exit(3)
     except LedgerUnavailable as error:
         typer.echo(f"discreet: the state database cannot be used: {error.reason}", err=True)
-        sys.exit(2)
+        sys.exit(5)
     except Stopped:
         raise KeyboardInterrupt from None
     except BrokenPipeError:

@@ -30,8 +30,9 @@ def command(
 
     Every figure, label and note is compared with what was signed, and the file
     with what this program would write: what hides or adds anything is altered.
-    Rows of data formats may be in any order. The exit status is 1 if the file
-    is not genuine. With --store, altered figures are named.
+    Rows of data formats may be in any order. What was signed and the format
+    does not hold is named. The exit status is 1 if the file is not genuine.
+    With --store, altered figures are named.
     """
     from discreet.release.signature import read_public_key
     from discreet.release.verify import verify
@@ -48,6 +49,8 @@ def command(
     typer.echo(f"{file.name} ({found.format}): {found.authenticity.value}")
     for reason in found.reasons:
         typer.echo(f"  {reason}")
+    if found.absent:
+        typer.echo(f"  signed, but not in this file to be compared: {', '.join(found.absent)}")
     if found.provenance is not None:
         origin = found.provenance
         typer.echo(f"  data set {origin['dataset']}, version {origin['data_version']}")

@@ -120,6 +120,13 @@ class Database:
         with self._turn if alone else nullcontext(), _told(), self._open().connect() as connection:
             yield connection
 
+    def copy(self, dataset: str, path: Path) -> None:
+        """Write all that is known of a data set into a new file, as it is at this moment."""
+        made = Database.of(path)
+        with self.reading() as here, made.writing(dataset) as there:
+            here.copy(dataset, there)
+        made.close()
+
     def close(self) -> None:
         """Close what is open. The database can be used again; one in memory is gone."""
         with self._opening:

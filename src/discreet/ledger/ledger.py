@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from discreet.errors import InternalError, LedgerUnavailable, QueryRefused
 from discreet.ledger.database import Database, Place
 from discreet.ledger.memory import Memory
-from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, Status
+from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, State, Status
 from discreet.ledger.space import Space
 from discreet.query import QuestionClass
 from discreet.rules import Code
@@ -125,6 +125,17 @@ class Ledger:
             detail = self._memory.fewest_left(asked)
             tables = () if detail is None else tuple(self._memory.showing(detail.of))
             return Outlook(state, source, since, detail, tables)
+
+    def foreseeing(self) -> Callable[[QuestionClass], State]:
+        """Return what tells what would become of a question, as far as is known at this moment."""
+        with self._turn, suppress(LedgerUnavailable):
+            self._read()
+
+        def foreseen(asked: QuestionClass) -> State:
+            with self._turn:
+                return self._memory.foreseen(asked)[0]
+
+        return foreseen
 
     # Deciding
 

@@ -153,6 +153,14 @@ class Transaction:
                 found[asked] = found.get(asked, 0) + number
         return found
 
+    def copy(self, dataset: str, into: Transaction) -> None:
+        """Write all that is known of a data set into another database, a new one."""
+        for table in (entries, wanted):
+            found = self.connection.execute(sa.select(table).where(table.c.dataset == dataset))
+            rows = [dict(row._mapping) for row in found]
+            if rows:
+                into.connection.execute(sa.insert(table), rows)
+
 
 def _own(place: Place) -> dict[str, object]:
     return {"dataset_": place.dataset, "edition_": place.edition, "scope_": place.scope}

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 
 from discreet.errors import ParameterError
 from discreet.files import sync, written
+from discreet.population import state
 from discreet.population.envelope import Opening, Owner, Passphrase, Recipient, Sealing
 from discreet.population.keys import Secret
 from discreet.population.store import Store, Version
@@ -55,10 +56,16 @@ class _File:
     digest: str | None = None
 
 
-def backup(store: Path, out: Path, by: Passphrase | Recipient) -> Kept:
-    """Write the current version of a store, with its secret and keys, to one encrypted file."""
+def backup(store: Path, out: Path, by: Passphrase | Recipient, kept: Path | None = None) -> Kept:
+    """Write the current version of a store, with its secret and keys, to one encrypted file.
+
+    `kept` is a copy of its state, where that is kept in another database.
+    """
     with ExitStack() as stack:
         version, files = _opened(Store(store), stack)
+        if kept is not None:
+            files = [each for each in files if each.name != state.FILE]
+            files.append(_lying(state.FILE, kept, stack))
         try:
             with written(out) as file:
                 sealing = Sealing(file, by)

@@ -133,10 +133,12 @@ def _each(projected: Projected, change: Callable[[Any], Any]) -> Projected:
 
 def _blanked(projected: Projected) -> Projected:
     """Return the figures with nothing behind those that are withheld."""
-    gone = projected.withheld
-    told = {name: getattr(projected, name) for name in ("values", "low", "high")}
+    gone, low, high = projected.withheld, projected.low, projected.high
     return replace(
-        projected, **{k: None if a is None else np.where(gone, 0, a) for k, a in told.items()}
+        projected,
+        values=np.where(gone, 0, projected.values),
+        low=None if low is None else np.where(gone, 0, low),
+        high=None if high is None else np.where(gone, 0, high),
     )
 
 

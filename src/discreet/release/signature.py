@@ -46,6 +46,11 @@ class Signer:
         signing.check(store)
         return cls(signing.read(store))
 
+    @classmethod
+    def throwaway(cls) -> Signer:
+        """Return a key that is no store's and is kept nowhere."""
+        return cls(Ed25519PrivateKey.generate())
+
     @cached_property
     def public(self) -> bytes:
         """The 32 bytes of the public key."""

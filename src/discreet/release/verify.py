@@ -40,13 +40,17 @@ class Authenticity(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """Whether a file is genuine, why not, and where it says it comes from."""
+    """Whether a file is genuine, why not, and where it says it comes from.
+
+    `absent` is what was signed with it and is not in the file, so that it was not compared.
+    """
 
     authenticity: Authenticity
     format: str
     reasons: tuple[str, ...] = ()
     provenance: dict[str, Any] | None = None
     found: Found | None = None
+    absent: tuple[str, ...] = ()
 
     @property
     def genuine(self) -> bool:
@@ -78,7 +82,18 @@ def _verified(path: Path, name: str, found: Found, key: bytes) -> Verification:
     said = found.proof["statement"]
     reasons = _unlike_signed(found, said) or _unlike_written(path, name, found, said)
     judged = Authenticity.ALTERED if reasons else Authenticity.GENUINE
-    return Verification(judged, name, tuple(reasons), said["provenance"], found)
+    absent = tuple(_absent(found, said))
+    return Verification(judged, name, tuple(reasons), said["provenance"], found, absent)
+
+
+def _absent(found: Found, said: dict[str, Any]) -> Iterator[str]:
+    """Yield what was signed with a table and its file does not hold."""
+    if not found.labelled:
+        yield "labels"
+    if not found.complete:
+        yield from (f"the column {name}" for name in said["figures"] if name != "value")
+    if not found.document:
+        yield "the figures of quality"
 
 
 def _unlike_signed(found: Found, said: dict[str, Any]) -> list[str]:

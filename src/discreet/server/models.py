@@ -288,7 +288,7 @@ class Config(_Answer):
 
 
 class Status(_Answer):
-    """How the program is; `why` says in a word what keeps a new version from being served."""
+    """How the program is; `why` says in a word what is not served as it should be, and why."""
 
     status: str
     why: str = ""

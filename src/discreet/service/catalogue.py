@@ -14,6 +14,7 @@ from discreet.errors import (
     Damaged,
     DiscreetError,
     InternalError,
+    LedgerUnavailable,
     ParameterError,
     QueryRefused,
     Sealed,
@@ -31,6 +32,7 @@ LONGEST = 60.0
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (Sealed, "sealed"),
     (Damaged, "damaged"),
+    (LedgerUnavailable, "database"),
     (OSError, "unreadable"),
     (ParameterError, "unusable"),
 )
@@ -82,6 +84,7 @@ class Catalogue:
         self._seen: dict[Path, Mark] = {}
         self._by_id: dict[str, Opened] = {}
         self._troubles: dict[Path, Trouble] = {}
+        self._lost = False  # whether the state database does not answer
         self.looked = self.verified = monotonic()
 
     @property
@@ -96,14 +99,25 @@ class Catalogue:
 
     @property
     def trouble(self) -> str:
-        """Why the current version of some store is not served, in a word; empty if all are."""
-        return next((trouble.word for trouble in self._troubles.values()), "")
+        """Why something is not served as it should be, in a word; empty if all is well."""
+        lost = "database" if self._lost else ""
+        return next((trouble.word for trouble in self._troubles.values()), lost)
 
     def health(self) -> dict[str, str]:
         """Return whether all is well, or why not; raise `Damaged` if a data set has no answers."""
         for opened in self._by_id.values():
             opened.version.guard.check()
         return {"status": "degraded", "why": self.trouble} if self.trouble else {"status": "ready"}
+
+    def look_at_state(self) -> None:
+        """See whether the state database answers: without it no new detail is released."""
+        try:
+            for opened in tuple(self._open.values()):
+                with opened.releaser.ledgers.database.reading():
+                    pass
+            self._lost = False
+        except LedgerUnavailable:
+            self._lost = True
 
     def stale(self) -> bool:
         """Whether a store must be opened: it has another version, or a file of it was changed."""

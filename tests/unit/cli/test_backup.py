@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 import discreet as dc
 from discreet.cli import app
+from discreet.errors import LedgerUnavailable
 from discreet.population import envelope
 from stores import build_town
 
@@ -106,3 +107,28 @@ def test_the_cost_of_a_guess_is_not_that_of_the_tests() -> None:
     told = "from discreet.population import envelope; print(envelope._WORK * 8 * 128)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert int(done.stdout) == 128 * 2**20
+
+
+def test_a_ledger_in_another_database_is_taken_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the restored store would release again what is used up."""
+    store = build_town(tmp_path, tmp_path / "store", rows=2_000)
+    (tmp_path / "words").write_text("correct horse battery")
+    (tmp_path / "words").chmod(0o600)
+    monkeypatch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{tmp_path}/elsewhere.db")
+    dc.open(store).release("age,sex")  # 160 cells of 2,000 people: the one look at this detail
+    with pytest.raises(dc.QueryRefused, match="as many released tables"):
+        dc.open(store).release("age,sex,health")
+    words = ("--passphrase-file", tmp_path / "words")
+    done = run("backup", store, "--out", tmp_path / "b", *words)
+    assert done.exit_code == 0, done.exception
+    monkeypatch.delenv("DISCREET_DATABASE_URL")
+    assert run("restore", tmp_path / "b", "--out", tmp_path / "s", *words).exit_code == 0
+    assert dc.open(tmp_path / "s").release("age,sex")
+    with pytest.raises(dc.QueryRefused, match="as many released tables"):
+        dc.open(tmp_path / "s").release("age,sex,health")
+    monkeypatch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{tmp_path}/nowhere/state.db")
+    done = run("backup", store, "--out", tmp_path / "c", *words)
+    assert isinstance(done.exception, LedgerUnavailable)
+    assert not (tmp_path / "c").exists()

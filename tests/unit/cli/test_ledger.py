@@ -146,5 +146,5 @@ def test_a_database_that_cannot_be_opened_is_told(
 ) -> None:
     monkeypatch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{tmp_path}/nowhere/state.db")
     code, said = run(store)
-    assert code == 2
+    assert code == 5
     assert "the state database cannot be used: " in said

@@ -65,6 +65,20 @@ def test_a_release_verifies(format: str, release: dc.Release, store: Path, tmp_p
         assert "by=sex,age, totals protected" in done.output
 
 
+def test_what_a_format_does_not_hold_is_said(
+    release: dc.Release, store: Path, tmp_path: Path
+) -> None:
+    """CSV holds all that was signed. PX has one figure for a cell: no bounds of it."""
+    said = {}
+    for format in ("csv", "px"):
+        release.write(tmp_path / f"t.{format}", format)
+        said[format] = run("verify", tmp_path / f"t.{format}", "--store", store).output
+    line = "  signed, but not in this file to be compared: "
+    assert line not in said["csv"]
+    columns = [f"the column {name}" for name in release.table.told]
+    assert f"{line}{', '.join(columns)}\n" in said["px"]
+
+
 def test_the_changed_cell_is_named(release: dc.Release, store: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     release.write(path, "csv")

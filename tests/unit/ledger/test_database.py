@@ -292,3 +292,16 @@ def test_a_file_that_two_make_at_once_is_made_once(tmp_path: Path) -> None:
         one.database.close()
     with closing(sqlite3.connect(tmp_path / "state.db")) as file:
         assert file.execute("SELECT count(*) FROM discreet_state").fetchone() == (1,)
+
+
+def test_a_copy_says_the_same_of_its_data_set_and_nothing_of_others(
+    url: str, tmp_path: Path
+) -> None:
+    kept = ledger(Database.of(url))
+    kept.claim(of("sex,age"))
+    kept.settle(of("sex,age"), Status.PARTIAL)
+    for dataset, entries in (("people", kept.entries()), ("other", [])):
+        Database.of(url).copy(dataset, tmp_path / f"{dataset}.db")
+        copied = ledger(Database.of(tmp_path / f"{dataset}.db"))
+        assert copied.entries() == entries
+        assert bool(copied.looks()) == bool(entries)

@@ -79,6 +79,11 @@ def test_codes_and_labels_are_signed() -> None:
     other = replace(second, codes=("1", "2"))
     moved = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
     assert figures_digest(moved) != figures_digest(TABLE)
+    # Also where the new ones stand in the same order, so that the figures do not change places.
+    assert sorted(second.codes) == ["-8", "1"]
+    other = replace(second, codes=tuple({"-8": "-9", "1": "2"}[code] for code in second.codes))
+    moved = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
+    assert figures_digest(moved) != figures_digest(TABLE)
     other = replace(second, labels=second.labels[::-1])
     named = ProtectedTable((first, other), TABLE.values, TABLE.withheld)
     assert figures_digest(named) == figures_digest(TABLE)

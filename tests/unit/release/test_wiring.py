@@ -384,6 +384,7 @@ def test_hints_are_checked_by_the_rules_of_their_tier(version: Version) -> None:
     assert any("half" in by for by in found["public"])
     assert found["licensed"]
     assert not any("half" in by for by in found["licensed"])
+    assert not releaser(version, public()).release(ask(version, "a,b,c")).hints  # nothing missing
 
 
 def test_hints_are_asked_of_the_rules_and_keep_the_filters(version: Version) -> None:

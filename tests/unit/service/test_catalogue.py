@@ -15,6 +15,8 @@ from prometheus_client import generate_latest
 
 from applications import Client, serving
 from discreet.build import build
+from discreet.errors import LedgerUnavailable
+from discreet.ledger import Database
 from discreet.population import Store
 from discreet.population import manifest as manifests
 from discreet.service import catalogue
@@ -162,8 +164,8 @@ def test_tries_become_rarer(store: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_age_of_the_last_look_is_shown(client: Client) -> None:
     client.service.catalogue.looked -= 1_000
-    assert client.service._watch is not None
-    client.loop.call_soon_threadsafe(client.service._watch.cancel)
+    assert client.service._watches
+    client.loop.call_soon_threadsafe(client.service._watches[0].cancel)
     client.service.catalogue.looked = time.monotonic() - 1_000
     metrics = generate_latest(client.app.state.metrics.registry).decode()
     age = next(line for line in metrics.splitlines() if line.startswith("discreet_look_age"))
@@ -251,3 +253,20 @@ def test_a_read_only_store_serves_and_records_elsewhere(
     (records,) = (tmp_path / "state" / "discreet").glob("store-*/records")
     assert json.loads(records.read_text())["question"] == "by=sex"
     assert records.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_lost_state_database_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is released is answered on; it is ready again when the database is."""
+
+    def gone(self: Database) -> Any:
+        raise LedgerUnavailable("gone")
+
+    assert client.get("/readyz").json()["status"] == "ready"
+    with monkeypatch.context() as lost:
+        lost.setattr(Database, "reading", gone)
+        client.service.catalogue.look_at_state()
+        answer = client.get("/readyz")
+        assert answer.status_code == 200
+        assert answer.json() == {"status": "degraded", "why": "database"}
+    client.service.catalogue.look_at_state()
+    assert client.get("/readyz").json()["status"] == "ready"

@@ -6,14 +6,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from applications import serving
 from discreet.build import build
 from discreet.errors import QueryRefused
+from discreet.release.formats import to_bytes
+from discreet.release.result import Release
 from discreet.release.signature import read_public_key
 from discreet.release.verify import verify
-from discreet.service import Limits, Service, open_store
+from discreet.service import Limits, Service, open_store, service
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -46,6 +49,33 @@ def test_a_refusal_is_kept_without_its_record(store: Path) -> None:
         assert held.record is None
         assert held.__cause__ is None
         assert held.__context__ is None
+
+
+def test_a_refusal_takes_the_steps_of_a_release(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up figures are written, signed by nobody's key, and nobody sees them."""
+    written: list[Release] = []
+
+    def noted(release: Release, format: str) -> bytes:
+        written.append(release)
+        return to_bytes(release, format)
+
+    with serving([store]) as client:
+        monkeypatch.setattr(service, "to_bytes", noted)
+        client.service.cache.forget(client.service.opened("town").version.id)
+        answer = client.get(f"{TABLE}?by=rare,ward&format=csv")
+        assert answer.status_code == 403
+        assert [one.proof is not None for one in written] == [True]
+        made_up = written[0]
+        assert made_up.signer is not None
+        assert made_up.signer.public != client.service.opened("town").signer.public
+        # The same figures for every question of this shape: nothing in them was counted.
+        cells = made_up.table.values.ravel()
+        assert cells.tolist() == (3 * (np.arange(cells.size) % 25)).tolist()
+        assert client.get(f"{TABLE}?by=rare,ward&format=csv").status_code == 403
+        assert len(written) == 1  # what is kept is told at once, refused or released
+        assert not (made_up.record and made_up.record.question)
 
 
 def test_the_answer_typed_as_before_is_of_the_new_version(tmp_path: Path) -> None:
