@@ -52,7 +52,7 @@ def command(
     from discreet.study.file import read
     from discreet.study.quick import quick as quick_study
     from discreet.study.results import collected
-    from discreet.study.run import processors, run
+    from discreet.study.run import run, workers_for
 
     if (file is None) == (quick is None):
         raise ParameterError("give a study file, or --quick and a table.")
@@ -66,7 +66,7 @@ def command(
     parts = out / PARTS
     parts.mkdir(mode=0o700, parents=True, exist_ok=True)
     with shown() as tell:
-        found = run(study, parts, processors() if workers is None else workers, tell)
+        found = run(study, parts, workers_for(study) if workers is None else workers, tell)
     results = collected(study, found, monotonic() - began)
     results.write(out)
     for path in parts.iterdir():

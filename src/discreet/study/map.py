@@ -32,7 +32,7 @@ SHAPES = (
     "M0 -5.2L1.4 -1.7L5 -1.6L2.2 .7L3.2 4.3L0 2.2L-3.2 4.3L-2.2 .7L-5 -1.6L-1.4 -1.7Z",  # star
 )
 WIDE, HIGH = 318, 150
-ALONE = (640, 360)
+ALONE = (730, 360)
 GAP_X, GAP_Y, LEFT, TOP, BELOW = 48, 62, 34, 42, 26
 LETTER = 6.2
 LINE = 12
@@ -49,14 +49,14 @@ class Scale:
     @classmethod
     def around(cls, values: Sequence[float], most: int, zero: bool = False) -> Scale:
         """Return the scale that holds all values, with round ticks."""
-        low, high = (0.0 if zero else min(values)), max(values)
-        span = max(high - low, 1e-3)
-        step = 10.0 ** floor(log10(span / most))
-        while span / step > most:
-            step *= 2 if str(step * 2).strip("0.")[:1] in "24" else 2.5
+        low = 0.0 if zero else min(values)
+        high = max(*values, low + 1e-3)
+        power = 10.0 ** floor(log10((high - low) / most))
+        step = next(power * head for head in (1, 2, 5, 10) if high - low <= most * power * head)
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
         ticks = tuple(round(step * i, 10) for i in range(first, last + 1))
-        return cls(ticks[0], ticks[-1], ticks)
+        top = ticks[-1] if ticks[-1] - high < step / 4 else high + step / 8
+        return cls(ticks[0], top, tuple(tick for tick in ticks if tick <= top))
 
     def at(self, value: float, length: float) -> float:
         """Return the place of a value along an axis of this length."""

@@ -30,7 +30,8 @@ def usual(cube: Cube) -> list[dict[str, Any]]:
         {"method": "small-cell-adjustment", **ROUNDINGS},
         {"method": "semi-controlled-rounding", "name": "Semi-controlled", **ROUNDINGS},
         {"method": "controlled-rounding", **ROUNDINGS} if controlled
-        else {"method": "sampling", "fraction": [0.5, 0.25, 0.1], "label": "{fraction_percent}"},
+        else {"method": "semi-controlled-rounding", "name": f"Semi-controlled by {area}",
+              "axis": area, **ROUNDINGS},
         {"method": "individual-swapping", "name": "Swapping", "axis": area,
          "rate": [0.02, 0.05, 0.1], "label": "{rate_percent}"},
         {"method": "pram", "name": "PRAM", "axis": area, "stay": [0.98, 0.95, 0.9],

@@ -6,7 +6,7 @@ import copy
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +19,7 @@ from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import apply_steps
 from discreet.build.raw import Raw
 from discreet.build.source import Reader
+from discreet.build.steps import BaseStep, CubeStep, Step
 from discreet.population.keys import Secret
 from discreet.progress import silent
 from discreet.query import Query, Question
@@ -38,13 +39,14 @@ class Drawn:
 
 
 class Records:
-    """The records of a data set, read once into a folder that is copied for each draw."""
+    """The records of a data set as some steps need them: read once, copied for each draw."""
 
-    def __init__(self, description: Path) -> None:
+    def __init__(self, description: Path, steps: tuple[Step, ...]) -> None:
+        self.steps = steps
         self._folder = TemporaryDirectory()
         base = Path(self._folder.name) / "read"
         base.mkdir()
-        dataset = Dataset.read(description)
+        dataset = replace(Dataset.read(description), protect=steps)
         secret = Secret(bytes(32))  # of a study, of which nothing is released
         with closing(Reader(dataset.source, wanted(dataset), base)) as reader:
             self._ingest = Ingest(dataset, reader, secret, base)
@@ -58,7 +60,7 @@ class Records:
         """Remove the folder."""
         self._folder.cleanup()
 
-    def draw(self, steps: Sequence[Any], tables: Sequence[Table], secret: bytes) -> Drawn:
+    def draw(self, tables: Sequence[Table], secret: bytes) -> Drawn:
         """Return the tables after the steps, which take all chance from the secret."""
         with TemporaryDirectory(dir=self._folder.name) as name:
             folder = Path(name) / "drawn"
@@ -66,14 +68,14 @@ class Records:
             ingest = copy.copy(self._ingest)
             ingest.scratch = folder
             ingest._raw = dict(self._ingest._raw)
-            apply_steps(steps, ingest, Secret(secret), silent)
+            apply_steps(self.steps, ingest, Secret(secret), silent)
             raw = Raw(ingest)
             after = _finest(raw)
             weights = ingest.raw("count", np.uint32) if ingest.has("count") else None
         questions = [_question(table, raw) for table in tables]
         found = [_counted(question, after, weights) for question in questions]
         rows = len(next(iter(self._before.values())))
-        if weights is not None or len(next(iter(after.values()))) != rows or _replaced(steps):
+        if weights is not None or len(next(iter(after.values()))) != rows or _replaced(self.steps):
             return Drawn(found, None)
         same = np.ones(rows, bool)
         for name_, codes in self._before.items():
@@ -81,9 +83,9 @@ class Records:
         return Drawn(found, [_counted(q, self._before, same) for q in questions])
 
 
-def _replaced(steps: Sequence[Any]) -> bool:
+def _replaced(steps: Sequence[Step]) -> bool:
     """Whether the last step puts other records in the place of all."""
-    return bool(steps) and steps[-1].name in ("base", "input-perturbation")
+    return isinstance(steps[-1], BaseStep | CubeStep)
 
 
 def _question(table: Table, raw: Raw) -> Question:

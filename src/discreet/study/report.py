@@ -48,11 +48,11 @@ def page(results: Results, now: datetime | None = None) -> str:
         every="every table" if len(results.tables) > 1 else "the table",
         dominated=[(name, listed([lower(b) for b in by], 2)) for name, by in _dominated(results)],
         under=_under(results),
+        under_alone=_alone(results),
         never=_never(results),
         count=len(results.tables),
         others=_others(results),
         measures=[MEASURES[name].words for name in study.judged.every],
-        legend="Numbers of columns are explained below.",
         printed=_printed(results),
         printed_note="Published figures and ours; the originals are not public where data differ.",
         notes=_notes(results),
@@ -85,7 +85,7 @@ def _judged(results: Results) -> str:
     judged = results.study.judged
     weights = ", ".join(short(w).rstrip("0") for w in judged.weights)
     return (
-        f"Risk: {MEASURES[judged.risk].words}, with weights {weights}; limit "
+        f"Risk: {MEASURES[judged.risk].words.removeprefix('risk ')}, with weights {weights}; limit "
         f"{limit_text(judged.limit)}. Utility: {_utility(judged.utility)}."
     )
 
@@ -101,8 +101,9 @@ def _data(results: Results) -> str:
     on_cube = any(setting.on is On.CUBE for setting in study.settings)
     if on_cube and len(study.cubes) == 1:
         cube = study.cubes[0].counts
+        what = "A hypercube" if cube.size > study.tables[0].counts.size else "A table"
         return (
-            f"A hypercube of {cube.size:,} cells with {int(cube.sum()):,} people. Cells that are "
+            f"{what} of {cube.size:,} cells with {int(cube.sum()):,} people. Cells that are "
             f"zero {_share(cube == 0)}, one or two {_share((cube > 0) & (cube < 3))}, three to "
             f"five {_share((cube > 2) & (cube < 6))}."
         )
@@ -123,7 +124,21 @@ def _methods(results: Results) -> list[tuple[str, str, str]]:
         before = {On.CUBE: "on the hypercube, before any table", On.RECORDS: "on records"}
         about = setting.title + (f"; {before[setting.on]}" if setting.on in before else "")
         found.setdefault(setting.name, (about, []))[1].append(setting.label)
-    return [(name, about, "; ".join(filter(None, s))) for name, (about, s) in found.items()]
+    return [(name, about, _together(labels)) for name, (about, labels) in found.items()]
+
+
+def _together(labels: list[str]) -> str:
+    """Return labels with the words that all begin with said once: base 3, 5, 10."""
+    words = [label.split() for label in labels if label]
+    shared = 0
+    while words and all(len(w) > shared + 1 and w[shared] == words[0][shared] for w in words):
+        shared += 1
+    rest = [" ".join(w[shared:]) for w in words]
+    return (
+        " ".join([*words[0][:shared], ", ".join(rest)])
+        if shared and len(words) > 1
+        else ("; ".join(" ".join(w) for w in words))
+    )
 
 
 def _described(results: Results, table: Table) -> list[str]:
@@ -179,6 +194,16 @@ def _under(results: Results) -> list[tuple[str, int, int]]:
     there = [(name, number) for name, number in results.under.items() if number]
     there.sort(key=lambda pair: -pair[1])
     return [(name, number, round(100 * number / len(results.tables))) for name, number in there]
+
+
+def _alone(results: Results) -> str:
+    """Return the settings under the limit in a line for each method, of one table."""
+    by: dict[str, list[str]] = {}
+    for name, number, _ in _under(results):
+        setting = results.setting(name)
+        assert number
+        by.setdefault(setting.name, []).append(setting.label)
+    return "; ".join(f"{name} {_together(labels)}".strip() for name, labels in by.items()) or "none"
 
 
 def _never(results: Results) -> str:

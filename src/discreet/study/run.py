@@ -45,6 +45,8 @@ SLICED = (
 NOTHING = np.zeros((0, 3), np.int64)
 BLOCK_CELLS = 3_000_000
 MOST_DRAWS = 50
+ALONE = 2_000_000
+"""Cells times draws below which another process would take longer to start than to help."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +135,12 @@ class Worker:
         """Return a draw of every table, and of records how many of each cell were not touched."""
         study = self.study
         if setting.on is On.RECORDS:
-            if self._records is None:
+            if self._records is None or self._records.steps is not setting.steps:
                 assert study.dataset is not None
-                self._records = Records(study.dataset)
+                self.close()
+                self._records = Records(study.dataset, setting.steps)
             secret = _digest(study, setting, draw, "records")
-            found = self._records.draw(setting.steps, study.tables, secret)
+            found = self._records.draw(study.tables, secret)
             return found.tables, found.kept
         assert setting.made is not None
         if setting.on is On.CUBE:
@@ -264,9 +267,12 @@ def _work(block: Block) -> Part:
     return _OURS[0].part(block)
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0))
+def workers_for(study: Study) -> int:
+    """Return how many processes are worth starting: all processors, or none beside this one."""
+    cells = sum(cube.counts.size for cube in study.cubes)
+    steps = any(setting.on is On.RECORDS for setting in study.settings)
+    small = cells * study.draws * len(study.settings) < ALONE and not steps
+    return 1 if small else len(os.sched_getaffinity(0))
 
 
 def _mark(study: Study) -> str:

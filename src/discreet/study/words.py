@@ -55,15 +55,14 @@ def finding(results: Results) -> str:
     best = max(under, key=lambda name: utility[name])
     said = f"{best} keeps {every} under {limit}, and of those that do changes {_it(tables)} least."
     others = [name for name in under if name != best]
-    worse = [name for name in others if best in results.dominated.get(name, ())]
+    worse = sum(best in results.dominated.get(name, ()) for name in others)
     if worse:
+        where = "any table" if len(tables) > 1 else "risk or utility"
+        said += f" {_number(worse)} under it too, but no better in {where}."
+    if len(others) > worse:
         said += (
-            f" {_settings(len(worse))} under it too, but {_is(worse)} riskier and further from the "
-            f"truth in {'every table' if len(tables) > 1 else 'it'}."
+            f" {_number(len(others) - worse)} under it at less risk, and change {_it(tables)} more."
         )
-    rest = len(others) - len(worse)
-    if rest:
-        said += f" {_settings(rest)} under it at a lower risk or elsewhere at a lower cost."
     above = Counter(p.method for p in results.points) - Counter(
         p.method for p in results.points if results.under[p.full] == len(tables)
     )
@@ -82,11 +81,7 @@ def _it(tables: tuple[str, ...]) -> str:
     return "them" if len(tables) > 1 else "it"
 
 
-def _is(names: list[str]) -> str:
-    return "are no better in either respect, and" if len(names) > 1 else "is no better, and"
-
-
-def _settings(number: int) -> str:
+def _number(number: int) -> str:
     return "One other setting stays" if number == 1 else f"{number} other settings stay"
 
 
