@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from discreet.api import Population, open
     from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused
     from discreet.query import Query
+    from discreet.study.python import study
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,12 +20,13 @@ __all__ = [
     "Query",
     "QueryRefused",
     "open",
+    "study",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the names when they are first used: `discreet --help` needs none of them."""
-    if name in {"desk", "protect", "risk", "utility"}:
+    if name in {"desk", "protect", "risk", "study", "utility"}:
         from importlib import import_module
 
         return import_module(f"discreet.{name}")

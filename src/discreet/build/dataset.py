@@ -112,7 +112,7 @@ class Dataset:
         mistakes.gather(dataset._check_names)
         mistakes.gather(dataset._check_policy)
         for step in protect:
-            mistakes.gather(partial(check_step, step, dataset._given()))
+            mistakes.gather(partial(check_step, step, dataset.given()))
         mistakes.end()
         return dataset
 
@@ -145,7 +145,8 @@ class Dataset:
                     f"Got {', '.join(names)}."
                 )
 
-    def _given(self) -> Given:
+    def given(self) -> Given:
+        """Return what steps may refer to."""
         variables = {column.id: column.id for column in self.columns}
         levels = {g.id: column.id for column in self.columns for g in column.groupings}
         areas = tuple(area.id for area in self.areas)

@@ -105,6 +105,19 @@ def rules_of(
     return [f"{name}={value}" for name, value in given.items() if value is not None]
 
 
+def options_of(given: list[str]) -> dict[str, str]:
+    """Return the options of a method, given as name=value each, by name."""
+    options = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(f"--option must have the form name=value. Got {text}.")
+        if name.strip() in options:
+            raise ParameterError(f"--option {name.strip()} must be given once.")
+        options[name.strip()] = value.strip()
+    return options
+
+
 def names_of(texts: list[str] | None) -> list[list[str]]:
     """Return dimensions separated by commas, once for each time the option was given."""
     return [[name.strip() for name in text.split(",") if name.strip()] for text in texts or []]

@@ -37,6 +37,7 @@ COMMANDS: tuple[str, ...] = (
     "base",
     "policy",
     "risk",
+    "study",
     "protect",
     "lookup",
     "audit",

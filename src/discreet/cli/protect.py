@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AbsentZero, Force, SecretFile, Seed, check_out
+from discreet.cli.options import AbsentZero, Force, SecretFile, Seed, check_out, options_of
 from discreet.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -100,14 +100,7 @@ def command(
 
 def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
     """Return the options by name; an axis is given by the name of its dimension or its place."""
-    options = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise ParameterError(f"--option must have the form name=value. Got {text}.")
-        if name.strip() in options:
-            raise ParameterError(f"--option {name.strip()} must be given once.")
-        options[name.strip()] = value.strip()
+    options = options_of(given)
     variables = [dimension.variable for dimension in file.dimensions]
     axis = options.get("axis", "")
     if axis.isdecimal() and int(axis) < len(variables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +15,12 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.risk import Risk
     from discreet.rules.verdict import Attribute, Finding, Identity
+    from discreet.study.release import Described
     from discreet.table.files import TableFile
 
 WORST = 3
+SMALL = 2
 WIDTH = 80
 TERMS = {
     "zeros": "zeros",
@@ -39,10 +41,28 @@ def command(
     ] = None,
     base: Annotated[
         int | None,
+        typer.Option(help="The same as --method random-rounding --option base=…"),
+    ] = None,
+    method: Annotated[
+        str | None,
         typer.Option(
-            help="The base to which the release was randomly rounded: adds the risk by the method."
+            "--method",
+            "-m",
+            help="The method of the release, as in `protect` or `study`: adds the risk by it. For "
+            "records: record-swapping, individual-swapping, pram, over-imputation, base.",
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="name=value of the method, such as base=5. May be repeated."),
+    ] = None,
+    on: Annotated[
+        str,
+        typer.Option(help="What the method acted on: table, cube (then summed up) or records."),
+    ] = "table",
+    draws: Annotated[
+        int, typer.Option(help="Draws for the mean, where it is not known exactly.", min=2)
+    ] = 100,
     weights: Annotated[
         str,
         typer.Option(
@@ -66,14 +86,41 @@ def command(
     """
     import json
 
-    found = measure(table, after, base, weights, limit, absent_zero)
+    if base is not None:
+        if method is not None or option:
+            raise ParameterError("--base is a method of its own: leave --method and --option out.")
+        method, option = "random-rounding", [f"base={base}"]
+    given = None if method is None else Given(method, tuple(option or ()), on, draws)
+    if given is None and option:
+        raise ParameterError("--option must come with --method.")
+    found = measure(table, after, given, weights, limit, absent_zero)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
+
+
+@dataclass(frozen=True)
+class Given:
+    """The method of a release as the command line describes it."""
+
+    method: str
+    option: tuple[str, ...] = ()
+    on: str = "table"
+    draws: int = 100
+
+    def described(self, file: TableFile) -> Described:
+        """Return the method, its axis looked up among the dimensions of the file."""
+        from discreet.checks import chosen
+        from discreet.cli.options import options_of
+        from discreet.study.model import On
+        from discreet.study.release import Described
+
+        options = options_of(list(self.option))
+        return Described.of(self.method, options, _names(file), chosen("--on", On, self.on))
 
 
 def measure(
     path: Path,
     after: Path | None = None,
-    base: int | None = None,
+    given: Given | None = None,
     weights: str = "0.1,0.8,0.1",
     limit: float = 0.15,
     absent_zero: bool = False,
@@ -83,8 +130,8 @@ def measure(
 
     if not 0 <= limit <= 1:
         raise ParameterError(f"limit must be between 0 and 1. Got {limit:g}.")
-    if base is not None and after is None:
-        raise ParameterError("--base must come with --after: it describes the release.")
+    if given is not None and after is None:
+        raise ParameterError("--method must come with --after: it describes the release.")
     w = _weights(weights)
     file = read_table(path, absent_zero)
     if file.counts.size < 2:
@@ -95,7 +142,7 @@ def measure(
     found = _before(file, w, limit)
     if after is not None:
         released = file.aligned(read_table(after, absent_zero))
-        found["after"] = _after(file, released, w, limit, base)
+        found["after"] = _after(file, released, w, limit, given)
     return found
 
 
@@ -111,22 +158,12 @@ def _weights(text: str) -> tuple[float, ...]:
     return checked_weights(given, 3, 4)
 
 
-def _terms(found: Risk) -> dict[str, float]:
-    """Return the terms of a risk, in the order of its weights."""
-    from discreet.risk import SplitRisk
-
-    if isinstance(found, SplitRisk):
-        parts = {"entropy_small": found.entropy_small, "entropy_large": found.entropy_large}
-    else:
-        parts = {"entropy": found.entropy}
-    return {"zeros": found.zeros, **parts, "size": found.size}
-
-
 def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[str, Any]:
     import numpy as np
 
     from discreet import risk
     from discreet.rules import verdict
+    from discreet.study.release import terms_of
 
     counts = file.counts
     terms = risk.before(counts, weights)
@@ -146,7 +183,7 @@ def _before(file: TableFile, weights: tuple[float, ...], limit: float) -> dict[s
         "risk": {
             **_finding(whole),
             "value": terms.value,
-            **_terms(terms),
+            **terms_of(terms),
             "norm": terms.norm,
             "weights": list(weights),
         },
@@ -213,16 +250,20 @@ def _after(
     released: NDArray[Any],
     weights: tuple[float, ...],
     limit: float,
-    base: int | None,
+    given: Given | None,
 ) -> dict[str, Any]:
     import numpy as np
 
-    from discreet import risk, utility
+    from discreet import risk
     from discreet.rules import verdict
+    from discreet.study.release import by_method, slices, utilities
 
-    true = file.counts
-    small = verdict.identity(released, verdict.LIMITS if base is None else verdict.smallest(base))
-    lines = verdict.attribute(released, _names(file))
+    true, names = file.counts, _names(file)
+    described = None if given is None else given.described(file)
+    smallest = None if described is None else described.smallest
+    rules = verdict.smallest(smallest) if smallest and smallest > SMALL else verdict.LIMITS
+    small = verdict.identity(released, rules)
+    lines = verdict.attribute(released, names)
     found: dict[str, Any] = {
         "identity_disclosure": _identity(small),
         "attribute_disclosure": _attribute(lines),
@@ -231,31 +272,16 @@ def _after(
         "small_records_unchanged": _plain(risk.unchanged_small_records(true, released)),
         "largest_change": int(np.abs(released - true).max()),
         "people": int(released.sum()),
-        "score": utility.score(true, released),
-        "hellinger": utility.hellinger(true, released),
-        "relative_absolute": utility.relative_absolute(true, released),
-        "average_absolute": utility.average_absolute(true, released),
-        "largest_margin_change": max(
-            float(np.abs(change).max())
-            for change in utility.margin_differences(true, released, most_axes=1).values()
-        ),
+        **utilities(true, released),
     }
-    if base is not None:
-        from discreet.protect.cells.rounding import RandomRounding
-
-        transition = RandomRounding(base).transition()
-        by_method = risk.after_transition(true, released, transition, weights)
-        who = risk.posterior(transition, true)
-        whole = verdict.whole(by_method.value, limit)
+    if described is not None and given is not None:
+        judged = by_method(true, released, described, weights, given.draws)
+        whole = verdict.whole(judged["value"], limit)
         found = _worst([small, lines, whole]) | found
-        found["by_method"] = {
-            **_finding(whole),
-            "value": by_method.value,
-            **_terms(by_method),
-            "capped": by_method.capped,
-            "zeros_true": _plain(who.zeros_true),
-            "correct_claims": who.correct_claims,
-        }
+        found["by_method"] = {**_finding(whole), **judged}
+    codes = [dimension.codes for dimension in file.dimensions]
+    known = None if described is None else described.known
+    found["slices"] = slices(true, released, names, codes, known, weights)
     return found
 
 
@@ -326,6 +352,52 @@ def _findings(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _others(after: dict[str, Any]) -> list[str]:
+    """Return the further measures of utility, those that the table has."""
+    told = []
+    if after["rank_change"] is not None:
+        told.append(f"cells that change their decile {after['rank_change']:.0%}")
+    if after.get("variance_ratio") is not None:
+        told.append(f"variance of rows, released over true {after['variance_ratio']:.3f}")
+    for key, name in (("cramers_v", "Cramér's V"), ("median_entropy", "median entropy")):
+        true, released = after.get(key) or (None, None)
+        if true is not None and released is not None:
+            told.append(f"{name} {released:.3f} (true {true:.3f})")
+    text = "; ".join(told)
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+
+
+HOW = {
+    "transition": "by the chances of the method",
+    "rate": "by the share of people that moved",
+    "seen": "by how cells changed, since the chances of a cell are not known",
+}
+
+
+def _more(method: dict[str, Any]) -> list[str]:
+    """Return the other forms of the risk by the method, and its mean."""
+    told = [f"split form {method['split']['value']:.3f}"]
+    if method["observed"] is not None:
+        told.append(f"with contents as observed {method['observed']:.3f}")
+    lines = [f"{HOW[method['judged_by']]}; {'; '.join(told)}"]
+    mean = method["expected"]
+    if mean and mean["exact"]:
+        lines.append(f"on average risk {mean['risk']:.3f}, utility {mean['score']:.3f}")
+    elif mean:
+        lines.append(
+            f"over {mean['draws']} draws risk {mean['risk']:.3f} "
+            f"({mean['risk_standard_error']:.3f}), utility {mean['score']:.3f} "
+            f"({mean['score_standard_error']:.3f})"
+        )
+    return [
+        part
+        for line in lines
+        for part in wrap(
+            line, WIDTH, subsequent_indent="    ", initial_indent="  ", drop_whitespace=True
+        )
+    ]
+
+
 def _render_after(after: dict[str, Any], before: float) -> list[str]:
     method = after.get("by_method")
     if method:
@@ -334,12 +406,13 @@ def _render_after(after: dict[str, Any], before: float) -> list[str]:
             *_findings(after),
             f"  risk {method['value']:.3f} after {before:.3f}; "
             f"Hellinger utility {after['score']:.3f}",
+            *_more(method),
             f"  an intruder's best guesses are right for {method['correct_claims']:.0%} of cells",
         ]
     else:
         lines = [
             f"RELEASED: Hellinger utility {after['score']:.3f} (1 = unchanged). "
-            "Name the method for a verdict on its risk.",
+            "Name the method (--method) for a verdict on its risk.",
             *_findings(after),
         ]
     small = after["small_records_unchanged"]
@@ -350,6 +423,7 @@ def _render_after(after: dict[str, Any], before: float) -> list[str]:
         f"  largest change {after['largest_change']:,}; people {after['people']:,}",
         f"  Hellinger {after['hellinger']:.3f}, relative absolute "
         f"{after['relative_absolute']:.3f}, average absolute {after['average_absolute']:.3f}",
+        *_others(after),
         "  risk by conditional entropy (for study, no verdict) "
         + ("not defined" if entropy is None else f"{entropy:.3f}"),
     ]

@@ -117,11 +117,14 @@ def methods() -> dict[str, Callable[..., Method]]:
     return extended(GROUP, METHODS)
 
 
-def options(name: str) -> dict[str, Parameter]:
+def options(
+    name: str, more: Mapping[str, Callable[..., Method]] | None = None
+) -> dict[str, Parameter]:
     """Return the options of a method: the parameters of a type that a text can give."""
-    if name not in methods():
-        raise unknown("method", name, methods())
-    parameters = signature(methods()[name], eval_str=True).parameters
+    known = {**methods(), **(more or {})}
+    if name not in known:
+        raise unknown("method", name, known)
+    parameters = signature(known[name], eval_str=True).parameters
     return {key: value for key, value in parameters.items() if _kind(value) in KINDS}
 
 
@@ -133,9 +136,14 @@ def _kind(parameter: Parameter) -> Any:
     return str if get_origin(kind) is Literal else kind
 
 
-def method(name: str, given: Mapping[str, str]) -> Method:
-    """Return the method of that name with those options; unknown ones are refused."""
-    known = options(name)
+def method(
+    name: str, given: Mapping[str, str], more: Mapping[str, Callable[..., Method]] | None = None
+) -> Method:
+    """Return the method of that name with those options; unknown ones are refused.
+
+    `more` are methods that are known to the caller alone, such as those of a study.
+    """
+    known = options(name, more)
     values = {}
     for option, text in given.items():
         if option not in known:
@@ -148,7 +156,7 @@ def method(name: str, given: Mapping[str, str]) -> Method:
     for option, parameter in known.items():
         if parameter.default is parameter.empty and option not in values:
             raise ParameterError(f"{name} needs the option {option}, {KINDS[_kind(parameter)][1]}.")
-    made = methods()[name](**values)
+    made = {**methods(), **(more or {})}[name](**values)
     if not isinstance(made, Method):
         raise ParameterError(f"'{name}' of {GROUP} is no Method. Got {type(made).__name__}.")
     return made

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet import utility
 from discreet.cli import main
+from discreet.protect import RandomRounding
+from discreet.study.methods import names
 
 LONG = "sex,age,count\n1,a,50\n1,b,0\n1,c,3\n2,a,7\n2,b,2\n2,c,0\n"
 RELEASED = "sex,age,count\n1,a,51\n1,b,0\n1,c,3\n2,a,6\n2,b,3\n2,c,0\n"
@@ -202,7 +205,7 @@ def test_a_released_table_of_nobody(run) -> None:  # type: ignore[no-untyped-def
         (LONG, ("--weights", "1,2"), "weights must be 3 or 4 numbers"),
         (LONG, ("--weights", "a,b,c"), "weights must be 3 or 4 numbers"),
         (LONG, ("--limit", "2"), "limit must be between 0 and 1"),
-        (LONG, ("--base", "3"), "--base must come with --after"),
+        (LONG, ("--base", "3"), "--method must come with --after"),
         (LONG.replace("1,b,0\n", ""), (), "a row for every cell"),
     ],
 )
@@ -224,3 +227,74 @@ def test_rows_left_out_may_be_zeros(run) -> None:  # type: ignore[no-untyped-def
     code, out, _ = run(LONG.replace("1,b,0\n", ""), "--absent-zero")
     assert code == 0
     assert "6 cells" in out
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_method_gives_a_verdict(run, name: str) -> None:  # type: ignore[no-untyped-def]
+    options = {"record-swapping": "rate=0.1", "sampling": "fraction=0.9"}
+    given = ["--option", options[name]] if name in options else []
+    # The true table itself is one that most methods can release; rounding makes multiples of 3.
+    rounded = "rounding" in name or name in ("small-cell-adjustment", "count-adjustment")
+    released = RELEASED if rounded and name != "small-cell-adjustment" else LONG
+    if name in ("small-cell-adjustment", "count-adjustment"):
+        released = LONG.replace("2,b,2", "2,b,3")
+    if name == "conventional-rounding":
+        released = "sex,age,count\n1,a,51\n1,b,0\n1,c,3\n2,a,6\n2,b,3\n2,c,0\n"
+    words = ["--after", "released.csv", "--method", name, *given, "--draws", "5", "--json"]
+    code, out, err = run(LONG, *words, released=released)
+    assert code == 0, err
+    found = json.loads(out)["after"]
+    assert found["verdict"] in ("low risk", "high risk")
+    judged = found["by_method"]
+    assert 0 <= judged["value"] <= json.loads(out)["risk"]["value"] + 1e-12
+    assert judged["judged_by"] in ("transition", "rate", "seen")
+    assert 0 < judged["correct_claims"] <= 1
+    assert judged["split"]["value"] >= 0
+
+
+def test_a_perturbed_hypercube_is_judged_by_what_was_seen(run) -> None:  # type: ignore[no-untyped-def]
+    # 7 → 12 is impossible for rounding of the table itself, and not for sums of rounded cells.
+    far = RELEASED.replace("2,a,6", "2,a,12")
+    words = ("--after", "released.csv", "--method", "random-rounding", "--json")
+    code, _, err = run(LONG, *words, released=far)
+    assert code == 2
+    assert "must be one that the transition can make" in err
+    found = json.loads(run(LONG, *words, "--on", "cube", released=far)[1])["after"]
+    assert found["by_method"]["judged_by"] == "seen"
+
+
+def test_rows_and_columns_have_their_measures(run) -> None:  # type: ignore[no-untyped-def]
+    words = ("--after", "released.csv", "--method", "random-rounding", "--json")
+    found = json.loads(run(LONG, *words, released=RELEASED)[1])["after"]
+    here = found["slices"]["sex"]["2"]
+    # 7, 2, 0 → 6, 3, 0: |−1| + |1| over three cells; 1/7 + 1/2.
+    assert here["average_absolute"] == pytest.approx(2 / 3)
+    assert here["relative_absolute"] == pytest.approx(1 / 7 + 1 / 2)
+    assert 0 < here["risk"] < 1
+    assert set(found["slices"]) == {"sex", "age"}
+
+
+def test_the_mean_of_a_known_transition_is_exact(run) -> None:  # type: ignore[no-untyped-def]
+    words = ("--after", "released.csv", "--method", "random-rounding", "--json")
+    mean = json.loads(run(LONG, *words, released=RELEASED)[1])["after"]["by_method"]["expected"]
+    assert mean["exact"]
+    F = [[50, 0, 3], [7, 2, 0]]
+    assert mean["score"] == utility.expected_score(F, RandomRounding(3).transition())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--option", "base=3"), "--option must come with --method"),
+        (("--method", "rounding"), "no method 'rounding'"),
+        (("--method", "record-swapping"), "judged by its rate alone"),
+        (("--method", "record-swapping", "--option", "rate=2"), "rate"),
+        (("--method", "base", "--option", "share=1"), "takes no option here"),
+        (("--method", "random-rounding", "--on", "moon"), "--on must be table, cube or records"),
+        (("--base", "3", "--method", "none"), "--base is a method of its own"),
+    ],
+)
+def test_a_method_that_cannot_be(run, options: tuple[str, ...], words: str) -> None:  # type: ignore[no-untyped-def]
+    code, _, err = run(LONG, "--after", "released.csv", *options, released=RELEASED)
+    assert code == 2
+    assert words in err

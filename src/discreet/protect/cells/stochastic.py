@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -194,7 +194,7 @@ class InvariantPerturbation(Method):
         largest = min(int(counts.max()), LARGEST_INVARIANT)
         there = counts > 0
         frequencies = np.bincount(counts[there & (counts <= largest)], minlength=largest + 1)
-        method = self.perturbation.invariant(frequencies)
+        method = _invariant(self.perturbation, frequencies.tobytes())
         source = rng if method.exact else rng.random(counts.shape)[there]
         released = np.zeros_like(counts)
         released[there] = method.draw(counts[there], source)
@@ -204,6 +204,12 @@ class InvariantPerturbation(Method):
     def multiplier(self) -> Multiplier:
         """Nothing is taken off: the matrix is another for every table."""
         return Multiplier(1.0, 1.0, "its chances are those of the very table")
+
+
+@lru_cache(maxsize=8)
+def _invariant(perturbation: StochasticPerturbation, frequencies: bytes) -> StochasticPerturbation:
+    """Return the invariant version; many draws of one table need it once."""
+    return perturbation.invariant(np.frombuffer(frequencies, np.int64))
 
 
 def published_matrix() -> Floats:

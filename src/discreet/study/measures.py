@@ -1,0 +1,137 @@
+"""The measures of a study by name: what each means, and which of two values is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet import risk, utility
+from discreet.risk.attribute import near_empty_lines
+from discreet.types import Integers
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a measure needs beside the two tables: weights, and the axes of the subgroups."""
+
+    weights: tuple[float, ...] = risk.WEIGHTS
+    subgroups: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a release: its words, whether less is better, and how it is computed.
+
+    `of` takes the true and the released table; None where the method must be known as well.
+    """
+
+    words: str
+    low: bool
+    of: Callable[[Integers, Integers, Context], float] | None = None
+
+
+def _lines(true: Integers, released: Integers, _: Context) -> float:
+    """Return the largest share of lines, or of people in lines, with one populated cell."""
+    del true
+    found = near_empty_lines(released[None]).values()
+    return max((float(max(lines[0], people[0])) for lines, people in found), default=0.0)
+
+
+def _margins(true: Integers, released: Integers, _: Context) -> float:
+    changes = utility.margin_differences(true, released, most_axes=1).values()
+    return max(float(np.abs(change).max()) for change in changes)
+
+
+def _variance(true: Integers, released: Integers, _: Context) -> float:
+    if true.ndim < 2:
+        return float("nan")
+    return utility.variance_ratio(true, released).mean
+
+
+def _cramers_v(true: Integers, released: Integers, _: Context) -> float:
+    if true.ndim < 2 or not released.any():
+        return float("nan")
+    return 100 * utility.cramers_v(true, released).relative_change
+
+
+def _entropy(true: Integers, released: Integers, context: Context) -> float:
+    if len(context.subgroups) >= true.ndim:
+        return float("nan")
+    return risk.median_entropy(released, context.subgroups)
+
+
+def _small_changed(true: Integers, released: Integers, _: Context) -> float:
+    small = (true == 1) | (true == 2)
+    return float((true != released)[small].mean()) if small.any() else float("nan")
+
+
+MEASURES: dict[str, Measure] = {
+    "transition": Measure("risk by the transition", True),
+    "transition-observed": Measure("risk by the transition, contents as observed", True),
+    "split": Measure("risk by the transition, small and large counts apart", True),
+    "conditional-entropy": Measure(
+        "risk by conditional entropy", True, lambda F, G, c: float(risk.after(F, G, c.weights))
+    ),
+    "conditional-entropy-as-printed": Measure(
+        "risk by conditional entropy, as printed",
+        True,
+        lambda F, G, c: float(risk.after_as_printed(F, G, c.weights)),
+    ),
+    "claims": Measure("cells that an intruder's best guess names right, share", True),
+    "small-records": Measure(
+        "people in cells of 1 and 2 left as they were, share",
+        True,
+        lambda F, G, c: risk.unchanged_small_records(F, G),
+    ),
+    "small-cells-changed": Measure(
+        "cells of 1 and 2 that were changed, share", False, _small_changed
+    ),
+    "single-lines": Measure("lines, or people in them, with one populated cell", True, _lines),
+    "score": Measure(
+        "utility: 1 less Hellinger's distance, scaled to the table",
+        False,
+        lambda F, G, c: utility.score(F, G),
+    ),
+    "hellinger": Measure("Hellinger's distance", True, lambda F, G, c: utility.hellinger(F, G)),
+    "hellinger-rows": Measure(
+        "Hellinger's distance of a row, mean",
+        True,
+        lambda F, G, c: utility.hellinger_rows(F, G).mean,
+    ),
+    "relative-absolute": Measure(
+        "relative absolute distance", True, lambda F, G, c: utility.relative_absolute(F, G)
+    ),
+    "relative-absolute-rows": Measure(
+        "relative absolute distance of a row, mean",
+        True,
+        lambda F, G, c: utility.relative_absolute_rows(F, G).mean,
+    ),
+    "average-absolute": Measure(
+        "average absolute distance", True, lambda F, G, c: utility.average_absolute(F, G)
+    ),
+    "variance-ratio": Measure("variance of a row's cells, released over true", False, _variance),
+    "rank-change": Measure(
+        "cells that change their decile, share",
+        True,
+        lambda F, G, c: utility.rank_change(F, G).mean,
+    ),
+    "cramers-v": Measure("Cramér's V, change in percent", False, _cramers_v),
+    "median-entropy": Measure("entropy of the subgroups, median", False, _entropy),
+    "margins": Measure("largest relative change of a one-way total", True, _margins),
+    "unchanged": Measure(
+        "cells left as they were, share", False, lambda F, G, c: float((F == G).mean())
+    ),
+}
+"""Every measure, in the order of the results."""
+
+BY_METHOD = tuple(name for name, measure in MEASURES.items() if measure.of is None)
+"""Those that need to know the method."""
+
+USUAL = tuple(
+    name
+    for name in MEASURES
+    if name not in ("transition-observed", "conditional-entropy-as-printed")
+)
+"""What a study takes without being asked."""

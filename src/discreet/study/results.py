@@ -1,0 +1,344 @@
+"""What a study found: means over draws, the frontier, what dominates what, and the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import risk
+from discreet.errors import ParameterError, unknown
+from discreet.files import written
+from discreet.study.judge import Known, Seen, mean_and_error, repeated
+from discreet.study.measures import BY_METHOD, MEASURES
+from discreet.study.model import Setting, Study
+from discreet.study.run import Block, Part, Unit, by_method, known_of, units
+from discreet.table.sheet import Sheet
+from discreet.types import Floats
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Value:
+    """A mean over draws with its standard error; `undefined` draws had no value."""
+
+    mean: float
+    error: float
+    draws: int
+    undefined: int = 0
+
+    def __float__(self) -> float:
+        return self.mean
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the results: one measure of one table under one setting."""
+
+    table: str
+    method: str
+    setting: str
+    on: str
+    variable: str
+    category: str
+    measure: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting in a table, on the map."""
+
+    table: str
+    method: str
+    setting: str
+    risk: Value
+    utility: Value
+
+    @property
+    def full(self) -> str:
+        """Method and setting in one."""
+        return f"{self.method}, {self.setting}" if self.setting else self.method
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a study found. It prints, plots, filters, and is a data frame.
+
+    >>> found = dc.study([[40, 2, 9], [1, 58, 12]], ["random-rounding"], draws=10)
+    >>> sorted(found.settings)
+    ['None', 'Random rounding, base 3']
+    """
+
+    study: Study
+    rows: tuple[Row, ...]
+    seconds: float = 0.0
+
+    # As values
+
+    @cached_property
+    def _by(self) -> dict[tuple[str, str, str], Value]:
+        whole = (row for row in self.rows if not row.variable)
+        return {(row.table, _full(row), row.measure): row.value for row in whole}
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables that are left."""
+        return tuple(dict.fromkeys(row.table for row in self.rows))
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The names of the settings that are left, the untouched table among them."""
+        return tuple(dict.fromkeys(_full(row) for row in self.rows))
+
+    def value(self, table: str, setting: str, measure: str) -> Value:
+        """Return a mean with its standard error."""
+        for kind, name, choices in (
+            ("table", table, self.tables),
+            ("setting", setting, self.settings),
+            ("measure", measure, self.study.judged.every),
+        ):
+            if name not in choices:
+                raise unknown(kind, name, choices)
+        return self._by[table, setting, measure]
+
+    @cached_property
+    def before(self) -> dict[str, float]:
+        """The risk of each table before protection."""
+        return {
+            t.name: float(risk.before(t.counts, weights_of(self.study)))
+            for t in self.study.tables
+            if t.name in self.tables
+        }
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Every setting in every table, the untouched one left out."""
+        judged, found = self.study.judged, []
+        for table in self.tables:
+            for name in self.settings:
+                setting = self.setting(name)
+                if not setting.untouched:
+                    both = (self._by[table, name, m] for m in (judged.risk, judged.utility))
+                    found.append(Point(table, setting.name, setting.label, *both))
+        return tuple(found)
+
+    def setting(self, name: str) -> Setting:
+        """Return a setting by its name."""
+        return next(one for one in self.study.settings if one.full == name)
+
+    # What follows
+
+    def _better(self) -> tuple[float, float]:
+        """Return the signs that make less of both measures better."""
+        judged = self.study.judged
+        return tuple(1.0 if MEASURES[m].low else -1.0 for m in (judged.risk, judged.utility))  # type: ignore[return-value]
+
+    @cached_property
+    def frontier(self) -> frozenset[tuple[str, str]]:
+        """The (table, setting) that no other setting beats in that table on both measures."""
+        first, second = self._better()
+        found = set()
+        for table in self.tables:
+            here = [p for p in self.points if p.table == table]
+            xy = [(first * p.risk.mean, second * p.utility.mean) for p in here]
+            for point, (x, y) in zip(here, xy, strict=True):
+                if not any(_beats(other, (x, y)) for other in xy):
+                    found.add((table, point.full))
+        return frozenset(found)
+
+    @cached_property
+    def dominated(self) -> dict[str, tuple[str, ...]]:
+        """The settings that others beat in all tables at once, and by which."""
+        first, second = self._better()
+        where: dict[str, Floats] = {}
+        for name in dict.fromkeys(p.full for p in self.points):
+            here = [p for p in self.points if p.full == name]
+            where[name] = np.array([(first * p.risk.mean, second * p.utility.mean) for p in here])
+        found = {}
+        for name, mine in where.items():
+            by = [other for other, theirs in where.items() if _beats(theirs, mine)]
+            if by:
+                found[name] = tuple(by)
+        return found
+
+    @cached_property
+    def under(self) -> dict[str, int]:
+        """In how many tables each setting is at or below the limit of risk."""
+        limit = self.study.judged.limit
+        names = dict.fromkeys(p.full for p in self.points)
+        return {
+            name: sum(p.risk.mean <= limit for p in self.points if p.full == name) for name in names
+        }
+
+    @cached_property
+    def finding(self) -> str:
+        """The outcome in one or two sentences, computed."""
+        from discreet.study.words import finding
+
+        return finding(self)
+
+    # As other things
+
+    def filter(
+        self,
+        table: str | Iterable[str] | None = None,
+        method: str | Iterable[str] | None = None,
+        measure: str | Iterable[str] | None = None,
+    ) -> Results:
+        """Return the results of some tables, methods or measures alone."""
+        wanted = {"table": table, "method": method, "measure": measure}
+        rows = self.rows
+        for field, given in wanted.items():
+            if given is None:
+                continue
+            names = [given] if isinstance(given, str) else list(given)
+            known = dict.fromkeys(getattr(row, field) for row in rows)
+            for name in names:
+                if name not in known:
+                    raise unknown(field, name, known)
+            keep = set(names)
+            if field == "measure":
+                keep |= {self.study.judged.risk, self.study.judged.utility}
+            rows = tuple(row for row in rows if getattr(row, field) in keep)
+        return replace(self, rows=rows)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The results, tidy: a line for each table, setting and measure."""
+        header = (
+            "table", "method", "setting", "on", "variable", "category", "measure", "mean",
+            "standard_error", "draws", "undefined",
+        )  # fmt: skip
+        lines = [
+            (
+                row.table, row.method, row.setting, row.on, row.variable, row.category, row.measure,
+                _plain(row.value.mean), _plain(row.value.error), row.value.draws,
+                row.value.undefined,
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        return Sheet(header, tuple(zip(*lines, strict=True)))
+
+    def to_arrow(self) -> Any:
+        """Return the results as an Arrow table."""
+        return self.sheet.to_arrow()
+
+    def to_pandas(self) -> Any:
+        """Return the results as a pandas data frame."""
+        return self.sheet.to_pandas()
+
+    def plot(self, path: str | Path | None = None) -> str:
+        """Return the risk-utility map as SVG, and write it where a file is named."""
+        from discreet.study.map import draw
+
+        text = draw(self)
+        if path is not None:
+            with written(Path(path), 0o666) as file:
+                file.write(text.encode())
+        return text
+
+    def report(self, path: str | Path) -> None:
+        """Write the report as a page by itself."""
+        from discreet.study.report import page
+
+        with written(Path(path), 0o600) as file:
+            file.write(page(self).encode())
+
+    def write(self, folder: str | Path) -> None:
+        """Write results.csv, results.parquet, map.svg and report.html into a folder."""
+        import pyarrow.parquet as pq
+
+        out = Path(folder)
+        if not out.is_dir():
+            raise ParameterError(f"out must be a folder. Got {out}.")
+        self.sheet.write(out / "results.csv")
+        with written(out / "results.parquet", 0o600) as file:
+            pq.write_table(self.to_arrow(), file)
+        self.plot(out / "map.svg")
+        self.report(out / "report.html")
+
+    def _repr_html_(self) -> str:
+        return self.plot()
+
+    def __str__(self) -> str:
+        from discreet.study.words import text
+
+        return text(self)
+
+
+def _beats(mine: Any, other: Any) -> bool:
+    """Whether one is at least as good in all, and better in something."""
+    a, b = np.asarray(mine, float), np.asarray(other, float)
+    return bool((a <= b + TINY).all() and (a < b - TINY).any())
+
+
+def _full(row: Row) -> str:
+    return f"{row.method}, {row.setting}" if row.setting else row.method
+
+
+def _plain(value: float) -> float | None:
+    return value if value == value else None
+
+
+def weights_of(study: Study) -> tuple[float, ...]:
+    """Return the weights of the risk on the map."""
+    split = study.judged.risk == "split" and len(study.judged.weights) == 3
+    return risk.SPLIT_WEIGHTS if split else study.judged.weights
+
+
+def collected(study: Study, parts: Mapping[Block, Part], seconds: float = 0.0) -> Results:
+    """Return the results of all blocks: means over draws, in the order of the study."""
+    rows: list[Row] = []
+    every = study.judged.every
+    for place, setting in enumerate(study.settings):
+        mine = [part for block, part in parts.items() if block.setting == place]
+        values = np.concatenate([part.values for part in mine], axis=1)
+        for t in range(len(study.tables)):
+            drawn = [pairs for part in mine for pairs in part.pairs[t]]
+            _fill(study, setting, t, drawn, values[t])
+        for unit, found in zip(units(study), values, strict=True):
+            for measure, column in zip(every, found.T, strict=True):
+                if unit.axis is None or np.isfinite(column).any():
+                    rows.append(_row(study, setting, unit, measure, column))
+    order = {table.name: i for i, table in enumerate(study.tables)}
+    rows.sort(key=lambda row: (order[row.table], bool(row.variable)))
+    return Results(study, tuple(rows), seconds)
+
+
+def _row(study: Study, setting: Setting, unit: Unit, measure: str, column: Floats) -> Row:
+    table = study.tables[unit.table]
+    mean, error, undefined = mean_and_error(column)
+    if setting.untouched and mean == mean:
+        error = 0.0  # drawn once: nothing varies
+    variable, category = "", ""
+    if unit.axis is not None:
+        variable, category = table.by[unit.axis], table.codes[unit.axis][unit.place]
+    value = Value(mean, error, len(column), undefined)
+    return Row(
+        table.name, setting.name, setting.label, setting.on.value, variable, category, measure,
+        value,
+    )  # fmt: skip
+
+
+def _fill(study: Study, setting: Setting, t: int, drawn: list[Any], values: Floats) -> None:
+    """Put in the risks of a table for which all draws must be seen first."""
+    table, known = study.tables[t], known_of(setting, study.tables[t])
+    seen = None if known.exact else Seen.of(drawn)
+    every = study.judged.every
+    if "claims" in every:
+        values[:, every.index("claims")] = known.claims(table.counts, seen)
+    if seen is None or known.complete:
+        return
+    full: Known = known.filled(seen)
+    for name in set(every) & set(BY_METHOD) - {"claims"}:
+        column = every.index(name)
+        for draw, pairs in enumerate(drawn):
+            true, released = repeated(pairs)
+            found = by_method(name, true, released, full, study.judged.weights)
+            values[draw, column] = found
