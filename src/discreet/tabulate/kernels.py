@@ -18,7 +18,7 @@ narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import uint8, uint32, uint64
+from numpy import uint8, uint32, uint64
 
 from discreet.compiling import njit
 
