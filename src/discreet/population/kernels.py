@@ -6,6 +6,8 @@ Symbols of the RFC: h the state, m the message block, v the working vector, t th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy import uint64
 from numpy.typing import NDArray
@@ -44,7 +46,7 @@ _SIGMA = np.array(
 
 
 @njit(inline="always")
-def _rotate(x: int, n: int) -> int:
+def _rotate(x: Any, n: int) -> Any:
     return (x >> uint64(n)) | (x << uint64(64 - n))
 
 

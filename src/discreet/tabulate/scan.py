@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.compiling import SMALL
 from discreet.population import Level, Schema, Variable, Version
+from discreet.protect import kernels as protecting
 from discreet.query import Query, Question
 from discreet.table import CountTable
 from discreet.tabulate import kernels, plain
@@ -52,6 +53,7 @@ class ScanEngine:
         self._kernels: Any = plain if version.rows <= SMALL else kernels
         if self._kernels is kernels:
             warm_up()
+            protecting.warm_up()  # numba is loaded anyway
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
