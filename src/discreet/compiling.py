@@ -1,7 +1,11 @@
-"""Kernels compiled by numba, and kept on disk wherever there is a place for them.
+"""Kernels compiled by numba, when they are first called, and kept on disk where there is a place.
 
-Numba keeps them in the folder of the program, else in the home of the user. Where neither can be
-written to, it refuses to compile at all; they are then kept in a folder for temporary files.
+Numba takes half a second to load and seconds to compile, so nothing of it happens before a kernel
+is called: small data have plain twins beside the kernels (`plain.py`, `SMALL`) and never call one.
+
+Numba keeps what it compiled in the folder of the program, else in the home of the user. Where
+neither can be written to, it refuses to compile at all; it is then kept in a folder for temporary
+files.
 """
 
 from __future__ import annotations
@@ -13,25 +17,66 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
-import numba
+SMALL = 2**16
+"""Records or cells up to which plain code is faster than loading a kernel from disk."""
+
+_lock = RLock()
+
+
+class Kernel:
+    """A function that numba compiles when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func = function
+        self.__doc__ = function.__doc__
+        self._options = options
+        self._compiled: Any = None
+
+    def __call__(self, *given: Any) -> Any:
+        """Return what the function returns."""
+        return (self._compiled or self.compiled())(*given)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The types of arguments for which it is compiled."""
+        return self._compiled.signatures if self._compiled else []
+
+    def compiled(self) -> Any:
+        """Return what numba makes of the function, and of all kernels that its module names."""
+        with _lock:
+            if self._compiled is None:
+                self._compiled = _compiled(self.py_func, self._options)
+                names = self.py_func.__globals__
+                for name, kernel in list(names.items()):
+                    if isinstance(kernel, Kernel):
+                        names[name] = kernel.compiled()
+            return self._compiled
+
+
+def pays(kernel: Any, size: int) -> bool:
+    """Whether to call a kernel rather than its twin: it is loaded, or worth loading."""
+    return size > SMALL or bool(kernel.signatures)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return `numba.njit`, with another place for the cache if numba finds none."""
+    """Return what `numba.njit` would, without loading numba before the function is called."""
+    return lambda function: Kernel(function, options)
 
-    def compiled(function: Callable[..., Any]) -> Any:
-        try:
-            return numba.njit(**options)(function)
-        except RuntimeError:
-            if not options.get("cache"):
-                raise
-            numba.config.CACHE_DIR = _temporary()
-            options["cache"] = bool(numba.config.CACHE_DIR)
-            return numba.njit(**options)(function)
 
-    return compiled
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return `numba.njit` of a function, with another place for the cache if numba finds none."""
+    import numba
+
+    try:
+        return numba.njit(**options)(function)
+    except RuntimeError:
+        if not options.get("cache"):
+            raise
+        numba.config.CACHE_DIR = _temporary()
+        return numba.njit(**{**options, "cache": bool(numba.config.CACHE_DIR)})(function)
 
 
 @cache

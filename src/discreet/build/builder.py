@@ -30,6 +30,7 @@ from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
 from discreet.build.steps import BaseStep
 from discreet.checks import whole
+from discreet.compiling import SMALL
 from discreet.errors import ParameterError, Sealed
 from discreet.files import sync
 from discreet.population import manifest as manifests
@@ -245,8 +246,9 @@ def _described(
 
 def _build_views(path: Path, budget: int, tell: Tell) -> None:
     """Compile the kernels, so that no reader waits for it, and build the chosen views."""
-    tell("compiling", 0, None)
     version = Version.open(path)
+    if version.rows > SMALL:
+        tell("compiling", 0, None)
     scan = ScanEngine(version)
     engine = ViewEngine(version, scan, version.views, max(budget, BUDGET))
     check_impossible(engine, version.schema)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.ingest import Ingest
+from discreet.compiling import SMALL
 from discreet.population.store import is_narrow
 from discreet.progress import Tell
 
@@ -45,18 +46,31 @@ def write_columns(ingest: Ingest, version: Path, tell: Tell) -> None:
 
 def _places(areas: NDArray[np.uint32], starts: NDArray[np.int64]) -> NDArray[np.uint32] | None:
     """Return where each row goes, or None where the rows are in order already."""
-    from discreet.population.kernels import ordered_places
-
     if (areas[1:] >= areas[:-1]).all():
         return None
+    if len(areas) <= SMALL:
+        few = np.empty(len(areas), np.uint32)
+        few[np.argsort(areas, kind="stable")] = np.arange(len(areas), dtype=np.uint32)
+        return few
+    from discreet.population.kernels import ordered_places
+
     places: NDArray[np.uint32] = ordered_places(areas, starts[:-1].copy())
     return places
 
 
 def _put(values: NDArray[Any], places: NDArray[np.uint32] | None, target: IO[bytes]) -> None:
     """Write a column with each row in its place."""
+    if places is not None:
+        values = _scattered(values, places)
+    target.write(values.data.cast("B"))
+
+
+def _scattered(values: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
+    """Return the values with each in its place."""
+    if len(values) <= SMALL:
+        out = np.empty_like(values)
+        out[places] = values
+        return out
     from discreet.population.kernels import scatter
 
-    if places is not None:
-        values = scatter(values, places)
-    target.write(values.data.cast("B"))
+    return scatter(values, places)  # type: ignore[no-any-return]

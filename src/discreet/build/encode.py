@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,27 @@ def missing(batch: Batch, column: str, findings: Findings) -> NDArray[np.bool_]:
     return absent
 
 
+def filled(array: Any, value: int) -> NDArray[Any]:
+    """Return the numbers of an array, with a value where there is none.
+
+    Read from its buffer: `to_numpy` loads pandas where it is there, which takes half a second.
+    """
+    if array.null_count:
+        array = array.fill_null(value)
+    type_ = np.dtype(array.type.to_pandas_dtype())
+    if not len(array):
+        return np.empty(0, type_)
+    return np.frombuffer(array.buffers()[1], type_, len(array), array.offset * type_.itemsize)
+
+
+def texts(values: Sequence[str]) -> Any:
+    """Return an Arrow array of texts, without pandas, which `pa.array` loads where it is there."""
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), data)
+
+
 class CodeEncoder:
     """Turns the values of one column into the indices of their categories."""
 
@@ -65,7 +87,7 @@ class CodeEncoder:
         self.dtype = dtype
         shown = ", ".join(codes[:8]) + (", …" if len(codes) > 8 else "")
         self._rule = f"not a category of '{what}' ({shown})"
-        self._codes = pa.array(codes, pa.string())
+        self._codes = texts(codes)
         self._lookup, self._lowest = _integer_lookup(codes)
 
     def encode(self, batch: Batch, findings: Findings) -> NDArray[Any]:
@@ -73,7 +95,7 @@ class CodeEncoder:
         array = batch.columns[self.column]
         absent = missing(batch, self.column, findings)
         if pa.types.is_integer(array.type) and self._lookup is not None:
-            values = array.fill_null(0).to_numpy()
+            values = filled(array, 0)
             place = values.astype(np.int64, copy=False) - self._lowest
             outside = (place < 0) | (place >= len(self._lookup))
             if values.dtype == np.uint64:
@@ -85,7 +107,7 @@ class CodeEncoder:
         else:
             if not pa.types.is_string(array.type):
                 array = array.cast(pa.string())
-            index = pc.index_in(array, self._codes).fill_null(-1).to_numpy()
+            index = filled(pc.index_in(array, self._codes), -1)
             bad = index < 0
         bad &= ~absent
         if bad.any():
@@ -127,7 +149,7 @@ class NumberReader:
             bad = ~whole.to_numpy(zero_copy_only=False)
             array = pc.if_else(whole, array, "0").cast(pa.uint64())
         else:
-            array = array.fill_null(0)
+            array = array.fill_null(0) if array.null_count else array
             nothing = pa.scalar(0, array.type)
             bad = pc.less(array, nothing).to_numpy(zero_copy_only=False)
             array = pc.if_else(pa.array(bad), nothing, array).cast(pa.uint64())
@@ -144,7 +166,7 @@ def text_bytes(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     # Integers are hashed as their decimal text, so that CSV and Parquet give the same keys.
     if not pa.types.is_large_string(array.type):
         array = array.cast(pa.large_string())
-    array = array.fill_null("")
+    array = array.fill_null("") if array.null_count else array
     _, offsets, data = array.buffers()
     places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.build import differencing
 from discreet.build.categories import Categories, why_no_code
 from discreet.build.dataset import Column, Dataset
-from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes
+from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes, texts
 from discreet.build.geography import Nesting
 from discreet.build.source import SHOWN, Batch, Reader
 from discreet.build.steps import LeftOut, SwapStep
@@ -206,7 +206,7 @@ class Ingest:
                 self._write("household", digests(self._secret, data, offsets))
         for number, left_out in _left_out(self.dataset).items():
             values = batch.columns[left_out.column].cast(pa.string())
-            marked = pc.is_in(values, value_set=pa.array(left_out.values, pa.string()))
+            marked = pc.is_in(values, value_set=texts(left_out.values))
             self._write(f"left-out-{number}", marked.to_numpy(zero_copy_only=False))
         if source.record_id:
             missing(batch, source.record_id, findings)

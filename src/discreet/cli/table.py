@@ -61,13 +61,14 @@ def command(
     """
     import discreet as dc
     from discreet.cli.show import release_text
-    from discreet.release.formats import named
 
     if format is not None and out is None:
         raise dc.ParameterError("--format is of a file: give --out as well.")
     if originals is not None and not record:
         raise dc.ParameterError("--originals is for the record: give --record as well.")
     if out is not None:
+        from discreet.release.formats import named
+
         format = format or _by_ending(out)
         for ending in ("", *named(format).beside):
             check_new(out.with_name(out.name + ending), force)

@@ -6,8 +6,10 @@ Symbols of the RFC: h the state, m the message block, v the working vector, t th
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from discreet.compiling import njit
@@ -44,7 +46,7 @@ _SIGMA = np.array(
 
 
 @njit(inline="always")
-def _rotate(x: int, n: int) -> int:
+def _rotate(x: Any, n: int) -> Any:
     return (x >> uint64(n)) | (x << uint64(64 - n))
 
 
@@ -62,14 +64,14 @@ def _mix(v: NDArray[np.uint64], a: int, b: int, c: int, d: int, x: int, y: int) 
 
 @njit(cache=True, nogil=True)
 def _compress(
-    h: NDArray[np.uint64], m: NDArray[np.uint64], v: NDArray[np.uint64], t: int, last: bool
+    h: NDArray[np.uint64], m: NDArray[np.uint64], v: NDArray[np.uint64], t: int, last: int
 ) -> None:
+    """Mix a block into the state; `last` has all bits set for the last one of a message."""
     for i in range(8):
         v[i] = h[i]
         v[i + 8] = IV[i]
-    v[12] ^= uint64(t)
-    if last:
-        v[14] = ~v[14]
+    v[12] ^= t
+    v[14] ^= last
     for r in range(12):
         s = _SIGMA[r % 10]
         _mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]])
@@ -102,20 +104,25 @@ def blake2b_64(
     v = np.zeros(16, np.uint64)
     h = np.zeros(8, np.uint64)
     keyed = start.copy()
-    block[: len(key)] = key
-    _compress(keyed, m, v, 128, False)
+    for j in range(len(key)):
+        block[j] = key[j]
+    # Unsigned numbers throughout, and no slices on the left: each form would compile anew.
+    full, more, end = uint64(128), uint64(0), uint64(0xFFFFFFFFFFFFFFFF)
+    _compress(keyed, m, v, full, more)
     alone = start.copy()
-    _compress(alone, m, v, 128, True)
+    _compress(alone, m, v, full, end)
     for i in range(len(digests)):
         left = offsets[i]
         size = offsets[i + 1] - left
-        h[:] = keyed if size > 0 else alone
+        for j in range(8):
+            h[j] = keyed[j] if size > 0 else alone[j]
         for done in range(0, size, 128):
             n = min(size - done, 128)
-            m[:] = 0
+            for j in range(16):
+                m[j] = 0
             for j in range(n):
                 block[j] = data[left + done + j]
-            _compress(h, m, v, 128 + done + n, done + n == size)
+            _compress(h, m, v, uint64(128 + done + n), end if done + n == size else more)
         digests[i] = h[0]
 
 

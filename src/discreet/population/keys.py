@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.checks import whole
+from discreet.compiling import SMALL
 from discreet.errors import ParameterError
 from discreet.files import written
 
@@ -85,13 +87,17 @@ def digests(
     Notes: keyed BLAKE2b [Saarinen2015, §2.9] with a digest of 8 bytes, the secret as key and a
     personalisation of its own; `hashlib.blake2b` gives the same.
     """
+    out = np.empty(len(offsets) - 1, np.uint64)
+    if len(out) <= SMALL:
+        raw, ends = data.tobytes(), offsets.tolist()
+        out[:] = [digest(secret, raw[a:b]) for a, b in pairwise(ends)]
+        return out
     from discreet.population.kernels import IV, blake2b_64
 
     # Parameter block (§2.5): digest length 8, key length 32, fanout and depth 1; person in 6 and 7.
     start = IV.copy()
     start[0] ^= np.uint64(8 | 32 << 8 | 1 << 16 | 1 << 24)
     start[6:] ^= np.frombuffer(_PERSON, np.uint64)
-    out = np.empty(len(offsets) - 1, np.uint64)
     blake2b_64(start, np.frombuffer(secret.value, np.uint8), data, offsets, out)
     return out
 

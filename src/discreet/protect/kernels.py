@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from discreet.compiling import njit
@@ -144,3 +144,13 @@ def find_donors(
             if possible:
                 out[k] = donor
                 break
+
+
+def warm_up() -> None:
+    """Load what protects small tables, compiling it if need be: a server asks for them often."""
+    words = np.zeros(1, np.int64)
+    siphash(words, np.uint64(0), np.uint64(0), np.empty(1, np.uint64))
+    changes, bounds = np.zeros((1, 1), np.int64), np.ones((1, 1))
+    for array in (changes, bounds):
+        array.setflags(write=False)  # of one type with those of look-ups
+    look_up(words, np.zeros(1), changes, bounds, 1, np.empty(1, np.int64))

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.compiling import pays
 from discreet.errors import ParameterError
-from discreet.protect import kernels
+from discreet.protect import kernels, plain
 
 Secret = str | Path | bytes
 """The path of a file of at least 16 bytes, or the bytes themselves."""
@@ -60,7 +61,8 @@ class KeyMix:
         words = _checked(keys)
         halves = np.frombuffer(_derive(self.secret, self.purpose.encode(), 16), "<u8")
         mixed = np.empty(words.size, np.uint64)
-        kernels.siphash(words.reshape(-1), halves[0], halves[1], mixed)
+        siphash = kernels.siphash if pays(kernels.siphash, words.size) else plain.siphash
+        siphash(words.reshape(-1), halves[0], halves[1], mixed)
         return mixed.reshape(words.shape)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
-from functools import reduce
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,46 +21,84 @@ from discreet.types import Integers
 
 def project(table: CompleteTable, question: Question) -> Projected:
     """Return the figures of a question that the class of a complete table covers."""
-    placed = [_placed(question, *question.schema.find(level.id)) for level in table.of.levels]
+    moves = [_move(question, *question.schema.find(level.id)) for level in table.of.levels]
     shape = tuple(map(len, question.axes))
     source = table.making.question
-    order = [axis for axis, _, _ in placed]
+    order = [move.axis for move in moves]
+    # Those that shrink most go first: what is left to add up is then small.
+    changed = [at for at in range(len(moves)) if not moves[at].same]
+    changed.sort(key=lambda at: moves[at].length / len(moves[at].place))
 
     def add(array: Integers) -> Integers:
-        # Those that shrink most go first: what is left to add up is then small.
-        for at in sorted(range(len(placed)), key=lambda d: placed[d][2] / len(placed[d][1])):
-            _, place, length = placed[at]
-            array = added_up(array, at, place, length)
+        for at in changed:
+            array = moves[at].added_up(array, at)
         return _arranged(array, order, len(shape))
 
-    parts = _parts(placed, len(shape)).reshape(shape)
+    parts = _parts([moves[at] for at in changed], shape)
     blocked = np.zeros(shape, bool)
     if table.withheld is not None and table.partial and source.geography is not None:
-        _, place, length = placed[source.geography]
-        hit = added_up(table.withheld.astype(np.int64), 0, place, length) > 0
-        at = order[source.geography]
-        blocked |= hit.reshape([len(hit) if d == at else 1 for d in range(len(shape))])
+        area = moves[source.geography]
+        hit = area.added_up(table.withheld.astype(np.int64), 0) > 0
+        blocked |= hit.reshape([len(hit) if d == area.axis else 1 for d in range(len(shape))])
+    some = bool(blocked.any())
+
+    def shown(array: Integers) -> Integers:
+        return np.where(blocked, 0, add(array)) if some else add(array)
+
     low, high = table.ranges
-    values = np.where(blocked, 0, add(table.figures))
     noisy = table.making.protection.build is not None
     return Projected(
-        values,
+        shown(table.figures),
         parts,
         parts if noisy else np.zeros_like(parts),
         blocked,
-        None if low is None else np.where(blocked, 0, add(low)),
-        None if high is None else np.where(blocked, 0, add(high)),
+        None if low is None else shown(low),
+        None if high is None else shown(high),
     )
 
 
-_Place = tuple[int, NDArray[np.int64], int]
+@dataclass(frozen=True, eq=False)
+class Move:
+    """Where the categories of a table's axis go along an axis of the answer (−1 for none)."""
+
+    axis: int
+    place: NDArray[np.int64]
+    length: int
+
+    @cached_property
+    def same(self) -> bool:
+        """Whether every category stays where it is."""
+        return len(self.place) == self.length and bool((self.place == np.arange(self.length)).all())
+
+    @cached_property
+    def _taken(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+        """The categories that are used in the order of their places, these, where each begins."""
+        used = np.flatnonzero(self.place >= 0)
+        used = used[np.argsort(self.place[used], kind="stable")]
+        return used, *np.unique(self.place[used], return_index=True)
+
+    def added_up(self, array: Integers, at: int) -> Integers:
+        """Return an array with one axis added up into its new places."""
+        if self.same:
+            return array
+        used, found, starts = self._taken
+        taken = array.take(used, axis=at)
+        if len(starts) < len(used):
+            taken = np.add.reduceat(taken, starts, axis=at, dtype=np.int64)
+        if len(found) == self.length:
+            return taken
+        shape = list(array.shape)
+        shape[at] = self.length
+        out = np.zeros(shape, np.int64)
+        out[(slice(None),) * at + (found,)] = taken
+        return out
 
 
-def _placed(question: Question, variable: Variable, level: Level) -> _Place:
-    """Return the axis of a variable (−1 for none), and where its categories go along it."""
+def _move(question: Question, variable: Variable, level: Level) -> Move:
+    """Return where the categories of a level go in the answer to a question."""
     shown = [i for i, axis in enumerate(question.axes) if axis.variable is variable]
     place = question.place_of(variable, level)
-    return (shown[0], place, len(question.axes[shown[0]])) if shown else (-1, place, 1)
+    return Move(shown[0], place, len(question.axes[shown[0]])) if shown else Move(-1, place, 1)
 
 
 def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
@@ -71,35 +109,13 @@ def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
     return np.squeeze(array, hidden).transpose(np.argsort(left))
 
 
-def _parts(placed: list[_Place], axes: int) -> Integers:
+def _parts(moves: list[Move], shape: tuple[int, ...]) -> Integers:
     """Return how many figures each figure of the answer is the sum of."""
-    factors = []
-    for axis, place, length in placed:
-        many = np.bincount(place[place >= 0], minlength=length)
-        shape = [length if d == axis else 1 for d in range(axes)]
-        factors.append(many.reshape(shape) if axis >= 0 else many.reshape([1] * axes))
-    return reduce(np.multiply, factors, np.ones([1] * axes, np.int64)).astype(np.int64)
-
-
-def added_up(array: Integers, at: int, place: NDArray[np.int64], length: int) -> Integers:
-    """Return an array with one axis added up into new places; those placed at −1 are left out."""
-    used = np.flatnonzero(place >= 0)
-    used = used[np.argsort(place[used], kind="stable")]
-    to = place[used]
-    if len(used) == length and len(used) == array.shape[at] and (np.diff(used) == 1).all():
-        return array
-    taken = array.take(used, axis=at)
-    if len(to) == length and (np.diff(to) == 1).all():
-        return taken
-    found, starts = np.unique(to, return_index=True)
-    sums = np.add.reduceat(taken, starts, axis=at, dtype=np.int64)
-    if len(found) == length:
-        return sums
-    shape = list(array.shape)
-    shape[at] = length
-    out = np.zeros(shape, np.int64)
-    out[(slice(None),) * at + (found,)] = sums
-    return out
+    parts = np.ones(shape, np.int64)
+    for move in moves:
+        many = np.bincount(move.place[move.place >= 0], minlength=move.length)
+        parts *= many.reshape([move.length if d == move.axis else 1 for d in range(len(shape))])
+    return parts
 
 
 def with_totals(
@@ -117,7 +133,7 @@ def with_totals(
     if totals is Margins.SUMMED:
         return _blanked(_each(inner, _summed))
     shape = [len(axis) for axis in question.axes]
-    whole = _each(inner, lambda array: np.pad(array, [(0, 1)] * len(shape)))
+    whole = _each(inner, _with_room)
     for over, other in margins(question):
         found = margin(other)
         where = tuple(-1 if d in over else slice(0, n) for d, n in enumerate(shape))
@@ -149,6 +165,13 @@ def _fill(whole: Projected, where: Iterable[int | slice], part: Projected) -> No
             into[tuple(where)] = new
         elif into is not None:
             into[tuple(where)] = part.values  # as counted: the range is the figure
+
+
+def _with_room(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with a place for a total at the end of every axis."""
+    whole = np.zeros([length + 1 for length in array.shape], array.dtype)
+    whole[tuple(slice(0, length) for length in array.shape)] = array
+    return whole
 
 
 def _summed(array: Integers) -> Integers:

@@ -8,6 +8,7 @@ smoothly with the count; it cannot be checked from the released table and must b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,17 +62,11 @@ def fit_prior(values: Integers, number: NDArray[np.integer], transition: Transit
     by Fisher scoring.
     """
     flow = dense_flow(transition)
+    design, offset = _design(len(flow) - 1)
     seen = np.zeros(LARGEST + 2)
     np.add.at(seen, np.minimum(values, LARGEST + 1), number)
     if (seen[flow.sum(axis=0) == 0] > 0).any():
         raise ParameterError("the released table must be one that the transition can make.")
-    last = len(flow) - 1
-    x = np.log(np.arange(1, last) / CENTRE)
-    design = np.zeros((last + 1, 4))
-    design[1:last, 0], design[1:last, 1] = x, x**2
-    design[0, 2] = design[last, 3] = 1
-    offset = np.zeros(last + 1)
-    offset[1:last] = -np.log(np.arange(1, last))
     parameters = np.zeros(4)
     value = _penalised(parameters, design, offset, flow, seen)
     information = np.diag(RIDGE)
@@ -98,6 +93,18 @@ def fit_prior(values: Integers, number: NDArray[np.integer], transition: Transit
     return SmoothPrior(parameters, np.linalg.inv(information), design, offset, flow)
 
 
+@lru_cache(maxsize=16)
+def _design(last: int) -> tuple[Floats, Floats]:
+    """Return by what the parameters are multiplied, and what is added, to give log π_i."""
+    x = np.log(np.arange(1, last) / CENTRE)
+    design = np.zeros((last + 1, 4))
+    design[1:last, 0], design[1:last, 1] = x, x**2
+    design[0, 2] = design[last, 3] = 1
+    offset = np.zeros(last + 1)
+    offset[1:last] = -np.log(np.arange(1, last))
+    return design, offset
+
+
 def _penalised(
     parameters: Floats, design: Floats, offset: Floats, flow: Floats, seen: Floats
 ) -> float:
@@ -106,6 +113,7 @@ def _penalised(
     return fit - 0.5 * float((RIDGE * parameters**2).sum())
 
 
+@lru_cache(maxsize=64)  # of a method, of which a server has a few
 def change_chances(transition: Transition) -> tuple[Integers, Floats]:
     """Return the distinct changes of a method, and their probabilities in each of its rows."""
     deltas = np.unique(transition.changes[transition.probabilities > 0])
@@ -114,9 +122,12 @@ def change_chances(transition: Transition) -> tuple[Integers, Floats]:
     place = np.minimum(np.searchsorted(deltas, transition.changes), len(deltas) - 1)
     # Padding has probability 0, so that wherever it is put it adds nothing.
     np.add.at(table, (np.broadcast_to(rows, place.shape), place), transition.probabilities)
+    deltas.setflags(write=False)
+    table.setflags(write=False)
     return deltas, table
 
 
+@lru_cache(maxsize=64)
 def dense_flow(transition: Transition) -> Floats:
     """Return Pr(released j | true i) for small counts, the last row and column for all beyond.
 
@@ -133,4 +144,5 @@ def dense_flow(transition: Transition) -> Floats:
         table[transition.index(true)],
     )
     flow[last, LARGEST + 1] = 1
+    flow.setflags(write=False)
     return flow

@@ -162,14 +162,15 @@ def public_quality(
     shown = int(np.abs(deltas).max()) if method_published else None
     drawn = draws_of(values, number, transition)
     mean = float((values * number).sum() / counts.size)
-    score = _kept(drawn["score"], WIDEST_SCORE) if mean >= SMALLEST_MEAN else None
-    unchanged = _kept(drawn["unchanged"], WIDEST_SHARE)
-    zeros = _kept(drawn["zeros"], WIDEST_SHARE) if values[0] == 0 else None
-    small = _kept(drawn["small"], WIDEST_SHARE) if np.isin(values, (1, 2)).any() else None
+    kept = _kept(drawn)
+    score = kept["score"] if mean >= SMALLEST_MEAN else None
+    unchanged = kept["unchanged"]
+    zeros = kept["zeros"] if values[0] == 0 else None
+    small = kept["small"] if np.isin(values, (1, 2)).any() else None
     return PublicQuality(
         counts.size, True, score, unchanged, zeros, small, shown,
         _sentences(score, unchanged, None if shown is None else _bound(shown, bool(exact.any()))),
-        _kept(drawn["positive"], WIDEST_SHARE) if values[-1] > 0 else None,
+        kept["positive"] if values[-1] > 0 else None,
     )  # fmt: skip
 
 
@@ -234,16 +235,9 @@ def possible_ranges(transition: Transition, released: Integers) -> tuple[Integer
     As `possible_range`, for every cell of a table. A figure that the method never releases stands
     for itself.
     """
-    deltas, table = change_chances(transition)
-    figures, where = np.unique(released, return_inverse=True)
-    true = figures[:, None] - deltas
-    rows = transition.index(np.maximum(true, 0))
-    possible = (true >= 0) & (table[rows, np.arange(len(deltas))] > 0)
-    never = ~possible.any(axis=1)
-    low = np.where(possible, true, np.iinfo(np.int64).max).min(axis=1)
-    high = np.where(possible, true, -1).max(axis=1)
-    low, high = np.where(never, figures, low), np.where(never, figures, high)
-    return low[where].reshape(released.shape), high[where].reshape(released.shape)
+    known = _known(transition)
+    row = known.row(released)
+    return released - known.less[row], released + known.more[row]
 
 
 def exact_figures(released: Integers, transition: Transition) -> Flags:
@@ -253,10 +247,46 @@ def exact_figures(released: Integers, transition: Transition) -> Flags:
     >>> dc.risk.public.exact_figures(np.array([0, 3, 4]), adjusted).tolist()
     [False, False, True]
     """
-    low, high = possible_ranges(transition, released)
+    known = _known(transition)
+    return np.asarray(known.exact[known.row(released)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What each released figure tells of the true count, for figures up to where they repeat.
+
+    `less` and `more` are how far the smallest and the largest true count are from it, `exact`
+    whether it is certain to be true.
+    """
+
+    less: Integers
+    more: Integers
+    exact: Flags
+    period: int
+
+    def row(self, released: Integers) -> Integers:
+        """Return the entry of each released figure."""
+        last = len(self.less) - self.period
+        over = released - last
+        return np.where(over < self.period, released, last + over % self.period)
+
+
+@lru_cache(maxsize=64)
+def _known(transition: Transition) -> _Known:
+    """Return what the figures of a method tell, worked out once."""
     deltas, table = change_chances(transition)
-    stays = table[transition.index(released)][..., deltas == 0].any(axis=-1)
-    return np.asarray(stays & (low == high))
+    # From here on every true count that may stand behind a figure is among those that repeat.
+    first = len(transition.changes) + int(np.abs(deltas).max())
+    figures = np.arange(first + transition.period)
+    true = figures[:, None] - deltas
+    rows = transition.index(np.maximum(true, 0))
+    possible = (true >= 0) & (table[rows, np.arange(len(deltas))] > 0)
+    never = ~possible.any(axis=1)
+    low = np.where(possible, true, np.iinfo(np.int64).max).min(axis=1)
+    high = np.where(possible, true, -1).max(axis=1)
+    low, high = np.where(never, figures, low), np.where(never, figures, high)
+    stays = table[transition.index(figures)][..., deltas == 0].any(axis=-1)
+    return _Known(figures - low, high - figures, stays & (low == high), transition.period)
 
 
 def public_gate(
@@ -306,7 +336,8 @@ def draws_of(
         [prior.parameters[None], prior.parameters + normals[:, :4] @ root.T]
     )
     is_small = values <= LARGEST
-    small = _small_moments(prior, parameters, values[is_small], number[is_small])
+    deltas, _ = change_chances(transition)
+    small = _small_moments(prior, parameters, values[is_small], number[is_small], deltas)
     large = _large_moments(values[~is_small], number[~is_small], transition)
     square = small["square"] + large["square"]
     noise = np.concatenate([np.zeros((1, 5)), normals[:, 4:]])
@@ -333,14 +364,23 @@ def _doubted(shares: Floats, noise: Floats) -> Floats:
 
 
 def _small_moments(
-    prior: SmoothPrior, parameters: Floats, values: Integers, number: NDArray[np.integer]
+    prior: SmoothPrior,
+    parameters: Floats,
+    values: Integers,
+    number: NDArray[np.integer],
+    deltas: Integers,
 ) -> dict[str, Floats]:
-    """Sums over the released values up to 40, for each row of parameters."""
-    shares = shares_of(parameters, prior.design, prior.offset)[:, :-1, None]
-    joint = shares * prior.flow[:-1, values]
+    """Sums over the released values up to 40, for each row of parameters.
+
+    Of the true counts only those that may become a released value are looked at, the smallest
+    first.
+    """
+    found = values - deltas[::-1, None]
+    true = np.maximum(found, 0)
+    flow = np.where(found >= 0, prior.flow[true, values], 0)
+    joint = shares_of(parameters, prior.design, prior.offset)[:, true] * flow
     chance = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-    true = np.arange(len(prior.flow) - 1)[:, None]
-    same = chance[:, values, np.arange(len(values))]
+    same = chance[:, deltas[::-1] == 0].sum(axis=1)
     sums = _moments(chance, true, values, same, number)
     positive = np.where(values > 0, number, 0)
     sums |= {"above": same @ positive, "above_spread": (same * (1 - same)) @ positive}
@@ -380,11 +420,16 @@ def _moments(
     }
 
 
-def _kept(drawn: Floats, widest: float) -> Estimate | None:
-    low, high = np.quantile(drawn[1:], [0.025, 0.975])
-    value = float(drawn[0])
-    estimate = Estimate(value, min(float(low), value), max(float(high), value))
-    return estimate if estimate.width <= widest else None
+def _kept(drawn: dict[str, Floats]) -> dict[str, Estimate | None]:
+    """Return each estimate with its interval, None where that is too wide to tell anything."""
+    kept: dict[str, Estimate | None] = {}
+    ends = np.quantile([values[1:] for values in drawn.values()], [0.025, 0.975], axis=1)
+    for (name, values), low, high in zip(drawn.items(), *ends.tolist(), strict=True):
+        value = float(values[0])
+        estimate = Estimate(value, min(low, value), max(high, value))
+        widest = WIDEST_SCORE if name == "score" else WIDEST_SHARE
+        kept[name] = estimate if estimate.width <= widest else None
+    return kept
 
 
 def _sentences(

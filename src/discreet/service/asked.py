@@ -14,6 +14,7 @@ from discreet.release.text import stem
 from discreet.service.opened import Opened
 
 _COMPRESSED = 1_000  # bytes from which compression is worth it
+_LEVEL = 1  # of compression: a quarter more bytes than at 6, and a fifth of the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class File:
         cls, body: bytes, media_type: str, name: str, key: bytes, public: bool, link: str = ""
     ) -> File:
         """Return the file with these bytes, compressed where that pays."""
-        compressed = gzip.compress(body, 6, mtime=0) if len(body) >= _COMPRESSED else None
+        compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= _COMPRESSED else None
         if compressed is not None and len(compressed) > 0.9 * len(body):
             compressed = None  # the format is compressed already
         return cls(body, compressed, media_type, name, key.hex(), public, link)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from discreet.errors import ParameterError
+from discreet.later import later
 from discreet.progress import Tell
 from discreet.solve import kernels
 from discreet.solve.kernels import Lists
@@ -18,6 +18,8 @@ from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
 from discreet.solve.system import TableSystem
 from discreet.types import Flags, Floats, Integers
+
+sparse = later("scipy.sparse")
 
 # Up to so many entries the linear programme takes seconds; beyond, only the search is run.
 MOST_ENTRIES = 400_000

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
+from discreet.later import later
 from discreet.progress import Tell
 from discreet.solve import kernels
 from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
 from discreet.types import Flags, Floats, Integers
+
+sparse = later("scipy.sparse")
+csgraph = later("scipy.sparse.csgraph")
 
 # The solver keeps conditions to 1e-7; a value this close to an integer is that integer.
 NEAR = 1e-5
@@ -237,7 +239,7 @@ def _parts(matrix: Any, values: Floats) -> list[tuple[Integers, Integers, bool]]
     graph = (
         sparse.bmat([[None, block.T], [block, None]]) if rows else sparse.csr_matrix((cells,) * 2)
     )
-    count, label = connected_components(graph, directed=False)
+    count, label = csgraph.connected_components(graph, directed=False)
     order = np.argsort(label, kind="stable")
     pieces = np.split(order, np.searchsorted(label[order], np.arange(1, count)))
     links = np.bincount(label[:cells][block.indices], minlength=count) if rows else np.zeros(count)

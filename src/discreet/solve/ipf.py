@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from discreet.errors import ParameterError
+from discreet.later import later
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
 from discreet.types import Floats
+
+sparse = later("scipy.sparse")
 
 # Far below any fraction that matters, far above what fitting leaves open.
 EXACT = 1e-7

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import highspy
 import numpy as np
 
 from discreet.errors import InternalError
+from discreet.later import later
 from discreet.solve.solution import Solution, Status
 from discreet.types import Flags, Floats
 
+highspy = later("highspy")
+
 THREADS = 1
-INFINITY = highspy.kHighsInf
+INFINITY = np.inf
 _NOTHING = np.zeros(0)
 
 

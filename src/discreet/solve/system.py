@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from discreet.errors import ParameterError
+from discreet.later import later
 from discreet.table.hierarchy import Hierarchy
 from discreet.types import Floats, Integers
+
+sparse = later("scipy.sparse")
+csgraph = later("scipy.sparse.csgraph")
 
 # The odds that two different sets of contributors share a sum of random 64-bit numbers are 2^-64
 # for each pair. Fixed, so that a system is the same each time it is built.
@@ -119,7 +121,7 @@ class TableSystem:
         same = np.array([first.setdefault(key, i) for i, key in enumerate(keys)], np.int64)
         size = int(offsets[-1])
         links = sparse.coo_matrix((np.ones(len(own)), (own, own[same])), (size, size))
-        _, label = connected_components(links, directed=False)
+        _, label = csgraph.connected_components(links, directed=False)
         # Every label has a cell, so the labels of the cells are 0, 1, … and can be numbered anew.
         _, first_cell = np.unique(label[own], return_index=True)
         number = _numbers(first_cell)[label]

@@ -18,7 +18,7 @@ narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numba import uint8, uint32, uint64
+from numpy import uint8, uint32, uint64
 
 from discreet.compiling import njit
 
@@ -182,8 +182,8 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
             key = keys[a : a + n]
             if apart or weighted:
                 for i in range(found):
-                    j = uint32(chosen[i]) if filtered else uint32(i)
-                    count = uint64(counts[a + j]) if weighted else one
+                    j = uint64(chosen[i]) if filtered else uint64(i)
+                    count = uint64(counts[uint64(a) + j]) if weighted else one
                     if apart:
                         packed[cell[j]] += count
                         sums[cell[j]] += uint64(key[j])

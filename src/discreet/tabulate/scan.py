@@ -20,9 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.compiling import SMALL
 from discreet.population import Level, Schema, Variable, Version
+from discreet.protect import kernels as protecting
 from discreet.query import Query, Question
 from discreet.table import CountTable
+from discreet.tabulate import kernels, plain
 from discreet.tabulate.engine import Words, check, listed_table, summed_table
 from discreet.tabulate.plan import PIECE, Plan, plan
 
@@ -47,7 +50,10 @@ class ScanEngine:
         self.version = version
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
-        warm_up()
+        self._kernels: Any = plain if version.rows <= SMALL else kernels
+        if self._kernels is kernels:
+            warm_up()
+            protecting.warm_up()  # numba is loaded anyway
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
@@ -65,8 +71,6 @@ class ScanEngine:
 
     def _scan(self, question: Question, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
-        from discreet.tabulate.kernels import scan
-
         modulus = self.version.modulus
         apart = 2**32 % modulus != 0
         own = way.cells <= _OWN
@@ -84,7 +88,8 @@ class ScanEngine:
             at = thread % held
             for stretches in todo:
                 check(stop)
-                scan(*arguments, stretches, way.first_area(stretches), packed[at], sums[at], lanes)
+                first = way.first_area(stretches)
+                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes)
 
         self._share(work, pieces, threads)
         total = way.fold(_total(packed.reshape(held * lanes, way.cells)))
@@ -114,8 +119,6 @@ class ScanEngine:
 
     def _list(self, question: Question, stop: Event | None) -> CountTable:
         """Tabulate by listing the cell of each record, sorting, adding up: for vast tables."""
-        from discreet.tabulate.kernels import list_cells
-
         modulus = self.version.modulus
         way = plan(self.version, question, fold=False)
         arguments = _arguments(self.version, way, np.uint64)
@@ -125,11 +128,11 @@ class ScanEngine:
             areas = way.first_area(stretches).tolist()
             for (begin, end), area in zip(stretches.tolist(), areas, strict=True):
                 listed = _empty(end - begin)
-                found = list_cells(*arguments, begin, end, area, *listed)
-                parts.append(_add_up([listed], modulus, found))
+                found = self._kernels.list_cells(*arguments, begin, end, area, *listed)
+                parts.append(self._add_up([listed], found))
                 if sum(len(part[0]) for part in parts) > 2 * len(parts[0][0]) + 4 * PIECE:
-                    parts = [_add_up(parts, modulus)]
-        cells, cell_counts, cell_keys = _add_up(parts, modulus)
+                    parts = [self._add_up(parts)]
+        cells, cell_counts, cell_keys = self._add_up(parts)
         lengths = [len(axis) for axis in question.axes]
         strides = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
         asked = np.zeros(len(cells), np.uint64)
@@ -137,6 +140,16 @@ class ScanEngine:
             cells, place = np.divmod(cells, np.uint64(lengths[axis]))
             asked += place * np.uint64(strides[axis])
         return listed_table(question, asked, cell_counts, cell_keys, modulus)
+
+    def _add_up(self, parts: list[Listed], size: int | None = None) -> Listed:
+        """Return the cells of all parts in order, those that are equal added up."""
+        if not parts:
+            return _empty(0)
+        cells, counts, keys = (np.concatenate([part[i] for part in parts])[:size] for i in range(3))
+        out = _empty(len(cells))
+        modulus = np.uint64(self.version.modulus)
+        found = self._kernels.add_up(np.argsort(cells), cells, counts, keys, modulus, *out)
+        return out[0][:found].copy(), out[1][:found].copy(), out[2][:found].copy()
 
 
 def _arguments(version: Version, way: Plan, index: type) -> tuple[tuple[NDArray[Any], ...], ...]:
@@ -174,23 +187,9 @@ def _empty(size: int) -> Listed:
     return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint64)
 
 
-def _add_up(parts: list[Listed], modulus: int, size: int | None = None) -> Listed:
-    """Return the cells of all parts in order, those that are equal added up."""
-    from discreet.tabulate.kernels import add_up
-
-    if not parts:
-        return _empty(0)
-    cells, counts, keys = (np.concatenate([part[i] for part in parts])[:size] for i in range(3))
-    out = _empty(len(cells))
-    found = add_up(np.argsort(cells), cells, counts, keys, np.uint64(modulus), *out)
-    return out[0][:found].copy(), out[1][:found].copy(), out[2][:found].copy()
-
-
 @cache
 def warm_up() -> None:
     """Load the compiled kernels, compiling them if need be, so that no question waits."""
-    from discreet.tabulate.kernels import list_cells, scan
-
     level = Level("v", "v", ("0", "1"), ("0", "1"), np.arange(2, dtype=np.uint32))
     schema = Schema("warm-up", "", "", (Variable("v", "v", (level,)),))
     narrow, wide = np.zeros((1, 1), np.uint8), np.zeros((0, 1), np.uint16)
@@ -202,7 +201,7 @@ def warm_up() -> None:
     area = np.zeros(1, np.int64)
     for index in (np.uint16, np.uint32):
         cells = np.zeros(2, np.uint64)
-        scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1)
+        kernels.scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1)
     listed = _empty(1)
-    list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
-    _add_up([listed], version.modulus)
+    kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
+    kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.population import keys
 from discreet.population.keys import (
     Secret,
     check_modulus,
@@ -20,6 +22,14 @@ from discreet.population.keys import (
 )
 
 SECRET = Secret(bytes(range(32)))
+
+
+@pytest.fixture(params=[-1, 2**40], ids=["compiled", "plain"], autouse=True, scope="module")
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hashes few ids by the kernel, and many by the standard library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keys, "SMALL", request.param)
+        yield
 
 
 def many(messages: list[bytes], secret: Secret = SECRET) -> list[int]:

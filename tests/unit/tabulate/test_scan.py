@@ -81,12 +81,21 @@ def populations_and_queries(draw: st.DrawFn) -> tuple[Version, Query]:
     return version, Query.parse(by, where)
 
 
+@pytest.fixture(params=["compiled", "plain"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts small data by the kernels, and large ones by their plain twins."""
+    monkeypatch.setattr(scan, "SMALL", -1 if request.param == "compiled" else 2**40)
+
+
+@pytest.mark.parametrize("small", [-1, 2**40], ids=["compiled", "plain"])
 @settings(max_examples=100, deadline=None)
 @given(populations_and_queries())
-def test_engines_agree(case: tuple[Version, Query]) -> None:
+def test_engines_agree(small: int, case: tuple[Version, Query]) -> None:
     version, query = case
     question = Question.of(query, version.schema)
-    engine = ScanEngine(version, threads=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "SMALL", small)
+        engine = ScanEngine(version, threads=2)
     duck = DuckEngine(version)
     try:
         scanned = engine.tabulate(question)
@@ -103,6 +112,7 @@ def test_engines_agree(case: tuple[Version, Query]) -> None:
 
 @pytest.mark.parametrize("modulus", MODULI)
 @pytest.mark.parametrize("hypercube", [False, True])
+@pytest.mark.usefixtures("way")
 def test_key_sums_are_exact_when_every_key_is_the_largest(modulus: int, hypercube: bool) -> None:
     rng = np.random.default_rng(5)
     version = make_version(rng, 70_000, [2], None, modulus, hypercube)
@@ -130,6 +140,7 @@ def test_records_of_many_pieces_and_threads_are_each_counted_once() -> None:
         assert same(ScanEngine(version, threads=3).tabulate(question), duck.tabulate(question)), by
 
 
+@pytest.mark.usefixtures("way")
 def test_a_vast_table_comes_out_sparse_and_a_full_one_dense() -> None:
     version = make_version(np.random.default_rng(7), 10_000, [255, 255, 255], [300_000, 10])
     engine = ScanEngine(version)
@@ -166,13 +177,22 @@ def test_more_cells_than_can_be_numbered_are_refused() -> None:
         DuckEngine(version).tabulate(question)
 
 
-@pytest.mark.parametrize("way", ["a", "a,b,c,g0"])
-def test_a_tabulation_can_be_stopped(way: str) -> None:
+def test_small_data_load_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "SMALL", 100)
+    warmed: list[int] = []
+    monkeypatch.setattr(scan, "warm_up", lambda: warmed.append(1))
+    for rows, loaded in [(100, 0), (101, 1)]:
+        ScanEngine(make_version(np.random.default_rng(1), rows, [2])).close()
+        assert len(warmed) == loaded
+
+
+@pytest.mark.parametrize("by", ["a", "a,b,c,g0"])
+def test_a_tabulation_can_be_stopped(by: str) -> None:
     version = make_version(np.random.default_rng(10), 10_000, [255, 255, 255], [300_000, 10])
     stop = Event()
     stop.set()
     with pytest.raises(Stopped):
-        ScanEngine(version).tabulate(Question.of(Query.parse(way), version.schema), stop)
+        ScanEngine(version).tabulate(Question.of(Query.parse(by), version.schema), stop)
 
 
 def test_a_running_tabulation_stops_between_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import pays
 from discreet.errors import ParameterError
-from discreet.protect import kernels
+from discreet.protect import kernels, plain
 from discreet.table.transition import Transition
 from discreet.types import Floats, Integers
 
@@ -109,7 +110,8 @@ class LookupTable:
     def draw(self, counts: Integers, uniforms: Floats) -> Integers:
         """Return count + change of the interval that each uniform falls in, both checked before."""
         released = np.empty(counts.shape, np.int64)
-        kernels.look_up(
+        look_up = kernels.look_up if pays(kernels.look_up, counts.size) else plain.look_up
+        look_up(
             np.ascontiguousarray(counts).reshape(-1),
             np.ascontiguousarray(uniforms).reshape(-1),
             self.changes,

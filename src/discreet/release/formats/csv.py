@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -17,27 +18,40 @@ from discreet.release.formats.base import Format, Found, Public, chunks
 from discreet.release.formats.compare import same_table
 from discreet.release.formats.tidy import META, Columns, read_delimited, readable, said_of
 from discreet.release.text import clean, guarded
+from discreet.table import Dimension
+
+_ROW = "\r\n"
+_QUOTED = re.compile('[,"\r\n]')
 
 
 def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release in pieces. Codes stay as they are; a label is never a formula."""
     table = release.table
     names = Columns.of(table)
-    codes = [np.array(d.codes, object) for d in table.dimensions]
-    labels = [np.array([guarded(clean(x)) for x in d.labels], object) for d in table.dimensions]
-    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-    try:
-        writer = csv.writer(text, lineterminator="\r\n")
-        heads = [x for pair in zip(names.codes, names.labels, strict=True) for x in pair]
-        writer.writerow([*map(guarded, heads), *names.figures.values()])
-        for chunk in chunks(table):
-            columns: list[list[str]] = []
-            for code, label, index in zip(codes, labels, chunk.index, strict=True):
-                columns += [code[index].tolist(), label[index].tolist()]
-            columns += [chunk.texts(name) for name in names.figures]
-            writer.writerows(zip(*columns, strict=True))
-    finally:
-        text.detach()
+    heads = [x for pair in zip(names.codes, names.labels, strict=True) for x in pair]
+    file.write(_line([*map(guarded, heads), *names.figures.values()]).encode())
+    # Quoted once for each category and not for each cell; figures need no quotes.
+    pairs = [np.array(_pairs(dimension), object) for dimension in table.dimensions]
+    for chunk in chunks(table):
+        columns = [pair[index].tolist() for pair, index in zip(pairs, chunk.index, strict=True)]
+        columns += [chunk.texts(name) for name in names.figures]
+        rows = _ROW.join(map(",".join, zip(*columns, strict=True)))
+        file.write(f"{rows}{_ROW}".encode())
+
+
+def _pairs(dimension: Dimension) -> list[str]:
+    """Return code and label of each category as a row has them."""
+    pairs = zip(dimension.codes, dimension.labels, strict=True)
+    return [_line([code, guarded(clean(label))]).removesuffix(_ROW) for code, label in pairs]
+
+
+def _line(fields: list[str]) -> str:
+    """Return a row of a CSV file."""
+    if len(fields) > 1 and not any(map(_QUOTED.search, fields)):
+        return ",".join(fields) + _ROW
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=_ROW).writerow(fields)
+    return text.getvalue()
 
 
 def companions(release: Public) -> Mapping[str, bytes]:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -98,6 +97,8 @@ def companions(release: Public) -> Mapping[str, bytes]:
 
 
 def _quoted(text: str) -> str:
+    from xml.sax.saxutils import quoteattr  # loads half of the network library
+
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 

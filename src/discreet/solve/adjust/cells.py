@@ -9,11 +9,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from discreet.errors import ParameterError
+from discreet.later import later
 from discreet.solve.system import TableSystem
 from discreet.types import Integers
+
+sparse = later("scipy.sparse")
 
 # Inner cells of a published cell with at most so many are tried against one another.
 LONGEST_LINE = 64
