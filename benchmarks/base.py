@@ -1,7 +1,7 @@
 """A protected base: errors by level and order, what attackers learn, and what it costs.
 
-Two populations, of other seeds than the one that the search was tuned on. `base.py 1500000 21` makes
-the section of another number of people and seed.
+Two populations, of other seeds than the one that the search was tuned on; `base.py 1500000 21`
+makes the section of another one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
-from discreet.protect.records.protected_base.ranges import CLASSES
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
 from discreet.synth.writer import draw
@@ -123,37 +122,8 @@ def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
                 len(held), counts.sum(), np.abs(error).sum(), (error**2).sum(), (~small).sum(),
                 error[~small].sum(), small.sum(), (small & (error == 0)).sum(), 0, 0,
             ]  # fmt: skip
-    return Compared(sums, np.zeros((4, 4, 1, 1), np.int64), np.zeros((4, 4, 1), np.int64))
-
-
-def coverage(
-    people: People, true: Side, base: Side, found: Compared, method: ProtectedBase, times: int
-) -> str:
-    """Return the share of true counts that lie in the range told, by level, of other tables."""
-    held = np.zeros((4, 2))
-    for chosen in chosen_tables(len(people.sizes), (15, 10 * times, 6 * times, 2 * times), 99):
-        size = int(np.prod([people.sizes[i] for i in chosen]))
-        if people.areas.smallest * size > 2**23:
-            continue
-        shape = people.areas.smallest, size
-        one, other = (
-            np.bincount(
-                side.area * size + side.cells(chosen, people.sizes), minlength=shape[0] * size
-            ).reshape(shape)
-            for side in (true, base)
-        )
-        for level in range(4):
-            starts = np.flatnonzero(np.diff(people.areas.of[level], prepend=-1))
-            counts, figures = (np.add.reduceat(a, starts, axis=0) for a in (one, other))
-            told = found.ranges(level, len(chosen), method.noise(level, SECRET))
-            ends = np.array(told)[np.searchsorted(CLASSES, figures)]
-            low = figures + np.minimum(ends[..., 0], -1)
-            high = figures + np.maximum(ends[..., 1], 1)
-            shown = figures > 0
-            held[level] += ((counts >= low) & (counts <= high) & shown).sum(), shown.sum()
-    return ", ".join(
-        f"{name} {share:.1%}" for name, share in zip(LEVELS, held[:, 0] / held[:, 1], strict=True)
-    )
+    none = np.zeros((4, 4, 1, 1), np.int64)
+    return Compared(sums, none, none[..., 0], none)
 
 
 @njit(cache=True, nogil=True)
@@ -264,7 +234,8 @@ def section(persons: int, seed: int) -> str:
     keys = plain_keys(people, true, (15, 30, 10, 4) if few else (5, 3, 2, 1))
     rows = error_rows(found, keys)
     print(table(header, rows), flush=True)
-    held = coverage(people, true, base, found, method, 3 if few else 1)
+    shares = [found.held(level, method.noise(level, SECRET)) or 0.0 for level in range(4)]
+    held = ", ".join(f"{name} {share:.1%}" for name, share in zip(LEVELS, shares, strict=True))
     empty = found.errors(0, 2).as_dict()["empty_filled"]
     more = f"\n{attacks(people, true, base)}" if few else ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

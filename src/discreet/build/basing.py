@@ -36,6 +36,10 @@ CHECKED = (20, 30, 25, 10, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""
 
 
+LEAST_HELD = 0.8
+"""Ranges that hold fewer true counts at a level must not be told."""
+
+
 def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer) -> Done:
     """Put a protected base in the place of the records; return how far it is off.
 
@@ -152,6 +156,7 @@ def _facts(
             name: [found.errors(level, order).as_dict() for order in orders]
             for level, name in enumerate(names)
         },
+        "held": {name: found.held(level, noises[level]) for level, name in enumerate(names)},
         "classes": list(CLASSES),
         "ranges": {
             name: [found.ranges(level, order, noises[level]) for order in orders]
@@ -170,6 +175,12 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{errors['mean_absolute']:.1f} on average, more than max_error, "
                     f"{step.max_error:g}."
                 )
+    for name, held in facts["held"].items():
+        if held is not None and held < LEAST_HELD:
+            raise ParameterError(
+                f"base: the ranges told of figures by {name} hold the true count in {held:.0%} of "
+                f"cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine of ten."
+            )
     smallest = next(iter(facts["errors"].values()))
     for order, errors in enumerate(smallest[:2], 1):
         # Of few figures many may be as they were by chance: beyond three standard errors.

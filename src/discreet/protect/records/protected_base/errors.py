@@ -96,6 +96,7 @@ class Compared:
     sums: NDArray[np.float64]  # level, order, what the kernel adds up
     distances: NDArray[np.int64]  # level, order, class of figure, distance
     noisy: NDArray[np.int64]  # level, order, noisy figure
+    misses: NDArray[np.int64]  # level, order, class of figure, distance from the true count
 
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
@@ -105,6 +106,21 @@ class Compared:
         """Return for each class of figures the ends of a range around them for the true count."""
         at = level, order - 1
         return ranges(self.distances[at], self.noisy[at], noise.table, order <= FITTED)
+
+    def held(self, level: int, noise: Noise) -> float | None:
+        """Return the share of figures above 0 whose range holds the true count, at a level.
+
+        From true counts: for the custodian. None where there are no such figures.
+        """
+        inside = number = 0
+        for order in range(1, self.misses.shape[1] + 1):
+            told = self.ranges(level, order, noise)
+            for own, (low, high) in list(zip(self.misses[level, order - 1], told, strict=True))[1:]:
+                # Figure − count, from −WIDEST on; a range is of count − figure, and never a point.
+                first, last = WIDEST - max(high, 1), WIDEST - min(low, -1)
+                inside += int(own[first : last + 1].sum())
+                number += int(own.sum())
+        return inside / number if number else None
 
 
 def compare_tables(
@@ -124,6 +140,7 @@ def compare_tables(
     levels, most = len(areas.of), max(map(len, tables))
     sums = np.zeros((levels, most, 10))
     distances = np.zeros((levels, most, len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    misses = np.zeros_like(distances)
     figures = np.zeros((levels, most, MOST_NOISY), np.int64)
     edges = np.array(CLASSES, np.int64)
     for table in tables:
@@ -144,8 +161,8 @@ def compare_tables(
             sums32 = (held % 2**32).astype(np.uint32).reshape(shape)
             noisy = noises[level].figures(counts.astype(np.int32), sums32)
             at = level, len(table) - 1
-            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at])
-    return Compared(sums, distances, figures)
+            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
+    return Compared(sums, distances, figures, misses)
 
 
 def _stretch(areas: Areas, level: int, most: int) -> int:

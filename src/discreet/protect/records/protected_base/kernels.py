@@ -448,8 +448,12 @@ def compare(
     sums: NDArray[np.float64],
     distances: NDArray[np.int64],
     figures: NDArray[np.int64],
+    misses: NDArray[np.int64],
 ) -> None:
-    """Add errors to `sums`, distances from noisy figures by class, and noisy figures."""
+    """Add errors to `sums`, distances from noisy figures by class, and noisy figures.
+
+    To `misses`, add distances from true counts by class.
+    """
     widest = distances.shape[1] // 2
     for i in range(true.shape[0]):
         for j in range(true.shape[1]):
@@ -472,5 +476,6 @@ def compare(
             k = np.searchsorted(edges, figure)
             distance = min(max(figure - noisy[i, j], -widest), widest)
             distances[k, distance + widest] += 1
+            misses[k, min(max(figure - count, -widest), widest) + widest] += 1
             if noisy[i, j] < len(figures):
                 figures[noisy[i, j]] += 1
