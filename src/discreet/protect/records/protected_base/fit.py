@@ -214,7 +214,8 @@ class Fit:
         smallest = len(self.unit.members[0])
         counts = np.zeros((smallest, self.design.size), np.int32)
         area = np.repeat(np.arange(smallest), np.diff(self.starts))
-        kernels.add_slots(self.donors, self.slots, area, counts)
+        ones = np.ones(len(area), np.int32)
+        kernels.add_cells(self.donors[self.slots], area, ones, counts)
         return np.concatenate([self.unit.sums(counts) - self.targets, around]).astype(np.int32)
 
     def search(

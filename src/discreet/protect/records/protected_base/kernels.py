@@ -69,19 +69,14 @@ def table_cells(
 
 
 @njit(cache=True, nogil=True)
-def tally(
-    cells: NDArray[Any],
-    area: NDArray[np.int64],
-    keys: NDArray[np.uint32],
-    counts: NDArray[np.int32],
-    sums: NDArray[np.uint32],
+def add_cells(
+    cells: NDArray[Any], area: NDArray[np.int64], values: NDArray[Any], out: NDArray[Any]
 ) -> None:
-    """Add every record to the counts and key sums of its cells, in the row of its area."""
+    """Add the value of every record to its cells, in the row of its area."""
     for i in range(cells.shape[0]):
         row = area[i]
         for f in range(cells.shape[1]):
-            counts[row, cells[i, f]] += 1
-            sums[row, cells[i, f]] += keys[i]
+            out[row, cells[i, f]] += values[i]
 
 
 @njit(cache=True, nogil=True)
@@ -264,19 +259,6 @@ def first_donors(
                 if fits:
                     break
             slots[s] = donor
-
-
-@njit(cache=True, nogil=True)
-def add_slots(
-    cells: NDArray[Any],
-    slots: NDArray[np.int32],
-    area: NDArray[np.int64],
-    counts: NDArray[np.int32],
-) -> None:
-    """Add the donor of every slot to the counts of its cells, in the row of its area."""
-    for s in range(len(slots)):
-        for f in range(cells.shape[1]):
-            counts[area[s], cells[slots[s], f]] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -201,7 +201,9 @@ class _Work:
         counts = np.zeros((size, self.design.size), np.int32)
         sums = np.zeros((size, self.design.size), np.uint32)
         keys = self.records.keys[rows]
-        kernels.tally(self.design.cells(self.records.matrix(rows)), area, keys, counts, sums)
+        cells = self.design.cells(self.records.matrix(rows))
+        kernels.add_cells(cells, area, np.ones(len(rows), np.int32), counts)
+        kernels.add_cells(cells, area, keys, sums)
         total = np.bincount(area, minlength=size).astype(np.int32)
         key = np.zeros(size, np.uint32)
         np.add.at(key, area, keys)
