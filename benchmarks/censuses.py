@@ -27,6 +27,8 @@ target = ["oa*religion*age_broad", "oa*ethnic_group"]
 below = 3
 odds = 4
 """
+BASE = '[[protect]]\nmethod = "base"\nwithin = "la"\n'
+STEPS = {"swapping-and-light-keys": SWAP, "protected-base": BASE}
 
 
 def census(folder: Path, persons: int, seed: int) -> Path:
@@ -65,8 +67,8 @@ def _described(folder: Path, preset: str) -> Path:
     """Return the description of a census with a preset as its policy."""
     path = folder / f"{preset}.toml"
     text = (folder / "dataset.toml").read_text(encoding="utf-8")
-    swap = SWAP if preset.startswith("swapping") else ""
-    path.write_text(f'policy = "preset:{preset}"\n{text}{swap}', encoding="utf-8")
+    step = STEPS.get(preset, "")
+    path.write_text(f'policy = "preset:{preset}"\n{text}{step}', encoding="utf-8")
     return path
 
 

@@ -13,7 +13,7 @@ from discreet.build.steps import BaseStep
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret
 from discreet.population.schema import Level, Variable
-from discreet.progress import Tell
+from discreet.progress import Offer, Tell
 from discreet.protect import KeyMix
 from discreet.protect.records.protected_base import (
     WHOLE,
@@ -36,8 +36,15 @@ CHECKED = (20, 30, 25, 10, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""
 
 
-def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell) -> Done:
-    """Put a protected base in the place of the records; return how far it is off."""
+LEAST_HELD = 0.8
+"""Ranges that hold fewer true counts at a level must not be told."""
+
+
+def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer) -> Done:
+    """Put a protected base in the place of the records; return how far it is off.
+
+    One that Ctrl-C ended before its time is offered if it passes the checks.
+    """
     variables = raw.schema.columns
     main = [_main(variable) for variable in variables]
     columns, codes = _columns(raw, variables, main)
@@ -55,9 +62,17 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell) -> Done:
     tell("comparing", 0, None)
     found = _compared(step, records, areas, columns, fitted, secret)
     facts = _facts(step, names, areas, fitted, found)
-    _check(step, facts)
+    try:
+        _check(step, facts)
+    except ParameterError as error:
+        if fitted.stopped:
+            raise KeyboardInterrupt from error
+        raise
+    note = _note(raw, facts, names)
+    if fitted.stopped and not offer(note):
+        raise KeyboardInterrupt
     _put(raw, fitted, number, secret)
-    return Done(_note(raw, facts, names), facts)
+    return Done(note, facts)
 
 
 def _main(variable: Variable) -> Level:
@@ -132,6 +147,7 @@ def _facts(
         "within": step.within,
         "people": len(fitted.donor),
         "donor_areas": len(fitted.units),
+        "stopped": fitted.stopped,
         "residuals": {
             name: [round(float(x), 3) for x in row]
             for name, row in zip(names, fitted.residuals, strict=True)
@@ -140,6 +156,7 @@ def _facts(
             name: [found.errors(level, order).as_dict() for order in orders]
             for level, name in enumerate(names)
         },
+        "held": {name: found.held(level, noises[level]) for level, name in enumerate(names)},
         "classes": list(CLASSES),
         "ranges": {
             name: [found.ranges(level, order, noises[level]) for order in orders]
@@ -158,6 +175,12 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{errors['mean_absolute']:.1f} on average, more than max_error, "
                     f"{step.max_error:g}."
                 )
+    for name, held in facts["held"].items():
+        if held is not None and held < LEAST_HELD:
+            raise ParameterError(
+                f"base: the ranges told of figures by {name} hold the true count in {held:.0%} of "
+                f"cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine of ten."
+            )
     smallest = next(iter(facts["errors"].values()))
     for order, errors in enumerate(smallest[:2], 1):
         # Of few figures many may be as they were by chance: beyond three standard errors.
@@ -187,8 +210,9 @@ def _note(raw: Raw, facts: dict[str, Any], names: Sequence[str]) -> str:
         f"{name} {' and '.join(str(e['mean_absolute']) for e in facts['errors'][name][:2])}"
         for name in reversed(names)
     ]
+    ended = " It was ended by Ctrl-C before its time." if facts["stopped"] else ""
     return (
         f"Protected base of {facts['people']:,} people from donors in "
         f"{facts['donor_areas']:,} areas. Mean errors of figures of one and of two variables: "
-        f"{'; '.join(told)}."
+        f"{'; '.join(told)}.{ended}"
     )

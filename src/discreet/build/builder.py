@@ -39,7 +39,7 @@ from discreet.population.intact import checksum
 from discreet.population.keys import Secret
 from discreet.population.sealed import REMEDY, secret_of
 from discreet.population.store import PROTECTION, Store, Version
-from discreet.progress import Tell
+from discreet.progress import Offer, Tell, refused
 from discreet.rules.space import check_space
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.views import BUDGET, BUILT, choose
@@ -63,6 +63,7 @@ def build(
     views: int = BUILT,
     originals: Path | None = None,
     new_signing_key: bool = False,
+    offer: Offer = refused,
 ) -> Built:
     """Build a data set into a store and make it the current version.
 
@@ -70,7 +71,8 @@ def build(
     is not. `new_secret` gives every record a new key; `keep` versions stay on disk; `views` bytes
     of marginal tables are built along, so that common questions need no scan. `originals` is a
     folder outside the store for the records as they were before `[[protect]]`. With
-    `new_signing_key` later releases are signed with a new key.
+    `new_signing_key` later releases are signed with a new key. `offer` is asked whether to go on
+    with a protected base that Ctrl-C ended before its time.
     """
     whole("keep", keep, 1)
     whole("views", views, 0)
@@ -104,7 +106,7 @@ def build(
         if kept is not None and beside is not None:
             with told(kept):
                 _write_version(ingest, secret, beside / "version", (), number, tell)
-        done = apply_steps(dataset.protect, ingest, secret, tell)
+        done = apply_steps(dataset.protect, ingest, secret, tell, offer)
         _check_swapped(dataset, done)
         version = scratch / "version"
         _write_version(ingest, secret, version, done, number, tell)

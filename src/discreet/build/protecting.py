@@ -26,7 +26,7 @@ from discreet.build.steps import (
 )
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret
-from discreet.progress import Tell
+from discreet.progress import Offer, Tell, refused
 from discreet.protect import Chance, Edit, KeyMix, Pram
 from discreet.protect.keys import purposes, unit_interval
 from discreet.protect.records.cube import cell_sums, populated_cells
@@ -41,7 +41,7 @@ from discreet.protect.records.swapping import (
 
 
 def apply_steps(
-    steps: Sequence[Step], ingest: Ingest, secret: Secret, tell: Tell
+    steps: Sequence[Step], ingest: Ingest, secret: Secret, tell: Tell, offer: Offer = refused
 ) -> tuple[Done, ...]:
     """Apply the steps to the raw columns, in order; return what each did."""
     done = []
@@ -62,7 +62,7 @@ def apply_steps(
         elif isinstance(step, CubeStep):
             done.append(_perturb(step, raw, secret, purpose))
         else:
-            done.append(put_base(step, raw, secret, tell))
+            done.append(put_base(step, raw, secret, tell, offer))
     return tuple(done)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,13 +63,29 @@ def command(
 
     with shown() as progress:
         built = build(
-            dataset, out, progress, new_secret, keep, views * 2**20, originals, new_signing_key
+            dataset,
+            out,
+            progress,
+            new_secret,
+            keep,
+            views * 2**20,
+            originals,
+            new_signing_key,
+            _offered,
         )
         left_out = _planned(out, progress)
     for note in (*built.notes, *left_out):
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")
     typer.echo(f"Look at it with: discreet info {out}")
+
+
+def _offered(what: str) -> bool:
+    """Ask at the terminal whether to use what Ctrl-C left; where nobody can answer, it is not."""
+    if not sys.stdin.isatty():
+        return False
+    typer.echo(f"\n{what}", err=True)
+    return typer.confirm("It passes the checks. Use it as it is?", err=True)
 
 
 def _planned(store: Path, progress: Tell) -> list[str]:

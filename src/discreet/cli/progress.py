@@ -31,12 +31,18 @@ def shown() -> Iterator[Tell]:
     with bar:
 
         def tell(stage: str, done: int, total: int | None) -> None:
+            stage, _, more = stage.partition(": ")
             if stage not in tasks:
                 for task in tasks.values():
                     total_of = bar.tasks[task].total
                     bar.update(bar.tasks[task].id, completed=total_of or bar.tasks[task].completed)
                 tasks[stage] = int(bar.add_task(stage.capitalize(), total=total))
-            bar.update(bar.tasks[tasks[stage]].id, completed=done, total=total)
+            bar.update(
+                bar.tasks[tasks[stage]].id,
+                completed=done,
+                total=total,
+                description=f"{stage.capitalize()} {more}".rstrip(),
+            )
 
         yield tell
         for task in bar.tasks:
@@ -47,6 +53,7 @@ def _lines() -> Tell:
     seen: set[str] = set()
 
     def tell(stage: str, done: int, total: int | None) -> None:
+        stage = stage.partition(": ")[0]
         if stage not in seen:
             seen.add(stage)
             print(f"{stage.capitalize()} …", file=sys.stderr)

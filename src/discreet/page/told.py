@@ -16,7 +16,7 @@ from discreet.page.texts import Texts
 from discreet.policy import Margins, Protection
 from discreet.query import QuestionClass
 from discreet.release import Release
-from discreet.release.told import BEFOREHAND, PERTURBED
+from discreet.release.told import BASE, BEFOREHAND, NINE_IN_TEN, PERTURBED
 from discreet.service import Opened
 
 
@@ -52,8 +52,20 @@ def of_release(release: Release, opened: Opened, t: Texts) -> Told:
     source = QuestionClass.named(release.provenance.table, opened.schema)
     totals, dimensions = Margins.of(release.provenance.totals), max(len(source.levels), 1)
     kind = _kind(PERTURBED in release.notes, BEFOREHAND in release.notes)
-    found = told(protection, totals, dimensions, kind, t)
+    found = _of_base(told(protection, totals, dimensions, kind, t), release, t)
     return found if release.table.parts is None else _of_sums(found, release, dimensions, t)
+
+
+def _of_base(told: Told, release: Release, t: Texts) -> Told:
+    """Return what is told of a table that is counted on a protected base."""
+    notes = {name: t(f"notes.{name}") for name in ("base", "nine_in_ten")}
+    if BASE not in release.notes:
+        return told
+    if NINE_IN_TEN not in release.notes:
+        return replace(told, notes=(told.notes[0], notes["base"], *told.notes[1:]))
+    return replace(
+        told, notes=(told.notes[0], *notes.values(), *told.notes[1:]), far=t("quality.base")
+    )
 
 
 def _of_sums(told: Told, release: Release, dimensions: int, t: Texts) -> Told:

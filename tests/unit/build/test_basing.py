@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 import discreet as dc
 from discreet.errors import ParameterError
+from discreet.page.texts import texts
+from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
 from discreet.release.public_file import write_base
 from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
+from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
     from conftest import Folder
@@ -156,6 +159,19 @@ def test_a_release_tells_what_it_is(built: Path) -> None:
     assert several.table.low is None  # how far sums of areas are off is not known
 
 
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_the_page_tells_it_too(built: Path, lang: str) -> None:
+    opened, t = open_store(built / "store"), texts(lang)
+    population = dc.open(built / "store")
+    one = of_release(population.release("oa,religion"), opened, t)
+    names = ("beforehand", "base", "nine_in_ten", "adds_up")
+    assert one.notes == tuple(t(f"notes.{name}") for name in names)
+    assert one.far == t("quality.base")
+    several = of_release(population.release("religion", "oa=1|2|7"), opened, t)
+    assert several.notes == tuple(t(f"notes.{name}") for name in ("beforehand", "base", "adds_up"))
+    assert several.far == t("quality.beforehand")  # no range is told
+
+
 def test_the_record_of_a_release_measures_the_whole_way(built: Path) -> None:
     population = dc.open(built / "store", originals=built / "originals")
     record = population.release("oa,religion").record
@@ -222,6 +238,51 @@ def test_what_is_refused(step: str, message: str, tmp_path: Path) -> None:
     write(tmp_path, people(600), step)
     with pytest.raises(ParameterError, match=message):
         dc_build(tmp_path, originals=None)
+    assert Store(tmp_path / "store").current() is None
+
+
+def stopping(stage: str, told: list[str]) -> Any:
+    """Ctrl-C as soon as a stage has come to its second step."""
+
+    def tell(at: str, done: int, total: int | None) -> None:
+        told.append(at)
+        if at.startswith(stage) and done == 1:
+            raise KeyboardInterrupt
+
+    return tell
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_what_ctrl_c_leaves_is_offered(taken: bool, tmp_path: Path) -> None:
+    write(tmp_path, people())
+    told: list[str] = []
+    asked: list[str] = []
+
+    def offer(what: str) -> bool:
+        asked.append(what)
+        return taken
+
+    options: dict[str, Any] = {"progress": stopping("polishing", told), "offer": offer}
+    if not taken:
+        with pytest.raises(KeyboardInterrupt):
+            dc_build(tmp_path, **options)
+        assert Store(tmp_path / "store").current() is None
+    else:
+        dc_build(tmp_path, **options)
+        (facts,) = Store(tmp_path / "store").open().steps_beforehand
+        assert facts["stopped"]
+    assert "ended by Ctrl-C before its time" in asked[0]
+    assert any(stage.startswith("polishing: off by ") for stage in told)
+
+
+@pytest.mark.parametrize(("stage", "step"), [("fitting", ""), ("polishing", "max_error = 0.01\n")])
+def test_what_cannot_be_used_is_not_offered(stage: str, step: str, tmp_path: Path) -> None:
+    # Ctrl-C before every area has its people, and on a base that does not pass the checks.
+    write(tmp_path, people(), STEP + step)
+    asked: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        dc_build(tmp_path, progress=stopping(stage, []), offer=lambda what: not asked.append(what))
+    assert not asked
     assert Store(tmp_path / "store").current() is None
 
 

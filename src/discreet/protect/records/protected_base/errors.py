@@ -33,8 +33,8 @@ class Side:
     area: NDArray[np.int64]
 
     def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Return the cell of each record in a table of smallest areas."""
-        found = self.area
+        """Return the cell of each record in a table, areas aside."""
+        found = np.zeros(len(self.area), np.int64)
         for column in table:
             found = found * sizes[column] + self.codes[column]
         return found
@@ -96,6 +96,7 @@ class Compared:
     sums: NDArray[np.float64]  # level, order, what the kernel adds up
     distances: NDArray[np.int64]  # level, order, class of figure, distance
     noisy: NDArray[np.int64]  # level, order, noisy figure
+    misses: NDArray[np.int64]  # level, order, class of figure, distance from the true count
 
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
@@ -105,6 +106,21 @@ class Compared:
         """Return for each class of figures the ends of a range around them for the true count."""
         at = level, order - 1
         return ranges(self.distances[at], self.noisy[at], noise.table, order <= FITTED)
+
+    def held(self, level: int, noise: Noise) -> float | None:
+        """Return the share of figures above 0 whose range holds the true count, at a level.
+
+        From true counts: for the custodian. None where there are no such figures.
+        """
+        inside = number = 0
+        for order in range(1, self.misses.shape[1] + 1):
+            told = self.ranges(level, order, noise)
+            for own, (low, high) in list(zip(self.misses[level, order - 1], told, strict=True))[1:]:
+                # Figure − count, from −WIDEST on; a range is of count − figure, and never a point.
+                first, last = WIDEST - max(high, 1), WIDEST - min(low, -1)
+                inside += int(own[first : last + 1].sum())
+                number += int(own.sum())
+        return inside / number if number else None
 
 
 def compare_tables(
@@ -118,44 +134,45 @@ def compare_tables(
 ) -> Compared:
     """Return the errors of a base in some tables, at every level of areas.
 
-    `noises` is that of each level. A table with very many cells is compared in some of the larger
-    areas only.
+    `noises` is that of each level. A level at which a table has very many cells is compared in some
+    of the larger areas only.
     """
     levels, most = len(areas.of), max(map(len, tables))
     sums = np.zeros((levels, most, 10))
     distances = np.zeros((levels, most, len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
+    misses = np.zeros_like(distances)
     figures = np.zeros((levels, most, MOST_NOISY), np.int64)
     edges = np.array(CLASSES, np.int64)
     for table in tables:
         size = int(np.prod([sizes[column] for column in table]))
-        last = areas.smallest
-        if areas.smallest * size > MOST_CELLS:
-            last = _stretch(areas, max(MOST_CELLS // size, 1))
-        mine = [side.area < last for side in (true, base)]
-        one, other = (
-            side.cells(table, sizes)[kept] for side, kept in zip((true, base), mine, strict=True)
-        )
-        length = last * size
-        counts = np.bincount(one, minlength=length).reshape(-1, size)
-        found = np.bincount(other, minlength=length).reshape(-1, size)
-        held = np.bincount(one, keys[mine[0]].astype(np.float64), length).reshape(-1, size)
-        starts = np.arange(last)
-        for level in range(levels if last == areas.smallest else areas.within + 1):
-            above = np.flatnonzero(np.diff(areas.of[level][:last], prepend=-1))
-            groups = np.searchsorted(starts, above)
-            counts, found, held = (
-                np.add.reduceat(a, groups, axis=0) for a in (counts, found, held)
+        cells = true.cells(table, sizes), base.cells(table, sizes)
+        for level, of in enumerate(areas.of):
+            last = _stretch(areas, level, max(MOST_CELLS // size, 1))
+            shape = int(of[last - 1]) + 1, size
+            mine = [side.area < last for side in (true, base)]
+            one, other = (
+                of[side.area[kept]] * size + found[kept]
+                for side, found, kept in zip((true, base), cells, mine, strict=True)
             )
-            starts = above
-            sums32 = (held % 2**32).astype(np.uint32)
+            counts, found = (
+                np.bincount(at, minlength=shape[0] * size).reshape(shape) for at in (one, other)
+            )
+            held = np.bincount(one, keys[mine[0]].astype(np.float64), shape[0] * size)
+            sums32 = (held % 2**32).astype(np.uint32).reshape(shape)
             noisy = noises[level].figures(counts.astype(np.int32), sums32)
             at = level, len(table) - 1
-            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at])
-    return Compared(sums, distances, figures)
+            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
+    return Compared(sums, distances, figures, misses)
 
 
-def _stretch(areas: Areas, most: int) -> int:
-    """Return the end of a stretch of whole larger areas with about so many smallest ones."""
+def _stretch(areas: Areas, level: int, most: int) -> int:
+    """Return the end of a stretch of larger areas with at most so many of a level, or the first.
+
+    Areas stand in the order of the larger ones, so that those of a level are numbered along.
+    """
+    if areas.sizes[level] <= most:
+        return areas.smallest
     tops = areas.of[areas.within]
     ends = np.append(np.flatnonzero(np.diff(tops)) + 1, len(tops))
-    return int(ends[max(int(np.searchsorted(ends, most, "right")) - 1, 0)])
+    held = areas.of[level][ends - 1] + 1
+    return int(ends[max(int(np.searchsorted(held, most, "right")) - 1, 0)])

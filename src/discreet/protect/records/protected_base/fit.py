@@ -13,6 +13,7 @@ from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.targets import Figures
+from discreet.protect.records.protected_base.triples import Triples
 
 EMPTY = 1
 """The kind of a cell of one column whose category must stay empty in a smallest area."""
@@ -40,6 +41,7 @@ class Stage:
     between: float = 1.0
     top: float = 1.0
     around: float = 1.0
+    triples: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,20 +49,23 @@ class Search:
     """What a squared residual costs, by the order of its table, and how long is searched."""
 
     smallest: tuple[int, ...] = (48, 24, 12)
-    between: tuple[int, ...] = (480, 28, 12)
-    top: tuple[int, ...] = (1920, 112, 24)
-    around: tuple[int, ...] = (1600, 320, 64)
+    between: tuple[int, ...] = (600, 28, 12)
+    top: tuple[int, ...] = (2400, 120, 24)
+    around: tuple[int, ...] = (4000, 480, 64)
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
     lift: float = 3.5
+    # Tables of any three columns, in the areas that share donors and in the whole.
+    triples: tuple[int, int] = (12, 40)
     tries: int = 8
     alone: tuple[Stage, ...] = (
         Stage(5, 800, 200, 0, 0),
         Stage(10, 200, 80, 0.25, 0.05),
         Stage(10, 200, 40, 0.5, 0.2),
-        Stage(10, 80, 8),
+        Stage(7, 80, 16),
+        Stage(3, 16, 8, triples=1),
     )
-    together: tuple[Stage, ...] = (Stage(12, 40, 4),)
+    together: tuple[Stage, ...] = (Stage(12, 40, 4, triples=1),)
 
     def weights(self, design: Design, areas: Areas, stage: Stage, around: bool) -> Figures:
         """Return the weight of each cell, for the levels from the smallest to the largest."""
@@ -129,6 +134,33 @@ class Unit:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """Tables of three columns of a unit and of the whole: what they are to be.
+
+    `codes` are those of the donors. `rest` is what is off in the whole without the people of the
+    unit; it is None as long as the unit is fitted alone.
+    """
+
+    triples: Triples
+    codes: NDArray[np.int32]
+    target: Figures
+    rest: Figures | None = None
+
+    def slope(self, slots: NDArray[np.int32], search: Search, share: float) -> tuple[Figures, int]:
+        """Return residuals times their weights, and the sum of the weights."""
+        unit, whole = (round(share * weight) for weight in search.triples)
+        if self.rest is None:
+            whole = 0
+        if not unit + whole:
+            return np.zeros(0, np.int32), 0
+        own = self.triples.tally(self.codes[slots])
+        slope = unit * (own - self.target)
+        if self.rest is not None:
+            slope += whole * (own + self.rest)
+        return slope, unit + whole
+
+
 @dataclass(eq=False)
 class Fit:
     """A unit under way: its donors, a slot for every person to come, and what is off."""
@@ -138,7 +170,7 @@ class Fit:
     donors: NDArray[Any]
     starts: NDArray[np.int64]
     slots: NDArray[np.int32]
-    targets: Figures  # a row for each area up to the level of donors
+    targets: NDArray[Any]  # a row for each area up to the level of donors
     state: NDArray[np.uint64]
 
     @cached_property
@@ -165,6 +197,14 @@ class Fit:
         rings = [np.lexsort(np.roll(codes, k * columns // RINGS, axis=0)) for k in range(RINGS)]
         return np.array(rings, np.int32), np.argsort(rings, axis=1).astype(np.int32)
 
+    def forget(self) -> None:
+        """Drop what can be made again, while other units have their turn."""
+        self.donors = self.donors[:0].copy()
+        if self.targets.max(initial=0) < 2**15:
+            self.targets = self.targets.astype(np.int16)
+        for made in ("kinds", "rings"):
+            self.__dict__.pop(made, None)
+
     def draw(self) -> None:
         """Draw the first donors."""
         kernels.first_donors(self.donors, self.kinds, EMPTY, self.starts, self.state, self.slots)
@@ -174,10 +214,13 @@ class Fit:
         smallest = len(self.unit.members[0])
         counts = np.zeros((smallest, self.design.size), np.int32)
         area = np.repeat(np.arange(smallest), np.diff(self.starts))
-        kernels.add_slots(self.donors, self.slots, area, counts)
-        return np.concatenate([self.unit.sums(counts) - self.targets, around])
+        ones = np.ones(len(area), np.int32)
+        kernels.add_cells(self.donors[self.slots], area, ones, counts)
+        return np.concatenate([self.unit.sums(counts) - self.targets, around]).astype(np.int32)
 
-    def search(self, search: Search, stages: tuple[Stage, ...], residuals: Figures) -> None:
+    def search(
+        self, search: Search, stages: tuple[Stage, ...], residuals: Figures, wide: Wide
+    ) -> None:
         """Exchange donors through some stages; the residuals are kept up to date."""
         levels = len(self.unit.areas.of)
         around = len(residuals) > len(self.targets)
@@ -185,6 +228,7 @@ class Fit:
         tilts = search.tilts(levels, self.unit.areas.within)
         for stage in stages:
             weights = search.weights(self.design, self.unit.areas, stage, around)
+            slope, widely = wide.slope(self.slots, search, stage.triples)
             for temperature in np.geomspace(stage.hot, stage.cold, stage.sweeps):
                 kernels.anneal(
                     self.donors,
@@ -199,4 +243,10 @@ class Fit:
                     float(temperature),
                     search.tries,
                     self.state,
+                    wide.codes,
+                    wide.triples.columns,
+                    self.design.sizes,
+                    wide.triples.offsets,
+                    slope,
+                    widely,
                 )

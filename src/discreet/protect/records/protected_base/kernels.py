@@ -42,6 +42,13 @@ def _below(state: Any, size: Any) -> Any:
     return np.int64(((_next(state) >> uint64(32)) * uint64(size)) >> uint64(32))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _patience(state: Any, temperature: Any) -> Any:
+    """Return the loss up to which a change is taken this time."""
+    chance = ((_next(state) >> uint64(11)) + uint64(1)) * 2.0**-53
+    return -temperature * np.log(chance)
+
+
 @njit(cache=True, nogil=True)
 def table_cells(
     codes: NDArray[np.int32],
@@ -62,19 +69,14 @@ def table_cells(
 
 
 @njit(cache=True, nogil=True)
-def tally(
-    cells: NDArray[Any],
-    area: NDArray[np.int64],
-    keys: NDArray[np.uint32],
-    counts: NDArray[np.int32],
-    sums: NDArray[np.uint32],
+def add_cells(
+    cells: NDArray[Any], area: NDArray[np.int64], values: NDArray[Any], out: NDArray[Any]
 ) -> None:
-    """Add every record to the counts and key sums of its cells, in the row of its area."""
+    """Add the value of every record to its cells, in the row of its area."""
     for i in range(cells.shape[0]):
         row = area[i]
         for f in range(cells.shape[1]):
-            counts[row, cells[i, f]] += 1
-            sums[row, cells[i, f]] += keys[i]
+            out[row, cells[i, f]] += values[i]
 
 
 @njit(cache=True, nogil=True)
@@ -260,19 +262,6 @@ def first_donors(
 
 
 @njit(cache=True, nogil=True)
-def add_slots(
-    cells: NDArray[Any],
-    slots: NDArray[np.int32],
-    area: NDArray[np.int64],
-    counts: NDArray[np.int32],
-) -> None:
-    """Add the donor of every slot to the counts of its cells, in the row of its area."""
-    for s in range(len(slots)):
-        for f in range(cells.shape[1]):
-            counts[area[s], cells[slots[s], f]] += 1
-
-
-@njit(cache=True, nogil=True)
 def gradient(
     residuals: NDArray[np.int32],
     weights: NDArray[np.int32],
@@ -300,6 +289,48 @@ def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
     return np.int64(found)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _triple(codes: Any, tables: Any, sizes: Any, offsets: Any, t: Any) -> Any:
+    """Return the cell of a record in a table of three columns."""
+    i, j, k = tables[t, 0], tables[t, 1], tables[t, 2]
+    return offsets[t] + (codes[i] * sizes[j] + codes[j]) * sizes[k] + codes[k]
+
+
+@njit(cache=True, nogil=True)
+def add_triples(
+    codes: NDArray[np.int32],
+    values: NDArray[np.uint32],
+    tables: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    out: NDArray[np.uint32],
+) -> None:
+    """Add the value of each record to its cells of the tables of three columns."""
+    for i in range(len(codes)):
+        for t in range(len(tables)):
+            out[_triple(codes[i], tables, sizes, offsets, t)] += values[i]
+
+
+@njit(cache=True, nogil=True)
+def _triples_worse(
+    old: NDArray[np.int32],
+    new: NDArray[np.int32],
+    tables: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    slope: NDArray[np.int32],
+    step: int,
+) -> Any:
+    """Return what the exchange of a donor costs in the tables of three columns."""
+    found = np.int64(0)
+    for t in range(len(tables)):
+        before = _triple(old, tables, sizes, offsets, t)
+        after = _triple(new, tables, sizes, offsets, t)
+        if before != after:
+            found += slope[after] - slope[before] + step
+    return 2 * found
+
+
 @njit(cache=True, nogil=True)
 def anneal(
     cells: NDArray[Any],
@@ -315,6 +346,12 @@ def anneal(
     temperature: float,
     tries: int,
     state: NDArray[np.uint64],
+    codes: NDArray[np.int32],
+    triples: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    wide: NDArray[np.int32],
+    widely: int,
 ) -> int:
     """Go once over all slots, trying other donors in each; return how many were exchanged.
 
@@ -327,6 +364,10 @@ def anneal(
     with donor a by 2·(S(b) − S(a)), where S(b) is the sum over b's cells of the residuals of the
     area and of those around it, times their weights. So one vector for each area is all that the
     inner loop reads.
+
+    Tables of three columns count in large areas alone: `wide` has their residuals there times
+    their weights, which add up to `widely`. They are looked at once an exchange is taken for the
+    other tables, by a second chance of its own [Christen2005].
     """
     tables, size = cells.shape[1], residuals.shape[1]
     slope = np.empty(size, np.int32)
@@ -351,12 +392,17 @@ def anneal(
                     donor = rings[ring, (place - NEAR // 2) % cells.shape[0]]
                 score = _score(slope, cells, donor)
                 worse = 2.0 * (score - held)
-                if worse > 0:
-                    if temperature <= 0:
+                if worse > 0 and worse >= _patience(state, temperature):
+                    continue
+                if widely and donor != best:
+                    worse = _triples_worse(
+                        codes[best], codes[donor], triples, sizes, offsets, wide, widely
+                    )
+                    if worse > 0 and worse >= _patience(state, temperature):
                         continue
-                    chance = ((_next(state) >> uint64(11)) + uint64(1)) * 2.0**-53
-                    if worse >= -temperature * np.log(chance):
-                        continue
+                    for t in range(len(triples)):
+                        wide[_triple(codes[best], triples, sizes, offsets, t)] -= widely
+                        wide[_triple(codes[donor], triples, sizes, offsets, t)] += widely
                 best, held = donor, score
             for f in range(tables):
                 slope[cells[best, f]] += step[cells[best, f]]
@@ -384,8 +430,12 @@ def compare(
     sums: NDArray[np.float64],
     distances: NDArray[np.int64],
     figures: NDArray[np.int64],
+    misses: NDArray[np.int64],
 ) -> None:
-    """Add errors to `sums`, distances from noisy figures by class, and noisy figures."""
+    """Add errors to `sums`, distances from noisy figures by class, and noisy figures.
+
+    To `misses`, add distances from true counts by class.
+    """
     widest = distances.shape[1] // 2
     for i in range(true.shape[0]):
         for j in range(true.shape[1]):
@@ -408,5 +458,6 @@ def compare(
             k = np.searchsorted(edges, figure)
             distance = min(max(figure - noisy[i, j], -widest), widest)
             distances[k, distance + widest] += 1
+            misses[k, min(max(figure - count, -widest), widest) + widest] += 1
             if noisy[i, j] < len(figures):
                 figures[noisy[i, j]] += 1

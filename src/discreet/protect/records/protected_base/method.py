@@ -1,13 +1,13 @@
 """A protected base: one population of whole records, fitted to noisy figures, for all tables.
 
 [Voas2000] select whole records so that small areas have given margins; here the margins are noisy,
-and the records are a keyed half of the larger area's own.
+and the records are a keyed share of the larger area's own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,8 +25,9 @@ from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
-from discreet.protect.records.protected_base.fit import Fit, Search, Unit
+from discreet.protect.records.protected_base.fit import Fit, Search, Unit, Wide
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
+from discreet.protect.records.protected_base.triples import Triples
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -62,6 +63,8 @@ class Fitted:
     units: tuple[NDArray[np.int64], ...]
     # Root mean squares of the residuals, a row for each level and a column for each order.
     residuals: NDArray[np.float64]
+    # Whether the search was ended before its time. The same records then give another base.
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class ProtectedBase:
     3.0
     """
 
-    share: float = 0.5
+    share: float = 0.6
     bound: int = 5
     variance: float = 3.0
     # Noise of the smallest areas, which the fit follows most closely.
@@ -126,22 +129,31 @@ class _Work:
 
     def run(self) -> Fitted:
         upper = self._upper()
-        made = self._each("fitting", self._alone, [(u, upper) for u in range(len(self.units))])
-        around = self._off_around(upper, [found[1] for found in made])
-        squares = np.zeros((len(self.areas.of), 3))
-        for done, (fit, _) in enumerate(made):
-            self.tell("polishing", done, len(made))
-            squares += self._together(fit, around)
+        fits = self._each("fitting", self._alone, [(u, upper) for u in range(len(self.units))])
+        stopped = self._polish(fits, upper)
+        residuals = self._means(fits, upper)
         donors, places = [], []
-        for (fit, _), rows in zip(made, self.rows, strict=True):
+        for fit, rows in zip(fits, self.rows, strict=True):
             donors.append(self._pool(rows)[fit.slots])
             places.append(np.repeat(fit.unit.members[0], np.diff(fit.starts)))
         return Fitted(
-            np.concatenate(donors),
-            np.concatenate(places),
-            tuple(self.units),
-            self._means(squares, around),
+            np.concatenate(donors), np.concatenate(places), tuple(self.units), residuals, stopped
         )
+
+    def _polish(self, fits: Sequence[Fit], upper: list[Targets]) -> bool:
+        """Better the areas around, one unit after the other; return whether Ctrl-C ended it."""
+        if self.areas.within == len(self.areas.of) - 1:
+            return False
+        around = self._off_around(fits, upper)
+        triples = self._triples_off(fits)
+        try:
+            for done, fit in enumerate(fits):
+                off = _root_mean_square(around[-1])
+                self.tell(f"polishing: off by {off:.1f}", done, len(fits))
+                self._together(done, fit, around, triples)
+        except KeyboardInterrupt:
+            return True
+        return False
 
     @cached_property
     def units(self) -> list[NDArray[np.int64]]:
@@ -189,7 +201,9 @@ class _Work:
         counts = np.zeros((size, self.design.size), np.int32)
         sums = np.zeros((size, self.design.size), np.uint32)
         keys = self.records.keys[rows]
-        kernels.tally(self.design.cells(self.records.matrix(rows)), area, keys, counts, sums)
+        cells = self.design.cells(self.records.matrix(rows))
+        kernels.add_cells(cells, area, np.ones(len(rows), np.int32), counts)
+        kernels.add_cells(cells, area, keys, sums)
         total = np.bincount(area, minlength=size).astype(np.int32)
         key = np.zeros(size, np.uint32)
         np.add.at(key, area, keys)
@@ -213,7 +227,7 @@ class _Work:
             counts, sums = more, keys
             noisy[level] = self._noisy(level, counts, sums)
         whole = noisy[len(areas.of) - 1]
-        found = [self.maker.whole(whole[:, 0].astype(np.int64), whole[:, 1:])]
+        found = [self.maker.whole(int(whole[0, 0]), whole[:, 1:])]
         for level in range(len(areas.of) - 2, within - 1, -1):
             found.insert(0, self._parts(level, noisy[level], areas.parents[level], found[0]))
         return found
@@ -251,8 +265,8 @@ class _Work:
                 people[own], cells[own] = part.people, part.cells
         return Targets(people, cells)
 
-    def _alone(self, number: int, upper: list[Targets]) -> tuple[Fit, Figures]:
-        """Return the fit of a unit without the areas around it, and what is off in its areas."""
+    def _alone(self, number: int, upper: list[Targets]) -> Fit:
+        """Return the fit of a unit without the areas around it."""
         unit, rows = Unit(self.areas, self.units[number]), self.rows[number]
         targets = self._targets(unit, rows, upper[0])
         people = targets[0].people
@@ -260,21 +274,38 @@ class _Work:
         words = KeyMix(self.secret, "protected base: search").words(
             np.array([unit.tops[0]], np.uint64)
         )
-        cells = self.design.cells(self.records.matrix(self._pool(rows)))
+        codes = self.records.matrix(self._pool(rows))
+        cells = self.design.cells(codes)
         held = np.concatenate([target.cells for target in targets])
         fit = Fit(unit, self.design, cells, starts, np.zeros(starts[-1], np.int32), held, words)
         fit.draw()
         off = fit.residuals(np.zeros((0, self.design.size), np.int32))
-        fit.search(self.method.search, self.method.search.alone, off)
-        return self._lighter(fit), off[unit.first[self.areas.within] :]
+        wide = Wide(self.triples, codes, self._noisy_triples(rows))
+        fit.search(self.method.search, self.method.search.alone, off, wide)
+        fit.forget()
+        return fit
 
-    def _lighter(self, fit: Fit) -> Fit:
-        """Return a fit as it waits for its turn, without what can be made again."""
-        kind = np.int16 if fit.targets.max(initial=0) < 2**15 else np.int32
-        none = np.empty((0, len(self.design.tables)), fit.donors.dtype)
-        return Fit(
-            fit.unit, fit.design, none, fit.starts, fit.slots, fit.targets.astype(kind), fit.state
-        )
+    @cached_property
+    def triples(self) -> Triples:
+        return Triples(self.design)
+
+    def _noisy_triples(self, rows: NDArray[np.int64]) -> Figures:
+        """Return noisy figures of three columns, of the people of a unit."""
+        codes = self.records.matrix(rows)
+        counts, sums = self.triples.tally(codes), self.triples.keyed(codes, self.records.keys[rows])
+        return self._noisy(self.areas.within, counts, sums)
+
+    def _triples_off(self, fits: Sequence[Fit]) -> Figures:
+        """Return what is off in the whole in tables of three columns, all units taken together."""
+        size = int(self.triples.offsets[-1])
+        counts, base = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        sums = np.zeros(size, np.uint32)
+        for fit, rows in zip(fits, self.rows, strict=True):
+            codes = self.records.matrix(rows)
+            counts += self.triples.tally(codes)
+            sums += self.triples.keyed(codes, self.records.keys[rows])
+            base += self.triples.tally(codes[fit.slots])  # donors stand first
+        return base - self._noisy(len(self.areas.of) - 1, counts, sums)
 
     def _targets(self, unit: Unit, rows: NDArray[np.int64], top: Targets) -> list[Targets]:
         """Return the targets of the areas of a unit, the smallest first."""
@@ -289,12 +320,20 @@ class _Work:
             found.insert(0, self._parts(level, noisy, parents, found[0], members[level]))
         return found
 
-    def _off_around(self, upper: list[Targets], off: Iterable[Figures]) -> list[Figures]:
+    def _off(self, number: int, fit: Fit, around: Figures | None = None) -> Figures:
+        """Return what is off in the areas of a unit, and in those around as it is told."""
+        if not len(fit.donors):
+            fit.donors = self.design.cells(self.records.matrix(self._pool(self.rows[number])))
+        none = np.zeros((0, self.design.size), np.int32)
+        return fit.residuals(none if around is None else around)
+
+    def _off_around(self, fits: Sequence[Fit], upper: list[Targets]) -> list[Figures]:
         """Return what is off in every level above that of donors, all units taken together."""
         areas, within = self.areas, self.areas.within
         base = upper[0].cells.copy()
-        for tops, rows in zip(self.units, off, strict=True):
-            base[tops] += rows
+        for i, fit in enumerate(fits):
+            base[fit.unit.tops] += self._off(i, fit)[fit.unit.first[within] :]
+            fit.forget()
         found = []
         for level in range(within + 1, len(areas.of)):
             above = np.zeros((areas.sizes[level], self.design.size), np.int32)
@@ -303,38 +342,40 @@ class _Work:
             found.append(base - upper[level - within].cells)
         return found
 
-    def _together(self, fit: Fit, around: list[Figures]) -> NDArray[np.float64]:
-        """Better the areas around one unit, and its own; return its squared residuals."""
-        areas, within = self.areas, self.areas.within
-        number = next(i for i, u in enumerate(self.units) if u[0] == fit.unit.tops[0])
-        fit.donors = self.design.cells(self.records.matrix(self._pool(self.rows[number])))
-        fit.targets = fit.targets.astype(np.int32)
+    def _together(self, number: int, fit: Fit, around: list[Figures], triples: Figures) -> None:
+        """Better the areas around a unit, and its own; what is off around is kept up to date."""
+        areas, within, rows = self.areas, self.areas.within, self.rows[number]
         place = [areas.around(level, int(fit.unit.tops[0])) for level in range(len(areas.of))]
         above = range(within + 1, len(areas.of))
-        rows = [around[level - within - 1][place[level]] for level in above]
-        none = np.zeros((0, self.design.size), np.int32)
-        off = fit.residuals(np.array(rows, np.int32) if rows else none)
-        if rows:
-            fit.search(self.method.search, self.method.search.together, off)
+        told = np.array([around[level - within - 1][place[level]] for level in above], np.int32)
+        off = self._off(number, fit, told)
+        codes = self.records.matrix(self._pool(rows))
+        rest = triples - self.triples.tally(codes[fit.slots])
+        wide = Wide(self.triples, codes, self._noisy_triples(rows), rest)
+        fit.search(self.method.search, self.method.search.together, off, wide)
         for row, level in enumerate(above, int(fit.unit.first[within + 1])):
             around[level - within - 1][place[level]] = off[row]
-        squares = np.zeros((len(areas.of), 3))
-        for level in range(within + 1):
-            own = off[fit.unit.first[level] : fit.unit.first[level + 1]].astype(np.int64) ** 2
-            squares[level] = self._by_order(own)
-        fit.donors, fit.targets = fit.donors[:0], fit.targets[:0]
-        for made in ("kinds", "rings"):
-            fit.__dict__.pop(made, None)
-        return squares
+        triples[:] = rest + self.triples.tally(codes[fit.slots])
+        fit.forget()
 
-    def _by_order(self, squares: NDArray[np.int64]) -> NDArray[np.float64]:
-        total = squares.sum(axis=0).astype(np.float64)
+    def _means(self, fits: Sequence[Fit], upper: list[Targets]) -> NDArray[np.float64]:
+        """Return root mean squares of the residuals by level and order."""
+        squares = np.zeros((len(self.areas.of), 3))
+        for i, fit in enumerate(fits):
+            off, first = self._off(i, fit), fit.unit.first
+            for level in range(self.areas.within + 1):
+                squares[level] += self._by_order(off[first[level] : first[level + 1]])
+            fit.forget()
+        for level, off in enumerate(self._off_around(fits, upper), self.areas.within + 1):
+            squares[level] = self._by_order(off)
+        cells = np.bincount(self.design.orders - 1, minlength=3)
+        number_of = np.array(self.areas.sizes)[:, None] * np.maximum(cells, 1)
+        return np.asarray(np.sqrt(squares / number_of))
+
+    def _by_order(self, off: Figures) -> NDArray[np.float64]:
+        total = (off.astype(np.int64) ** 2).sum(axis=0).astype(np.float64)
         return np.asarray(np.bincount(self.design.orders - 1, total, 3), np.float64)
 
-    def _means(self, squares: NDArray[np.float64], around: list[Figures]) -> NDArray[np.float64]:
-        """Return root mean squares of the residuals by level and order."""
-        for level, off in enumerate(around, self.areas.within + 1):
-            squares[level] = self._by_order(off.astype(np.int64) ** 2)
-        cells = np.bincount(self.design.orders - 1, minlength=3)
-        number = np.array(self.areas.sizes)[:, None] * np.maximum(cells, 1)
-        return np.asarray(np.sqrt(squares / number))
+
+def _root_mean_square(off: Figures) -> float:
+    return float(np.sqrt((off.astype(np.float64) ** 2).mean()))

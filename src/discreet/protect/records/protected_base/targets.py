@@ -8,6 +8,7 @@ three columns are left as the noise makes them: most could not be made to fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,22 @@ class Noise:
         return found
 
 
+def likeliest_total(people: int, noisy: Figures, design: Design) -> int:
+    """Return how many people there are, as all tables of an area say it together.
+
+    The noisy figures of a table of K cells with people add up to the number of all people with K
+    times the noise of one figure, so that the table weighs 1/K. The noise of `people` alone would
+    be in every table, and its bias.
+    """
+    total, weight = float(people), 1.0
+    for first, last in pairwise(design.offsets.tolist()):
+        held = int((noisy[first:last] > 0).sum())
+        if held:
+            total += int(noisy[first:last].sum()) / held
+            weight += 1 / held
+    return round(total / weight)
+
+
 @dataclass(frozen=True, eq=False)
 class Targets:
     """How many people each area is to have, and how many in each cell."""
@@ -58,14 +75,15 @@ class Maker:
     design: Design
     words: KeyMix
 
-    def whole(self, people: NDArray[np.int64], noisy: Figures) -> Targets:
-        """Return the targets of the largest area from its noisy figures."""
+    def whole(self, people: int, noisy: Figures) -> Targets:
+        """Return the targets of the largest area from its noisy figures, one row of them."""
+        total = likeliest_total(people, noisy[0], self.design)
         cells = noisy.astype(np.int64)
         state = self._state(0, 0)
         for number, column in enumerate(self.design.columns):
             own = self._own(cells, number)
             if column.coarser is None:
-                apportion(own[0], int(people[0]), state)
+                apportion(own[0], total, state)
                 continue
             coarse = self._own(cells, column.coarser)
             for group in range(coarse.shape[1]):
@@ -75,7 +93,7 @@ class Maker:
                     apportion(part, int(coarse[0, group]), state)
                     own[0, members] = part
         self._pairs(cells[0], state)
-        return Targets(people, cells.astype(np.int32))
+        return Targets(np.array([total]), cells.astype(np.int32))
 
     def parts(
         self,

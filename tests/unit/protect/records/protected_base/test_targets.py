@@ -12,7 +12,7 @@ from discreet.protect import KeyMix
 from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import Column, Design
 from discreet.protect.records.protected_base.kernels import apportion, transport
-from discreet.protect.records.protected_base.targets import Maker, Noise, Targets
+from discreet.protect.records.protected_base.targets import Maker, Noise, Targets, likeliest_total
 
 SECRET = b"a secret of at least 16 bytes"
 
@@ -79,6 +79,14 @@ def test_nobody_stays_nobody_and_the_same_people_have_the_same_figure() -> None:
     assert found[0, 1] == found[0, 2]
 
 
+def test_the_number_of_all_people_is_what_all_tables_say() -> None:
+    # 100 people, whose own figure says 105. Columns of two and of one cell with people, 99 in all
+    # and 101: (105 + 99/2 + 101/1)/(1 + 1/2 + 1/1) = 102.2. A column without people says nothing.
+    design = Design.of([Column(3), Column(2), Column(1)], most=1)
+    noisy = np.array([40, 0, 59, 0, 101, 0], np.int32)
+    assert likeliest_total(105, noisy, design) == 102
+
+
 def test_parts_fit_the_whole() -> None:
     # Two variables; the first also by its finest categories, two to a main one.
     columns = (Column(3), Column(2), Column(6, 0, np.arange(6, dtype=np.uint32) // 2))
@@ -86,7 +94,7 @@ def test_parts_fit_the_whole() -> None:
     assert design.tables == ((0,), (1,), (2,), (0, 1))
     rng = np.random.default_rng(2)
     maker = Maker(design, KeyMix(SECRET, "t"))
-    whole = maker.whole(np.array([40]), rng.integers(0, 20, (1, design.size)).astype(np.int32))
+    whole = maker.whole(40, rng.integers(0, 20, (1, design.size)).astype(np.int32))
     noisy = rng.integers(0, 8, (4, design.size)).astype(np.int32)
     parts = maker.parts(0, np.arange(4), np.array([9, 9, 9, 9]), noisy, whole, 0)
 
@@ -94,7 +102,7 @@ def test_parts_fit_the_whole() -> None:
         own = found.cells[:, design.offsets[number] : design.offsets[number + 1]]
         return own.reshape(len(own), *design.shapes[number])
 
-    assert parts.people.sum() == 40
+    assert parts.people.sum() == whole.people[0]
     for number in range(3):
         assert (table(parts, number).sum(axis=0) == table(whole, number)[0]).all()
         assert (table(parts, number).sum(axis=1) == parts.people).all()
