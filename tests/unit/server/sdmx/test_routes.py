@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,12 +37,12 @@ DIMENSIONS = ["SEX", "AGE", "AGE_BAND", "HEALTH", "RARE", "WARD", "DISTRICT"]
 
 
 @pytest.fixture(scope="module")
-def source(address: str) -> Iterator[sdmx.Client]:
+def source(address: str) -> sdmx.Client:
     sdmx.add_source(
         {"id": "DISCREET", "url": f"{address}/sdmx", "name": "Town", "supports": {}},
         override=True,
     )
-    yield sdmx.Client("DISCREET")
+    return sdmx.Client("DISCREET")
 
 
 def expected(store: Path, by: str, where: str | None = None) -> list[int]:
