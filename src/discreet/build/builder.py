@@ -54,7 +54,7 @@ class Built:
 
 
 def build(
-    description: Path,
+    description: Path | Dataset,
     out: Path,
     progress: Tell | None = None,
     new_secret: bool = False,
@@ -73,7 +73,7 @@ def build(
     """
     whole("keep", keep, 1)
     whole("views", views, 0)
-    dataset = Dataset.read(description)
+    dataset = description if isinstance(description, Dataset) else Dataset.read(description)
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
     kept = apart.checked(originals, store, dataset)
