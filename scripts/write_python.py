@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dc
-from discreet import protect, risk, utility
+from discreet import api, protect, risk, utility
 from discreet.errors import DiscreetError
 from discreet.protect import lookup
 from discreet.release import Release
@@ -32,7 +32,11 @@ followed, so that the store `people` is there, after these two lines:
 ```
 
 Arrays called `F` are tables of true counts and those called `G` are the released tables of the same
-shape, with one axis for each variable and without totals.
+shape, with one axis for each variable and without totals. Instead of an array, measures and methods
+take a data frame of pandas or polars (long, with a column `count`, `freq` or `value`; or wide), a
+series, an xarray array or a table of true counts. Methods give back what they were given.
+
+Populations, releases, tables, risks and look-up tables show themselves in a notebook.
 """
 
 RELEASE = """\
@@ -82,12 +86,15 @@ def _exports(module: Any) -> dict[str, Any]:
 
 def sections() -> list[Section]:
     """Return the parts of the page in their order."""
-    tops = {"open": dc.open, "Query": dc.Query, "Query.parse": dc.Query.parse}
+    tops = {"open": dc.open, "connect": dc.connect, "Query": dc.Query}
+    tops |= {"Query.parse": dc.Query.parse}
+    files = {"build": api.build, "init": dc.init, "verify": dc.verify, "convert": dc.convert}
     asked = ("schema", "question", "release", "tabulate")
     population = {name: getattr(dc.Population, name) for name in asked}
     errors = {name: thing for name, thing in _exports(dc).items() if _is_error(thing)}
     return [
         Section("Opening and asking", "", "dc.", tops),
+        Section("Files", "", "dc.", files),
         Section("A population", "What `dc.open` returns.", "population.", population),
         Section("A release", RELEASE, "release.", _members(Release)),
         Section("A protected table", TABLE, "table.", _members(ProtectedTable)),

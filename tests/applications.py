@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
+import uvicorn
 
 from discreet.server.app import create_app
 from discreet.server.settings import Settings
@@ -134,3 +135,24 @@ def serving(
         yield client
     finally:
         client.close()
+
+
+@contextmanager
+def listening(stores: Sequence[Path], settings: Settings = GENEROUS) -> Iterator[tuple[str, Any]]:
+    """Return the address of an application on a port of the loopback, and the application."""
+    app = create_app(stores, settings)
+    app.state.log._stream = io.StringIO()
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        for _ in range(1_200):
+            if server.started and app.state.service.ready:
+                break
+            time.sleep(0.05)
+        assert app.state.service.ready
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}", app
+    finally:
+        server.should_exit = True
+        thread.join(30)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.labelled import array_of
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -49,8 +50,9 @@ def checked_list(
 
 def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64]:
     """Return the counts as a contiguous array of int64: whole numbers of 0 or more, any shape."""
+    plain = array_of(counts)
     try:
-        given = np.asarray(counts)
+        given = np.asarray(plain)
     except ValueError:
         raise ParameterError(f"{name} must have rows of one length.") from None
     if given.size == 0:

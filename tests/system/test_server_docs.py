@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "api.md").read_text(encoding="utf-8")
+PROTOCOLS = (DOCS / "protocols.md").read_text(encoding="utf-8")
 SETTINGS = (DOCS / "settings.md").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8000"
 
@@ -43,7 +44,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield server
 
 
-@pytest.mark.parametrize("code", blocks(API, "python"), ids=lambda code: code.split("\n")[-2][:40])
+@pytest.mark.parametrize(
+    "code", blocks(API + PROTOCOLS, "python"), ids=lambda code: code.split("\n")[-2][:40]
+)
 def test_python_examples_run(server: Running, code: str) -> None:
     # Each in a process of its own, as a reader would run it.
     done = subprocess.run(

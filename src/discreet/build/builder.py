@@ -55,7 +55,7 @@ class Built:
 
 
 def build(
-    description: Path,
+    description: Path | Dataset,
     out: Path,
     progress: Tell | None = None,
     new_secret: bool = False,
@@ -76,7 +76,7 @@ def build(
     """
     whole("keep", keep, 1)
     whole("views", views, 0)
-    dataset = Dataset.read(description)
+    dataset = description if isinstance(description, Dataset) else Dataset.read(description)
     tell = progress or (lambda stage, done, total: None)
     store = Store(out)
     kept = apart.checked(originals, store, dataset)

@@ -83,8 +83,13 @@ class Dataset:
     @classmethod
     def read(cls, path: Path) -> Dataset:
         """Return the data set a dataset.toml describes, or every mistake in it at once."""
+        return cls.of(load(path), path)
+
+    @classmethod
+    def of(cls, values: dict[str, Any], path: Path) -> Dataset:
+        """Return the data set of these values; paths in them are relative to the folder of one."""
         mistakes = Mistakes(str(path))
-        top = Section(load(path), path.name)
+        top = Section(values, path.name)
         folder = path.parent
 
         name = mistakes.gather(lambda: identifier(top.take("id", str), "the id of a data set"))

@@ -23,6 +23,7 @@ from discreet.errors import (
 COMMANDS: tuple[str, ...] = (
     "demo",
     "synth",
+    "init",
     "build",
     "info",
     "backup",

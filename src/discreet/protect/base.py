@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InternalError, ParameterError
+from discreet.labelled import unlabelled
 from discreet.protect.effect import Effect, Kept, Multiplier
 from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
 from discreet.table.transition import Chances, Counts, Transition
@@ -163,11 +164,14 @@ class Method(ABC):
     ) -> Counts:
         """Return the released counts, in the shape and type of the counts.
 
+        A data frame (pandas, polars, long or wide) or an xarray array comes back as one.
+
         `chance` gives uniforms in [0, 1), one for each cell, to a cellwise method, and a generator
         to others. `structural` marks the cells that nobody can be in; it must be given where
         `needs_structural`, and those cells stay zero.
         """
-        given = checked_counts(counts)
+        plain, back = unlabelled(counts)
+        given = checked_counts(plain)
         self.check(given.ndim)
         drawn, true = Chance.of(chance), given.astype(np.int64, copy=False)
         source: Any = (
@@ -184,7 +188,8 @@ class Method(ABC):
             released = _checked_draw(self.draw(true, source), true)
         else:
             released = true  # nobody is there, and nobody will be
-        return narrowed(released, given.dtype)
+        result: Counts = back(narrowed(released, given.dtype))
+        return result
 
     def _checked_structural(self, structural: Flags | None, counts: Counts) -> Flags | None:
         """Return the mask of cells that must stay zero, None where all zeros do, or raise."""

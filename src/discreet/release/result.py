@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.query import Question
 from discreet.risk import PublicQuality
 from discreet.table import ProtectedTable
+from discreet.table.showing import table_html
 from discreet.types import Integers
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Withheld:
     label: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A released table. Everything but `record` is a function of the released figures alone."""
 
@@ -89,6 +90,63 @@ class Release:
         names = [_in_sentence(dimension.label) for dimension in self.table.dimensions]
         head = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         return f"{self.provenance.unit.capitalize()} by {head}"
+
+    def __repr__(self) -> str:
+        shape = " × ".join(map(str, self.table.shape))
+        return f"Release({self.title!r}, {shape})"
+
+    def _repr_html_(self) -> str:
+        said = [text for text in (self.availability,) if text]
+        caption = f"{self.title}. {self.population}"
+        return table_html(caption, self.table.dimensions, self.table._shown(), [*said, *self.notes])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return the figures; there is no array where some are withheld."""
+        return self.table.__array__(dtype, copy)
+
+    def to_arrow(self, labels: bool = False) -> Any:
+        """Return the cells as an Arrow table: codes (or labels), then the value.
+
+        >>> dc.open("people").release("town").to_arrow(labels=True)["town"].to_pylist()
+        ['Aston', 'Bexby', 'Corley']
+        """
+        return self.table.to_arrow(labels)
+
+    def to_pandas(self, labels: bool = False) -> Any:
+        """Return the cells as a pandas data frame: codes (or labels), then the value.
+
+        >>> dc.open("people").release("town").to_pandas(labels=True)["town"].tolist()
+        ['Aston', 'Bexby', 'Corley']
+        """
+        return self.table.to_pandas(labels)
+
+    def to_polars(self, labels: bool = False) -> Any:
+        """Return the cells as a polars data frame: codes (or labels), then the value.
+
+        >>> dc.open("people").release("town").to_polars().columns
+        ['town', 'value']
+        """
+        return self.table.to_polars(labels)
+
+    def to_xarray(self, labels: bool = False) -> Any:
+        """Return the figures as an xarray array with a coordinate for each dimension.
+
+        >>> dc.open("people").release("town,health").to_xarray(labels=True).dims
+        ('town', 'health')
+        """
+        return self.table.to_xarray(labels)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Return a bar chart of the figures, totals left out; for tables of one or two variables.
+
+        `ax` are axes of matplotlib to draw on. A withheld figure has no bar.
+
+        >>> dc.open("people").release("town").plot().get_title()
+        'People by town'
+        """
+        from discreet.release.plot import bars
+
+        return bars(self, ax)
 
     @property
     def availability(self) -> str | None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts, checked_total, checked_weights, whole
 from discreet.risk.terms import concentration, smallness, weighted, x_log_x, zero_share
+from discreet.table.showing import rows_html
 from discreet.types import Flags, Integers
 
 WEIGHTS = (0.1, 0.8, 0.1)
@@ -36,6 +37,11 @@ class Risk:
 
     def __float__(self) -> float:
         return self.value
+
+    def _repr_html_(self) -> str:
+        terms = {"zeros": self.zeros, "entropy": self.entropy, "size": self.size}
+        rows = [(name, f"{term:.3f}") for name, term in terms.items()]
+        return rows_html(f"Risk {self.value:.3f}", ("Term", "Value"), rows)
 
     @property
     def norm(self) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -12,6 +15,12 @@ from discreet.service import File
 def as_json(answer: BaseModel) -> Response:
     """Return an answer in JSON."""
     body = answer.model_dump_json()
+    return Response(body, headers={"Cache-Control": "no-cache"}, media_type="application/json")
+
+
+def plain_json(answer: dict[str, Any]) -> Response:
+    """Return plain values in JSON, as the protocols of others have them."""
+    body = orjson.dumps(answer)
     return Response(body, headers={"Cache-Control": "no-cache"}, media_type="application/json")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+import orjson
 from starlette.responses import Response
 
 from discreet.errors import (
@@ -124,9 +125,12 @@ def body_of(failure: Failure, request_id: str) -> bytes:
     return Failed(error=told).model_dump_json(exclude_unset=True).encode()
 
 
-def response_of(failure: Failure, request_id: str) -> Response:
-    """Return a failure as a response."""
+def response_of(failure: Failure, request_id: str, problem: bool = False) -> Response:
+    """Return a failure as a response; `problem` adds what clients of PxWebApi read (RFC 7807)."""
     headers = {"Cache-Control": "no-store", **failure.headers}
-    return Response(
-        body_of(failure, request_id), failure.status, headers, media_type="application/json"
-    )
+    body = body_of(failure, request_id)
+    if problem:
+        told = {"type": failure.code, "title": failure.message, "status": failure.status}
+        told |= {"detail": failure.hint, "instance": request_id}
+        body = orjson.dumps(told | orjson.loads(body))
+    return Response(body, failure.status, headers, media_type="application/json")

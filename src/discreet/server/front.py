@@ -49,10 +49,12 @@ PAGE_HEADERS = [
 _CLOSE = {"Connection": "close"}  # what follows on the connection is not to be trusted
 _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up a limit
 
+_PROGRAMS = ("/api/", "/px/", "/sdmx/")
+
 
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
-    return path.startswith("/api/") or path in _ALWAYS
+    return path.startswith(_PROGRAMS) or path in _ALWAYS
 
 
 class Front:
@@ -204,7 +206,7 @@ class Front:
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
         if is_api(path):
-            return response_of(failure, request_id)
+            return response_of(failure, request_id, problem=path.startswith("/px/"))
         page = error_page(
             failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id
         )

@@ -185,11 +185,15 @@ class Category(_Answer):
 
 
 class Level(_Answer):
-    """A level of a variable; `available` says whether the policy lets it be asked for."""
+    """A level of a variable; `available` says whether the policy lets it be asked for.
+
+    `of` has the place of the category that each category of the finest level lies in.
+    """
 
     id: str
     label: str
     available: bool
+    of: list[int] | None
     categories: list[Category]
 
 

@@ -33,17 +33,22 @@ def read_query(raw: bytes, model: type[Model]) -> Model:
 
 def read_body(raw: bytes) -> Posted:
     """Return the question in a body."""
+    return checked(Posted, read_object(raw, "'by', and perhaps 'where'"))
+
+
+def read_object(raw: bytes, what: str = "a selection") -> dict[str, Any]:
+    """Return the object in a body, in which no name is given twice; `what` says what is in it."""
     try:
         given = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise ParameterError("the body must be JSON.") from None
     if not isinstance(given, dict):
-        raise ParameterError("the body must be an object with 'by', and perhaps 'where'.")
+        raise ParameterError(f"the body must be an object with {what}.")
     try:
         json.loads(raw, object_pairs_hook=_once)  # orjson takes the last of two
     except RecursionError:
         raise ParameterError("the body must be JSON.") from None
-    return checked(Posted, given)
+    return given
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:

@@ -103,7 +103,7 @@ class Api:
     async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _asked(request, models.Nothing)
-        return await self._table(request, read_body(await self._body(request)), claim=True)
+        return await self._table(request, read_body(await self.body(request)), claim=True)
 
     async def _table(
         self,
@@ -119,8 +119,8 @@ class Api:
             request.state.cache = "hit"
             return unchanged(request, key.hex(), asked.public)
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
-        claims = _claims(request, asked) if claim is None else claim
-        file: File = await self.service.file(asked, given.format, claims)
+        claim = claims(request, asked) if claim is None else claim
+        file: File = await self.service.file(asked, given.format, claim)
         if typed is not None:
             self.service.remember(key, *typed)
         return file_of(request, file)
@@ -138,8 +138,7 @@ class Api:
     ) -> Response:
         asked = self.service.ask(_name(request), *_question(given))
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
-        claims = _claims(request, asked)
-        file = await self.service.beside(asked, given.format, ending, claims)
+        file = await self.service.beside(asked, given.format, ending, claims(request, asked))
         return file_of(request, file)
 
     async def config(self, request: Request) -> Response:
@@ -168,7 +167,8 @@ class Api:
         if not self.service.ready:
             raise Starting("The server is starting.")
 
-    async def _body(self, request: Request) -> bytes:
+    async def body(self, request: Request) -> bytes:
+        """Return the body of a request, or refuse one that is too long."""
         most = self.settings.max_body
         parts, size = [], 0
         async for part in request.stream():
@@ -179,7 +179,7 @@ class Api:
         return b"".join(parts)
 
 
-def _claims(request: Request, asked: Asked) -> bool:
+def claims(request: Request, asked: Asked) -> bool:
     """Whether a request by address may release a table: not one that wants none, or not yet."""
     ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
     quiet = getattr(request.state, "quiet", False) or "prefetch" in ahead

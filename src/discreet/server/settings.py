@@ -17,6 +17,7 @@ from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
 Network = IPv4Network | IPv6Network
+_AGENCY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Settings:
     metrics_port: int = 0
     # Seconds that running requests are given to finish when the server is told to stop.
     grace: int = 30
+    # What the office is called as an agency in SDMX.
+    agency: str = "DISCREET"
     # Keys with a limit of their own.
     keys: tuple[Key, ...] = ()
     # Memory, time and concurrency of questions.
@@ -79,6 +82,11 @@ class Settings:
                 whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
         whole("verify", self.verify, 0)
+        if not _AGENCY.fullmatch(self.agency):
+            raise ParameterError(
+                "agency must be letters, digits, '_', '-' or '.' after a letter, as SDMX has it. "
+                f"Got {self.agency!r}."
+            )
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
     @property

@@ -252,6 +252,7 @@ def described(opened: Opened) -> dict[str, Any]:
                         "id": level.id,
                         "label": level.label,
                         "available": level.id not in rules.levels_refused,
+                        "of": None if level is variable.finest else level.of.tolist(),
                         "categories": [
                             {"code": code, "label": label}
                             for code, label in zip(level.codes, level.labels, strict=True)

@@ -325,6 +325,10 @@ class Service:
 
         return await self._once(key, kept)
 
+    async def made(self, opened: Opened, key: bytes, work: Callable[[], File]) -> File:
+        """Return what a data set looks like to a program, written once and kept; no figures."""
+        return await self._file(opened, key, lambda: self.light.run(lambda stop: work()))
+
     async def _written(
         self, asked: Asked, key: bytes, write: Callable[[Release], File], claim: bool
     ) -> File:

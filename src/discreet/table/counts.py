@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.dimension import Dimension
+from discreet.table.showing import named
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountTable:
     """True counts of a cross-tabulation, with the sum of record keys of each cell.
 
@@ -41,6 +42,30 @@ class CountTable:
             len(self.counts),
         ):
             raise ParameterError("a sparse table must have one coordinate a dimension and cell.")
+
+    def __repr__(self) -> str:
+        # No figure: what is shown of true counts ends in logs and saved notebooks.
+        return f"CountTable({named(self.dimensions)}, true counts)"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the counts, every cell held."""
+        found = self.dense().counts
+        return np.array(found, dtype) if copy is not False else np.asarray(found, dtype)
+
+    def to_pandas(self, labels: bool = False) -> Any:
+        """Return the counts as a pandas data frame: codes (or labels), then the count.
+
+        >>> dc.open("people").tabulate("town").to_pandas(labels=True)["count"].tolist()
+        [2000, 1400, 600]
+        """
+        import pandas as pd
+
+        names = [d.level for d in self.dimensions]
+        index = pd.MultiIndex.from_product(
+            [d.labels if labels else d.codes for d in self.dimensions], names=names
+        )
+        counts = self.dense().counts.ravel().astype(np.int64)
+        return pd.DataFrame({"count": counts}, index).reset_index()
 
     @property
     def shape(self) -> tuple[int, ...]:

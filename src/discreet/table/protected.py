@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.dimension import TOTAL, Dimension
+from discreet.table.showing import named, table_html
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProtectedTable:
     """Released figures of a cross-tabulation.
 
@@ -94,28 +95,81 @@ class ProtectedTable:
             found[name] = column
         return found
 
-    def to_arrow(self) -> Any:
-        """Return the cells as an Arrow table: codes, then the value.
+    def __repr__(self) -> str:
+        return f"ProtectedTable({named(self.dimensions)})"
+
+    def _repr_html_(self) -> str:
+        return table_html("Released figures", self.dimensions, self._shown())
+
+    def _shown(self) -> NDArray[Any]:
+        found = self.values.astype(object)
+        found[self.withheld] = None
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the figures; there is no array where some are withheld."""
+        if self.withheld.any():
+            raise ParameterError(
+                "the figures must all be available to be an array. "
+                f"{int(self.withheld.sum()):,} are withheld; to_pandas() has them as <NA>."
+            )
+        return np.array(self.values, dtype) if copy is not False else np.asarray(self.values, dtype)
+
+    def to_arrow(self, labels: bool = False) -> Any:
+        """Return the cells as an Arrow table: codes (or labels), then the value.
 
         >>> dc.open("people").release("town,health").table.to_arrow().num_rows
         9
         """
         import pyarrow as pa
 
-        columns = self.columns()
+        columns = self.columns(labels)
         kinds = dict.fromkeys(self.figures, pa.int64())
         return pa.table(
             {name: pa.array(list(column), kinds.get(name, pa.string()))
              for name, column in columns.items()}
         )  # fmt: skip
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, labels: bool = False) -> Any:
         """Return the cells as a pandas data frame: codes, then the value (<NA> if withheld).
+
+        `labels` are labels instead of codes, as categories in the order of the table.
 
         >>> list(dc.open("people").release("town,health").table.to_pandas().columns)
         ['town', 'health', 'value']
         """
         import pandas as pd
 
-        frame = pd.DataFrame(self.columns())
-        return frame.astype(dict.fromkeys(self.figures, "Int64"))
+        frame = pd.DataFrame(self.columns(labels))
+        kinds: dict[str, Any] = dict.fromkeys(self.figures, "Int64")
+        if labels:
+            kinds |= {
+                d.level: pd.CategoricalDtype(list(dict.fromkeys(d.labels)), ordered=True)
+                for d in self.dimensions
+            }
+        return frame.astype(kinds)
+
+    def to_polars(self, labels: bool = False) -> Any:
+        """Return the cells as a polars data frame: codes (or labels), then the value.
+
+        >>> dc.open("people").release("town,health").table.to_polars().columns
+        ['town', 'health', 'value']
+        """
+        import polars as pl
+
+        return pl.from_arrow(self.to_arrow(labels))
+
+    def to_xarray(self, labels: bool = False) -> Any:
+        """Return the figures as an xarray array with a coordinate for each dimension.
+
+        A withheld figure is NaN; where none is, the figures are whole numbers.
+
+        >>> dc.open("people").release("town,health").table.to_xarray().dims
+        ('town', 'health')
+        """
+        import xarray as xr
+
+        missing = self.withheld.any()
+        figures = np.where(self.withheld, np.nan, self.values) if missing else self.values.copy()
+        names = {d.level: list(d.labels if labels else d.codes) for d in self.dimensions}
+        return xr.DataArray(figures, names, tuple(names), name="value")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from applications import GENEROUS, Client, serving
+from applications import GENEROUS, Client, listening, serving
 from discreet.server.settings import Settings
 from stores import build_town
 
@@ -38,3 +38,10 @@ def start(store: Path) -> Iterator[Callable[..., Client]]:
             return stack.enter_context(serving(stores or [store], settings, peer))
 
         yield begin
+
+
+@pytest.fixture(scope="session")
+def address(store: Path) -> Iterator[str]:
+    """The address of a server that other people's clients can ask."""
+    with listening([store]) as (url, _):
+        yield url

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from discreet.compiling import pays
 from discreet.errors import ParameterError
 from discreet.protect import kernels, plain
+from discreet.table.showing import rows_html
 from discreet.table.transition import Transition
 from discreet.types import Floats, Integers
 
@@ -23,7 +24,7 @@ DIGITS = 8
 HEADER = ("i", "j", "p", "v", "p_int_lb", "p_int_ub", "type")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LookupTable:
     """The changes of each true count, each with the upper bound of its interval in (0, 1].
 
@@ -59,6 +60,15 @@ class LookupTable:
             raise ParameterError("no released value may be negative.")
         self.changes.setflags(write=False)
         self.bounds.setflags(write=False)
+
+    def __repr__(self) -> str:
+        low, high = int(self.changes.min()), int(self.changes.max())
+        return f"LookupTable(counts 0 to {len(self.changes) - 1}, changes {low} to {high})"
+
+    def _repr_html_(self) -> str:
+        few = self.matrix[:10, :16]
+        rows = [(i, *(f"{p:.3f}" if p else "" for p in row)) for i, row in enumerate(few)]
+        return rows_html(repr(self), ("True", *map(str, range(few.shape[1]))), rows)
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, period: int = 1) -> LookupTable:
