@@ -32,6 +32,9 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "user",
+    "key",
+    "audit-log",
     "verify",
     "convert",
     "base",
@@ -76,7 +79,9 @@ def _program(
 
 
 for _name in COMMANDS:
-    _command: Callable[..., Any] | typer.Typer = import_module(f"discreet.cli.{_name}").command
+    _command: Callable[..., Any] | typer.Typer = import_module(
+        f"discreet.cli.{_name.replace('-', '_')}"
+    ).command
     if isinstance(_command, typer.Typer):
         app.add_typer(_command, name=_name)
     else:
