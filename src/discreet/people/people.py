@@ -10,6 +10,8 @@ from discreet.people.accounts import Accounts
 from discreet.people.entrance import Entrance
 from discreet.people.quotas import Uses
 from discreet.people.record import Record
+from discreet.people.reviews import Reviews
+from discreet.people.saved import Saved
 from discreet.people.tables import Kept
 
 
@@ -43,6 +45,16 @@ class People:
     def record(self) -> Record:
         """Who asked what."""
         return Record(self.kept)
+
+    @cached_property
+    def saved(self) -> Saved:
+        """Tables with names."""
+        return Saved(self.kept)
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        """Questions that were sent for review."""
+        return Reviews(self.kept)
 
     def close(self) -> None:
         """Close the database."""

@@ -12,9 +12,11 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
+from discreet.people.people import People
 from discreet.server import routes
 from discreet.server.errors import of_status
 from discreet.server.front import Front
+from discreet.server.identity import Identity
 from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
@@ -38,6 +40,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     metrics = Metrics(service)
     keeper = Keeper(service, log, settings.verify)
     live = Live(settings)
+    identity = Identity(People.of_store(stores[0]))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -46,6 +49,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         yield
         await keeper.stop()
         await service.stop()
+        identity.people.close()
 
     app = FastAPI(
         title="Discreet",
@@ -58,11 +62,12 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         redirect_slashes=False,
     )
     app.state.service, app.state.live = service, live
+    app.state.identity = identity
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
-    app.state.api = routes.add(app, service, settings)
+    app.state.api = routes.add(app, service, settings, identity.people)
     page.mount(app, service)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, live=live, log=log, metrics=metrics)
+    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
     reload(app, settings)
     return app
 
