@@ -42,8 +42,7 @@ public = false
 [tiers.licensed.question]
 max_cells = 100000
 [tiers.licensed.counts]
-{counts}
-minimum_population = 10
+{licensed}
 [tiers.licensed.protection]
 method = "random-rounding"
 options = {{ base = 2 }}
@@ -81,12 +80,14 @@ max_small = 1
 max_ones_of_populated = 1
 max_small_of_populated = 1
 max_single_lines = 1"""
+# One person in two cells on average: what is finer is refused to the licensed.
+LICENSED = COUNTS.replace("minimum_mean = 0", "minimum_mean = 0.5")
 
 
 def licensed_town(folder: Path, rows: int = 4_000) -> Path:
     """Return a store of the town with tiers for the public, the licensed and a safe setting."""
     described = write_town(folder, rows=rows, policy="policy.toml")
-    (folder / "policy.toml").write_text(POLICY.format(counts=COUNTS), "utf-8")
+    (folder / "policy.toml").write_text(POLICY.format(counts=COUNTS, licensed=LICENSED), "utf-8")
     build(described, folder / "store", views=0)
     return folder / "store"
 

@@ -40,6 +40,8 @@ class Visit:
     """Who has signed in."""
     accounts: bool = False
     """Whether anybody could."""
+    private: bool = False
+    """Whether the values are of a form, which no address may hold."""
 
     @classmethod
     def of(cls, request: Request, posted: Pairs = ()) -> Visit:
@@ -69,7 +71,8 @@ class Visit:
 
     def other_language(self) -> str:
         """Return this page's address in the other language."""
-        values: dict[str, str | None] = {**self.values, "lang": self.t("language.other_code")}
+        kept = {} if self.private else self.values
+        values: dict[str, str | None] = {**kept, "lang": self.t("language.other_code")}
         return address(self.path, values)
 
 

@@ -79,4 +79,8 @@ def question_text(asked: Asked) -> str:
 def asking(people: People, who: Who, grants: frozenset[str], opened: Opened) -> Asking:
     """Return how somebody asks about a data set: in the tier of their licence."""
     tier = who.tier(opened.id, opened.policy)
-    return Asking(tier, who.scope, Telling(people, who), grants, session=who.csrf)
+
+    def left() -> int:
+        return min(one.left for one in people.uses.left(who).values())
+
+    return Asking(tier, who.scope, Telling(people, who), grants, left=left, session=who.csrf)

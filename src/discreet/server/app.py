@@ -12,6 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
+from discreet.page.desk import About
+from discreet.page.people import mount_people
 from discreet.people.people import People
 from discreet.server import routes
 from discreet.server.errors import of_status
@@ -66,6 +68,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
     app.state.api = routes.add(app, service, settings, identity.people)
     page.mount(app, service)
+    mount_people(app, service, identity.people, About())
     app.exception_handler(HTTPException)(_http)
     app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
     reload(app, settings)

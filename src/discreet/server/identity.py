@@ -13,6 +13,7 @@ from time import monotonic
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
+from discreet.page.signing import session_cookie
 from discreet.people.model import Who
 from discreet.people.people import People
 from discreet.people.telling import asking
@@ -31,15 +32,10 @@ class Known:
     of: Callable[[Opened], Asking]
 
 
-def cookie_name(secure: bool) -> str:
-    """Return the name of the cookie; with TLS one that no other host can set."""
-    return "__Host-discreet" if secure else "discreet"
-
-
 def session_of(headers: Headers, secure: bool) -> str:
     """Return the token of a session in the cookies of a request."""
     found = "; ".join(headers.getlist("cookie"))
-    return cookie_parser(found).get(cookie_name(secure), "")[:200] if found else ""
+    return cookie_parser(found).get(session_cookie(secure), "")[:200] if found else ""
 
 
 class Identity:

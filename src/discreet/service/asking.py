@@ -32,9 +32,12 @@ class Asking:
 
     tier: str
     scope: str
-    teller: Teller
+    teller: Teller | None
+    """None for a custodian who measures: nothing is answered then."""
     grants: frozenset[str] = field(default_factory=frozenset)
     """Questions that the rules refuse and that a custodian has released to them."""
     granted: bool = False
+    left: Callable[[], int] = lambda: 0
+    """How many new tables of fine detail they have left."""
     session: str = ""
     """What the forms of a session carry, so that nobody else can write one."""

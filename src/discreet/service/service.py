@@ -261,6 +261,8 @@ class Service:
             self.allowed(asked)
             return self.outlook(asked)
 
+        if asking.teller is None:
+            raise InternalError("nobody writes down what is asked")
         found: Found = await asking.teller(asked, outlook, claim, work)
         return found
 
