@@ -10,6 +10,7 @@ DiscreetError
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
   NotReleased          a table that a question alone does not release
+  Forbidden            somebody who is known may not do this
   Busy, Starting, TooLong   the server cannot answer now
   LedgerUnavailable    what is released cannot be looked up or written down now
 
@@ -104,6 +105,14 @@ class NotReleased(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__("This table is not released yet.")
+
+
+class Forbidden(DiscreetError):
+    """Somebody who is known may not do this; `code` says why, for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class TooLong(DiscreetError):

@@ -33,6 +33,9 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "user",
+    "key",
+    "audit-log",
     "verify",
     "convert",
     "base",
@@ -78,7 +81,9 @@ def _program(
 
 
 for _name in COMMANDS:
-    _command: Callable[..., Any] | typer.Typer = import_module(f"discreet.cli.{_name}").command
+    _command: Callable[..., Any] | typer.Typer = import_module(
+        f"discreet.cli.{_name.replace('-', '_')}"
+    ).command
     if isinstance(_command, typer.Typer):
         app.add_typer(_command, name=_name)
     else:

@@ -21,15 +21,40 @@ class Ledgers:
     """The ledger of each tier for one version; plans are claimed when one is first opened."""
 
     def __init__(
-        self, version: Version, policy: Policy, secret: Secret, database: Database
+        self,
+        version: Version,
+        policy: Policy,
+        secret: Secret,
+        database: Database,
+        scope: str = "",
     ) -> None:
         self.version = version
         self.policy = policy
         self._secret = secret
         self.database = database
+        self.scope = scope
+        self._scoped: dict[str, Ledgers] = {}
         self._lock = Lock()
         self._open: dict[str, Ledger] = {}
         self.left_out: dict[str, list[QuestionClass]] = {}
+
+    def scoped(self, scope: str, policy: Policy | None = None) -> Ledgers:
+        """Return the ledgers of some people: in a tier that is not public they have their own.
+
+        With another policy they are not kept: it is for one question.
+        """
+        if policy is not None:
+            return Ledgers(self.version, policy, self._secret, self.database, scope)
+        with self._lock:
+            if scope not in self._scoped:
+                self._scoped[scope] = Ledgers(
+                    self.version, self.policy, self._secret, self.database, scope
+                )
+            return self._scoped[scope]
+
+    def scope_of(self, tier: Tier) -> str:
+        """Return whose looks are counted in a tier: everybody's, or those of the scope."""
+        return f"{tier.id}/{self.scope}" if self.scope and not tier.public else tier.id
 
     def of(self, tier: Tier) -> Ledger:
         """Return the ledger of a tier."""
@@ -44,12 +69,13 @@ class Ledgers:
             self.database,
             self.version.schema.id,
             self.edition(tier),
-            tier.id,
+            self.scope_of(tier),
             Space(self.version.schema, people, tier.space),
             tier.public,
         )
         planned = [(one, Origin.OFFICIAL) for one in self._official()]
-        planned += [(one, Origin.PLAN) for one in self._planned(tier)]
+        if not self.scope:  # a plan is of a tier: others claim its tables when they ask for them
+            planned += [(one, Origin.PLAN) for one in self._planned(tier)]
         self.left_out[tier.id] = ledger.preload(planned) if planned else []
         return ledger
 

@@ -15,7 +15,7 @@ from discreet.page.actions import Pairs
 from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.visit import Visit
-from discreet.service import Asked, Service
+from discreet.service import Asked, Opened, Service
 
 MOST_POSTED = 65_536
 """Bytes of a form."""
@@ -28,9 +28,8 @@ class Claims:
         self._service = service
         self._under_way: set[bytes] = set()
 
-    async def claim(self, dataset: str, visit: Visit, pairs: Pairs) -> Response:
+    async def claim(self, opened: Opened, visit: Visit, pairs: Pairs) -> Response:
         """Publish the table of a form, if its token is the one of this question and verdict."""
-        opened = self._service.opened(dataset)
         state = actions.edited(State.read(visit.values, opened.schema), pairs)[0]
         foresight, question = Foresight(self._service, opened), state.question
         folder = f"/datasets/{opened.id}"

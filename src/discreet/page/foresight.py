@@ -128,7 +128,9 @@ class Foreseen:
         """
         detail = None if self.outlook is None else self.outlook.detail
         used = "" if detail is None else f"{detail.used} of {detail.limit}"
-        return self.opened.tag("claim", self.question.canonical, self.kind, used).hex()
+        asking = self.opened.asking
+        session = [] if asking is None else [asking.session]
+        return self.opened.tag("claim", self.question.canonical, self.kind, used, *session).hex()
 
 
 def parts_of(question: Question, source: QuestionClass) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import (
     Busy,
+    Forbidden,
     LedgerUnavailable,
     NotReleased,
     ParameterError,
@@ -33,6 +34,7 @@ from discreet.population import Schema
 from discreet.release import Release
 from discreet.rules import Code
 from discreet.service import Opened, Service
+from discreet.service.service import Known
 
 Page = Callable[[Service, Request, Visit], Awaitable[Response]]
 
@@ -106,7 +108,7 @@ def _claimed(service: Service) -> Callable[[Request], Awaitable[Response]]:
         pairs = await posted(request)
 
         async def page(service: Service, request: Request, visit: Visit) -> Response:
-            return await claims.claim(request.path_params["dataset"], visit, pairs)
+            return await claims.claim(_opened(service, request), visit, pairs)
 
         return await _answer(service, request, Visit.of(request, pairs), page)
 
@@ -166,7 +168,14 @@ async def _static(name: str) -> Response:
 
 
 def _opened(service: Service, request: Request) -> Opened:
-    return service.opened(request.path_params["dataset"])
+    opened = service.opened(request.path_params["dataset"], known(request))
+    request.state.tier = opened.tier.id
+    return opened
+
+
+def known(request: Request) -> Known | None:
+    """Return who sent a request, if that is known."""
+    return getattr(request.state, "known", None)
 
 
 async def _released(
@@ -259,6 +268,8 @@ async def _answer(service: Service, request: Request, visit: Visit, page: Page) 
         return await page(service, request, visit)
     except UnknownDataset:
         return failed(visit, 404, "error.dataset")
+    except Forbidden as error:
+        return failed(visit, 403, "error.forbidden", detail=str(error), build=build)
     except NotReleased:
         here = visit.link(f"/datasets/{name}/build", None, **_asked(visit))
         return failed(visit, 403, "error.not_released", build=here)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from hmac import compare_digest
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,11 +13,13 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from discreet.errors import Forbidden
 from discreet.page.actions import Pairs
 from discreet.page.assets import address_of
 from discreet.page.charts.choose import unit_word
 from discreet.page.state import State, address
 from discreet.page.texts import LANGUAGES, Texts, choose, texts
+from discreet.people.model import Who
 
 ROBOTS = {"X-Robots-Tag": "noindex, nofollow"}
 """What keeps crawlers from tables, and from the pages that make them."""
@@ -33,6 +36,12 @@ class Visit:
     """The language that the address names; links keep naming it."""
     path: str
     values: Mapping[str, str]
+    who: Who | None = None
+    """Who has signed in."""
+    accounts: bool = False
+    """Whether anybody could."""
+    private: bool = False
+    """Whether the values are of a form, which no address may hold."""
 
     @classmethod
     def of(cls, request: Request, posted: Pairs = ()) -> Visit:
@@ -41,7 +50,17 @@ class Visit:
         values = {_RENAMED.get(key, key): text for key, text in given}
         asked = values.get("lang") if values.get("lang") in LANGUAGES else None
         lang = choose(asked, request.headers.get("accept-language"))
-        return cls(texts(lang), asked, request.url.path, values)
+        who = getattr(request.state, "who", None)
+        accounts = getattr(request.state, "accounts", False)
+        return cls(texts(lang), asked, request.url.path, values, who, accounts)
+
+    def check_form(self) -> None:
+        """Raise unless a form that was posted is one that this session was given."""
+        if self.who is None:
+            return
+        given, true = self.values.get("csrf", ""), self.who.csrf
+        if not true or not compare_digest(given.encode(), true.encode()):
+            raise Forbidden("FORM", self.t("error.form"))
 
     def link(self, path: str, state: State | None = None, **more: object) -> str:
         """Return an address in the language of the page."""
@@ -52,7 +71,8 @@ class Visit:
 
     def other_language(self) -> str:
         """Return this page's address in the other language."""
-        values: dict[str, str | None] = {**self.values, "lang": self.t("language.other_code")}
+        kept = {} if self.private else self.values
+        values: dict[str, str | None] = {**kept, "lang": self.t("language.other_code")}
         return address(self.path, values)
 
 

@@ -401,10 +401,13 @@ class Policy:
     # Records that must differ before a new edition is built: fewer would show who changed. In a
     # small population one record in a hundred is enough, but never fewer than ten.
     minimum_changes: int = 1_000
+    # Years that the record of who asked what is kept.
+    record_years: int = 5
 
     def __post_init__(self) -> None:
         whole("minimum_population", self.minimum_population, 1)
         whole("minimum_changes", self.minimum_changes, 1)
+        whole("record_years", self.record_years, 1, 100)
         if not self.tiers:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():

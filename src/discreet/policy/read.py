@@ -105,6 +105,7 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
         minimum = 10
     synthetic = taken("synthetic", bool, default=False)
     changes = taken("minimum_changes", int, default=1_000)
+    years = taken("record_years", int, default=5)
     benchmark = taken("benchmark_totals", list, default=[])
     tiers = taken("tiers", dict, default={"public": {}})
     mistakes.gather(top.end)
@@ -115,7 +116,9 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
             built[key] = tier
     if not mistakes.found:
         policy = mistakes.gather(
-            lambda: Policy(version, heading, built, minimum, _texts(benchmark), synthetic, changes)
+            lambda: Policy(
+                version, heading, built, minimum, _texts(benchmark), synthetic, changes, years
+            )
         )
     mistakes.end()
     assert isinstance(policy, Policy)

@@ -37,7 +37,8 @@ def holds(request: Request, name: str) -> bool:
 
 def _caching(request: Request, public: bool) -> str:
     """Return who may keep an answer; always to ask again, for the data may be published anew."""
-    everyone = public and not hasattr(request.state, "key")
+    known = hasattr(request.state, "key") or hasattr(request.state, "who")
+    everyone = public and not known
     return "public, no-cache" if everyone else "private, no-cache"
 
 

@@ -12,9 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
+from discreet.page.desk import About
+from discreet.page.people import mount_people
+from discreet.people.people import People
 from discreet.server import px, routes, sdmx
 from discreet.server.errors import of_status
 from discreet.server.front import Front
+from discreet.server.identity import Identity
 from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
@@ -38,6 +42,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     metrics = Metrics(service)
     keeper = Keeper(service, log, settings.verify)
     live = Live(settings)
+    identity = Identity(People.of_store(stores[0]))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -46,6 +51,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         yield
         await keeper.stop()
         await service.stop()
+        identity.people.close()
 
     app = FastAPI(
         title="Discreet",
@@ -58,13 +64,15 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         redirect_slashes=False,
     )
     app.state.service, app.state.live = service, live
+    app.state.identity = identity
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
-    app.state.api = routes.add(app, service, settings)
+    app.state.api = routes.add(app, service, settings, identity.people)
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
     page.mount(app, service)
+    mount_people(app, service, identity.people, About())
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, live=live, log=log, metrics=metrics)
+    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
     reload(app, settings)
     return app
 

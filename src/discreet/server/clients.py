@@ -23,7 +23,7 @@ def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
     """
     hops = [part.strip() for part in forwarded.split(",") if part.strip()]
     here = peer
-    while hops and _is_proxy(here, proxies):
+    while hops and is_proxy(here, proxies):
         here = hops.pop()
     try:
         address = ip_address(here.split("%")[0])
@@ -36,7 +36,8 @@ def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
     return str(address)
 
 
-def _is_proxy(text: str, proxies: Sequence[Network]) -> bool:
+def is_proxy(text: str, proxies: Sequence[Network]) -> bool:
+    """Whether an address is that of a configured proxy."""
     try:
         address = ip_address(text.split("%")[0])
     except ValueError:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from discreet.errors import (
     Busy,
     Damaged,
+    Forbidden,
     LedgerUnavailable,
     NotReleased,
     ParameterError,
@@ -52,6 +53,8 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure(404, "UNKNOWN_DATASET", _sentence(error), "GET /api/v1/datasets lists them.")
     if isinstance(error, ParameterError):
         return Failure(400, "BAD_REQUEST", _sentence(error), "See /api/openapi.json.")
+    if isinstance(error, Forbidden):
+        return Failure(403, error.code, str(error))
     if isinstance(error, NotReleased):
         return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
     if isinstance(error, LedgerUnavailable):

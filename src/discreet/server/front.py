@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
@@ -13,8 +14,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.page import error_page
-from discreet.server.clients import Buckets, client_of, key_of
+from discreet.server.clients import Buckets, client_of, is_proxy, key_of
 from discreet.server.errors import Failure, failure_of, internal, response_of, too_long
+from discreet.server.identity import Identity
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Live, Settings
@@ -46,6 +48,8 @@ PAGE_HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+TIER = b"discreet-tier"
+"""The header that says of every answer in which tier it was asked for."""
 _CLOSE = {"Connection": "close"}  # what follows on the connection is not to be trusted
 _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up a limit
 
@@ -57,11 +61,35 @@ def is_api(path: str) -> bool:
     return path.startswith(_PROGRAMS) or path in _ALWAYS
 
 
+def _apart(
+    given: Iterable[tuple[bytes, bytes]], state: dict[str, Any], path: str
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer so that no cache gives it to somebody else.
+
+    Every answer depends on who asks. What is for somebody who is known is theirs alone.
+    """
+    if path.startswith("/static/"):
+        return list(given)
+    varies, kept = ["Authorization", "Cookie"], []
+    for name, value in given:
+        if name == b"vary":
+            varies.insert(0, value.decode("latin-1"))
+        elif name == b"cache-control" and "who" in state and b"no-store" not in value:
+            kept.append((name, b"private, no-cache"))
+        else:
+            kept.append((name, value))
+    tier = str(state.get("tier", "public"))
+    return [*kept, (b"vary", ", ".join(varies).encode("latin-1")), (TIER, tier.encode())]
+
+
 class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
-    def __init__(self, app: ASGIApp, live: Live, log: Log, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, live: Live, log: Log, metrics: Metrics, identity: Identity
+    ) -> None:
         self._app = app
+        self._identity = identity
         self._live = live
         self._log = log
         self._metrics = metrics
@@ -72,6 +100,7 @@ class Front:
         self._settings = settings
         self._networks = settings.networks
         self._buckets = Buckets(settings.burst)
+        self._account_buckets = Buckets(settings.burst)
         self._key_buckets = {key.name: Buckets(settings.burst) for key in settings.keys}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,11 +126,12 @@ class Front:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 given = message.get("headers", ())
-                message["headers"] = [*given, *common, (b"x-request-id", request_id.encode())]
+                told = [*common, (b"x-request-id", request_id.encode())]
+                message["headers"] = [*_apart(given, state, scope["path"]), *told]
             await send(message)
 
         try:
-            self._admit(inner, state)
+            await self._admit(inner, state)
             await self._app(inner, self._in_time(receive), answer)
         except ClientDisconnect:
             status = status or 499  # nobody is left to be told
@@ -161,7 +191,7 @@ class Front:
             cache=cache,
         )
 
-    def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
+    async def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
         """Raise what keeps a request out."""
         settings = self._settings
         if len(scope["query_string"]) > settings.max_query:
@@ -186,6 +216,18 @@ class Front:
         # Each proxy may have added a line of its own, the last one the nearest.
         forwarded = ",".join(headers.getlist("x-forwarded-for"))[-1000:]
         client = client_of(peer[0] if peer else "", forwarded, self._networks)
+        state["secure"] = self._secure(scope, headers)
+        try:
+            known = await self._identity.known(headers, state["secure"], is_api(scope["path"]))
+        except Failure:
+            self._take(self._buckets.take(client, self._settings.rate))
+            raise
+        state["accounts"] = await self._identity.accounts()
+        if known is not None:
+            state["known"], state["who"] = known.of, known.who
+            rate = self._settings.account_rate
+            self._take(self._account_buckets.take(str(known.who.person.id), rate))
+            return
         given = headers.get("x-api-key")
         key = None if given is None else key_of(given, self._settings.keys)
         if key is not None:
@@ -193,6 +235,12 @@ class Front:
             wait = self._key_buckets[key.name].take(key.name, key.rate)
         else:
             wait = self._buckets.take(client, self._settings.rate)
+        self._take(wait)
+        if given is not None and key is None:
+            raise Failure(401, "UNKNOWN_KEY", "The key in X-API-Key is not known here.")
+
+    def _take(self, wait: int) -> None:
+        """Raise if there is time to wait."""
         if wait:
             raise Failure(
                 429,
@@ -201,8 +249,13 @@ class Front:
                 f"Ask again in {wait} seconds.",
                 headers={"Retry-After": str(wait)},
             )
-        if given is not None and key is None:
-            raise Failure(401, "UNKNOWN_KEY", "The key in X-API-Key is not known here.")
+
+    def _secure(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the reader's connection is encrypted: here, or before a configured proxy."""
+        peer = scope.get("client")
+        if peer and is_proxy(peer[0], self._networks):
+            return headers.get("x-forwarded-proto", scope["scheme"]).strip().lower() == "https"
+        return bool(scope["scheme"] == "https")
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
         if is_api(path):

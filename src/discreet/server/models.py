@@ -224,6 +224,32 @@ class DataSet(Summary):
     variables: list[Variable]
 
 
+class Left(_Answer):
+    """How many new tables of fine detail are left to a person and to their project."""
+
+    person: int
+    of_person: int
+    project: int | None
+    of_project: int | None
+
+
+class Licensed(_Answer):
+    """The tier of a data set that somebody may use."""
+
+    dataset: str
+    tier: str
+
+
+class Me(_Answer):
+    """Who asks, and what they may use; without a key it is the public."""
+
+    name: str | None
+    role: str = Field(examples=["public"])
+    project: str | None
+    datasets: list[Licensed]
+    left: Left | None
+
+
 class Checked(_Answer):
     """Whether a question may be asked."""
 
@@ -231,6 +257,8 @@ class Checked(_Answer):
     cells: int = Field(ge=1)
     question: str = Field(examples=["by=sex,age_band"])
     totals: str
+    tier: str = Field(description="The tier of whoever asks.", examples=["public"])
+    left: Left | None = Field(description="New tables that whoever asks has left.")
     code: str | None
     message: str | None
     state: str | None = Field(examples=["released"])
@@ -261,6 +289,8 @@ class LedgerAnswer(_Answer):
         description="released, sums, look, free, used or refused", examples=["released"]
     )
     question: str
+    tier: str = Field(description="The tier of whoever asks.", examples=["public"])
+    left: Left | None = Field(description="New tables that whoever asks has left.")
     table: str | None
     since: str | None
     detail: Detail | None

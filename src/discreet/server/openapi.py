@@ -25,7 +25,7 @@ _TOLD: dict[int, tuple[str, str, str, str | None]] = {
     401: (
         "The key is not known here.",
         "UNKNOWN_KEY",
-        "The key in X-API-Key is not known here.",
+        "The key in Authorization is not known here.",
         None,
     ),
     403: (
@@ -183,14 +183,14 @@ OF: dict[str, dict[str, Any]] = {
     "datasets": _of(_json(models.DataSets, "What there is."), _ALL),
     "dataset": _of(
         _json(models.DataSet, "Variables, their levels, their categories, and what may be asked."),
-        (*_ALL, 304, 404),
+        (*_ALL, 304, 403, 404),
         models.Nothing,
         _PATH,
         _HELD,
     ),
     "check": _of(
         _json(models.Checked, "Whether the question may be asked."),
-        (*_ALL, 404),
+        (*_ALL, 403, 404),
         models.Typed,
         _PATH,
     ),
@@ -213,6 +213,7 @@ OF: dict[str, dict[str, Any]] = {
     ),
     "table_structure": _of(_STRUCTURE, _TABLE, models.TypedStructure, _PATH, _HELD),
     "post_table": _of(_table(), (*_TABLE, 408), models.Nothing, _PATH, _HELD, requestBody=_BODY),
+    "me": _of(_json(models.Me, "Who asks, what they may use and have left."), _ALL),
     "config": _of(_json(models.Config, "Limits and formats."), _ALL),
     "healthz": _of(_json(models.Status, "The program runs."), (414, 431, 500)),
     "readyz": _of(

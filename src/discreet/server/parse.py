@@ -14,7 +14,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.server.models import Given, Posted
 
 Model = TypeVar("Model", bound=Given)
-_TIER = "a tier cannot be asked for: over HTTP every reader is public."
+_TIER = "a tier cannot be asked for: it follows from the account or the key."
 
 
 def read_query(raw: bytes, model: type[Model]) -> Model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import Starting
+from discreet.errors import Forbidden, Starting
+from discreet.people.model import Who
+from discreet.people.people import People
 from discreet.release.formats.sdmx import STRUCTURE
 from discreet.release.formats.tidy import META
 from discreet.server import models, openapi
@@ -18,7 +22,8 @@ from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import Asked, File, Service
+from discreet.service import Asked, File, Opened, Service
+from discreet.service.service import Known
 
 TABLE = "/api/v1/datasets/{dataset}/table"
 ROUTES = {
@@ -30,6 +35,7 @@ ROUTES = {
     "post_table": TABLE,
     "table_meta": f"{TABLE}/meta",
     "table_structure": f"{TABLE}/structure",
+    "me": "/api/v1/me",
     "config": "/api/v1/config",
     "healthz": "/healthz",
     "readyz": "/readyz",
@@ -37,9 +43,9 @@ ROUTES = {
 """The path of each handler."""
 
 
-def add(app: FastAPI, service: Service, settings: Settings) -> Api:
+def add(app: FastAPI, service: Service, settings: Settings, people: People) -> Api:
     """Add the routes to an application, and return what answers on them."""
-    api = Api(service, settings)
+    api = Api(service, settings, people)
 
     async def at_once(request: Request) -> Response:
         request.scope["route"] = SimpleNamespace(path=TABLE)  # for the log, as FastAPI does
@@ -66,6 +72,7 @@ class Api:
 
     service: Service
     settings: Settings
+    people: People
 
     async def datasets(self, request: Request) -> Response:
         """List the data sets."""
@@ -76,25 +83,30 @@ class Api:
     async def dataset(self, request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
         _asked(request, models.Nothing)
-        return file_of(request, await self.service.description(_name(request)))
+        opened = self.service.opened(_name(request), _known(request))
+        _tell_tier(request, opened)
+        return file_of(request, await self.service.description(opened))
 
     async def check(self, request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
         given = _asked(request, models.Typed)
-        asked = self.service.ask(_name(request), *_question(given))
-        return as_json(models.Checked(**self.service.check(asked)))
+        asked = self._ask(request, given)
+        left = await self._left(request, asked.opened)
+        return as_json(models.Checked(**self.service.check(asked), left=left))
 
     async def ledger(self, request: Request) -> Response:
         """Say whether a table is released, would be added up or new, or is used up."""
         given = _asked(request, models.Typed)
-        asked = self.service.ask(_name(request), *_question(given))
-        return as_json(models.LedgerAnswer(**self.service.ledger(asked)))
+        asked = self._ask(request, given)
+        left = await self._left(request, asked.opened)
+        return as_json(models.LedgerAnswer(**self.service.ledger(asked), left=left))
 
     async def table(self, request: Request) -> Response:
         """Answer a question with a protected table."""
         given = _asked(request, models.TypedTable)
         typed = (_name(request), given.by, given.where, given.totals, given.format)
-        held = self.service.at_hand(*typed)
+        # What is kept by how it was typed is the public's.
+        held = None if _known(request) else self.service.at_hand(*typed)
         if held is None:
             return await self._table(request, given, typed)
         request.state.cache = "hit"
@@ -103,6 +115,10 @@ class Api:
     async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _asked(request, models.Nothing)
+        who = getattr(request.state, "who", None)
+        if who is not None and who.by_session:
+            # A browser sends its cookie whoever wrote the form; pages have tokens against that.
+            raise Failure(403, "KEY_NEEDED", "Programs say who they are by a key.")
         return await self._table(request, read_body(await self.body(request)), claim=True)
 
     async def _table(
@@ -112,7 +128,7 @@ class Api:
         typed: tuple[str, ...] | None = None,
         claim: bool | None = None,
     ) -> Response:
-        asked = self.service.ask(_name(request), *_question(given))
+        asked = self._ask(request, given)
         key = self.service.file_key(asked, given.format)
         if holds(request, key.hex()):
             # Only who was given the answer can know its name: it need not be made again.
@@ -121,7 +137,7 @@ class Api:
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
         claim = claims(request, asked) if claim is None else claim
         file: File = await self.service.file(asked, given.format, claim)
-        if typed is not None:
+        if typed is not None and _known(request) is None:
             self.service.remember(key, *typed)
         return file_of(request, file)
 
@@ -136,7 +152,7 @@ class Api:
     async def _beside(
         self, request: Request, ending: str, given: models.TypedMeta | models.TypedStructure
     ) -> Response:
-        asked = self.service.ask(_name(request), *_question(given))
+        asked = self._ask(request, given)
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
         file = await self.service.beside(asked, given.format, ending, claims(request, asked))
         return file_of(request, file)
@@ -154,6 +170,39 @@ class Api:
         }
         return as_json(models.Config(**{**found, "limits": limits}))
 
+    async def me(self, request: Request) -> Response:
+        """Say who asks, in which tier of each data set, and what they have left."""
+        _asked(request, models.Nothing)
+        who = getattr(request.state, "who", None)
+        tiers = []
+        for name in self.service.catalogue.datasets:
+            with suppress(Forbidden):  # what a key is not for is not listed
+                opened = self.service.opened(name, _known(request))
+                tiers.append(models.Licensed(dataset=name, tier=opened.tier.id))
+        return as_json(
+            models.Me(
+                name=None if who is None else who.person.name,
+                role="public" if who is None else who.person.role.value,
+                project=None if who is None or who.project is None else who.project.id,
+                datasets=tiers,
+                left=None if who is None else await self._left_to(who),
+            )
+        )
+
+    async def _left(self, request: Request, opened: Opened) -> models.Left | None:
+        """Return what whoever asks has left; the public's is not counted by person."""
+        return None if opened.public else await self._left_to(request.state.who)
+
+    async def _left_to(self, who: Who) -> models.Left:
+        found = await asyncio.to_thread(self.people.uses.left, who)
+        mine, ours = found["person"], found.get("project")
+        return models.Left(
+            person=mine.left,
+            of_person=mine.quota,
+            project=None if ours is None else ours.left,
+            of_project=None if ours is None else ours.quota,
+        )
+
     async def healthz(self) -> Response:
         """Say that the program runs."""
         return as_json(models.Status(status="alive"))
@@ -162,6 +211,12 @@ class Api:
         """Say whether every store is open and warm, and at its current version."""
         self._opened()
         return as_json(models.Status(**self.service.catalogue.health()))
+
+    def _ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
+        """Return the question of a request, asked in the tier of whoever sent it."""
+        asked = self.service.ask(_name(request), *_question(given), who=_known(request))
+        _tell_tier(request, asked.opened)
+        return asked
 
     def _opened(self) -> None:
         if not self.service.ready:
@@ -183,7 +238,19 @@ def claims(request: Request, asked: Asked) -> bool:
     """Whether a request by address may release a table: not one that wants none, or not yet."""
     ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
     quiet = getattr(request.state, "quiet", False) or "prefetch" in ahead
+    who = getattr(request.state, "who", None)
+    quiet = quiet or (who is not None and who.by_session)  # a link of anybody's uses nothing up
     return asked.claims and not quiet
+
+
+def _known(request: Request) -> Known | None:
+    """Return who sent a request, if that is known."""
+    return getattr(request.state, "known", None)
+
+
+def _tell_tier(request: Request, opened: Opened) -> None:
+    """Have the answer say in which tier it was asked for."""
+    request.state.tier = opened.tier.id
 
 
 def _name(request: Request) -> str:

@@ -44,6 +44,8 @@ class Settings:
     # Requests a minute from one address (of IPv6: one /64), and how many may come at once.
     rate: int = 300
     burst: int = 100
+    # Requests a minute of one account, whatever its address.
+    account_rate: int = 600
     # Bytes of a query string, of a body, and of everything before the body.
     max_query: int = 8_192
     max_body: int = 262_144

@@ -11,6 +11,7 @@ from discreet.policy import Claim, Margins
 from discreet.query import Question
 from discreet.release.result import Hint, Release
 from discreet.release.text import stem
+from discreet.service.granted import granted
 from discreet.service.opened import Opened
 
 _COMPRESSED = 1_000  # bytes from which compression is worth it
@@ -30,6 +31,8 @@ class Asked:
     def of(cls, opened: Opened, question: Question, totals: str) -> Asked:
         """Return a question of this data set with its name; no rule is applied yet."""
         margins = Margins.of(totals)
+        if opened.asking is not None and question.canonical in opened.asking.grants:
+            opened = granted(opened)
         # The order of the variables and the levels at which filters are named are no part of the
         # canonical question, but of what its answer says.
         named = ",".join(f.level.id for f in question.filters)

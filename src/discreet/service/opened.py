@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.ledger import Database, Ledger, Ledgers
 from discreet.policy import Policy, Tier, parse_policy
@@ -20,6 +21,9 @@ from discreet.release.result import Release
 from discreet.release.signature import Signer
 from discreet.release.steps import Allowed
 from discreet.tabulate import ScanEngine, ViewEngine
+
+if TYPE_CHECKING:
+    from discreet.service.asking import Asking
 
 _TAG = b"discreet answer\0"
 
@@ -33,6 +37,8 @@ class Opened:
     policy: Policy
     engine: ViewEngine
     releaser: Releaser
+    asking: Asking | None = None
+    """Who asks, if that is known; it decides on the tier, and on whose looks are used."""
 
     @property
     def id(self) -> str:
@@ -46,8 +52,8 @@ class Opened:
 
     @property
     def tier(self) -> Tier:
-        """The tier of whoever does not say: the public, if there is a tier for it."""
-        return self.policy.default_tier
+        """The tier of whoever asks; of whoever is not known the public, if there is one for it."""
+        return self.policy.tier(None if self.asking is None else self.asking.tier)
 
     @property
     def public(self) -> bool:
@@ -56,7 +62,7 @@ class Opened:
 
     @property
     def ledger(self) -> Ledger:
-        """What is released to whoever does not say."""
+        """What is released to whoever asks."""
         return self.releaser.ledgers.of(self.tier)
 
     @cached_property
@@ -78,6 +84,11 @@ class Opened:
         secret = self.releaser.secret.value
         return hashlib.blake2b(digest_size=32, key=secret, person=_TAG).digest()
 
+    def seen_by(self, asking: Asking) -> Opened:
+        """Return the same version as somebody sees it: in their tier, with their looks."""
+        ledgers = self.releaser.ledgers.scoped(asking.scope)
+        return replace(self, asking=asking, releaser=replace(self.releaser, ledgers=ledgers))
+
     def close(self) -> None:
         """End the threads; whoever still asks is answered in their own."""
         if isinstance(self.engine.behind, ScanEngine):
@@ -85,7 +96,10 @@ class Opened:
 
     def tag(self, *parts: str) -> bytes:
         """Return what an answer is known by: a keyed hash of the question, never of figures."""
-        text = json.dumps([self.id, self.version.id, self.policy.version, self.tier.id, *parts])
+        scope = self.releaser.ledgers.scope_of(self.tier)
+        if self.asking is not None and self.asking.granted:
+            scope += "/granted"
+        text = json.dumps([self.id, self.version.id, self.policy.version, scope, *parts])
         return hashlib.blake2b(text.encode(), digest_size=16, key=self._tag_key).digest()
 
 

@@ -36,6 +36,7 @@ from discreet.release.result import Release
 from discreet.release.steps import Allowed
 from discreet.rules import Code
 from discreet.service.asked import Asked, File, Kept, kept_bytes
+from discreet.service.asking import Asking
 from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
@@ -43,6 +44,8 @@ from discreet.service.limits import Limits
 from discreet.service.opened import Opened
 
 Found = TypeVar("Found")
+Known = Callable[[Opened], Asking]
+"""Somebody who is known: says of a data set in which tier they ask."""
 Value = TypeVar("Value", bound=Kept)
 
 DEFAULT_FORMAT = "json-stat"
@@ -135,9 +138,8 @@ class Service:
         """Return the data sets, each in brief."""
         return [summary(opened) for opened in self.catalogue.datasets.values()]
 
-    async def description(self, dataset: str) -> File:
+    async def description(self, opened: Opened) -> File:
         """Return a data set as JSON: variables, levels, categories and what may be asked; kept."""
-        opened = self.opened(dataset)
         key = opened.tag("description", __version__)
 
         def write(stop: Event) -> File:
@@ -146,14 +148,14 @@ class Service:
 
         return await self._file(opened, key, lambda: self.light.run(write))
 
-    def opened(self, dataset: str) -> Opened:
-        """Return the version of a data set that answers now."""
+    def opened(self, dataset: str, who: Known | None = None) -> Opened:
+        """Return the version of a data set that answers now, as somebody who is known sees it."""
         found = self.catalogue.datasets.get(dataset)
         if found is None:
             if not self.ready:
                 raise Starting("The server is starting.")
             raise UnknownDataset(str(unknown("data set", dataset[:64], self.catalogue.datasets)))
-        return found
+        return found if who is None else found.seen_by(who(found))
 
     def config(self) -> dict[str, Any]:
         """Return the limits and the formats, for programs."""
@@ -162,10 +164,15 @@ class Service:
     # Questions
 
     def ask(
-        self, dataset: str, by: str | Sequence[str], where: Where = None, totals: str = "none"
+        self,
+        dataset: str,
+        by: str | Sequence[str],
+        where: Where = None,
+        totals: str = "none",
+        who: Known | None = None,
     ) -> Asked:
         """Return the question of these texts; the error for an unknown name lists the choices."""
-        opened = self.opened(dataset)
+        opened = self.opened(dataset, who)
         query = Query.parse(by, where)
         codes = sum(len(codes) for _, codes in query.where)
         if len(query.where) > self.limits.max_filters or codes > self.limits.max_codes:
@@ -182,6 +189,7 @@ class Service:
             "cells": asked.question.cells,
             "question": asked.question.canonical,
             "totals": asked.totals.value,
+            "tier": asked.opened.tier.id,
             "code": None,
             "message": None,
             "state": None,
@@ -212,6 +220,7 @@ class Service:
         return {
             "state": found.state.value,
             "question": asked.question.canonical,
+            "tier": asked.opened.tier.id,
             "table": None if found.source is None else found.source.name,
             "since": None if found.since is None else str(found.since),
             "detail": None
@@ -226,7 +235,8 @@ class Service:
 
     def allowed(self, asked: Asked) -> Allowed:
         """Return a question that the rules on questions allow, or raise `QueryRefused`."""
-        allowed = asked.opened.releaser.check(asked.question, asked.totals)
+        tier = asked.opened.tier.id
+        allowed = asked.opened.releaser.check(asked.question, asked.totals, tier)
         if asked.question.cells > self.limits.max_cells:
             raise QueryRefused(
                 Code.MAX_CELLS,
@@ -246,6 +256,26 @@ class Service:
 
         Without `claim` a table that is not released yet is not made: raises `NotReleased`.
         """
+        return await self._through(asked, claim, lambda: self._release(asked, claim))
+
+    async def _through(
+        self, asked: Asked, claim: bool, work: Callable[[], Coroutine[Any, Any, Found]]
+    ) -> Found:
+        """Return what the work finds; what somebody who is known asks for is written down first."""
+        asking = asked.opened.asking
+        if asking is None:
+            return await work()
+
+        def outlook() -> Outlook:
+            self.allowed(asked)
+            return self.outlook(asked)
+
+        if asking.teller is None:
+            raise InternalError("nobody writes down what is asked")
+        found: Found = await asking.teller(asked, outlook, claim, work)
+        return found
+
+    async def _release(self, asked: Asked, claim: bool) -> Release:
         held = self.cache.get(asked.key)
         if held is None and not claim and not self.published(asked):
             self.allowed(asked)
@@ -335,7 +365,7 @@ class Service:
         async def work() -> File:
             lane, new = self._lane_of(asked), not self.holds(asked)
             try:
-                release = await self.release(asked, claim)
+                release = await self._release(asked, claim)
             except QueryRefused as refused:
                 if new and refused.code == Code.NOT_AVAILABLE:
                     # Made-up figures are written and thrown away: it takes as long as a release.
@@ -343,7 +373,7 @@ class Service:
                 raise
             return await lane.run(lambda stop: write(release))
 
-        return await self._file(asked.opened, key, work)
+        return await self._through(asked, claim, lambda: self._file(asked.opened, key, work))
 
     def _lane_of(self, asked: Asked) -> Lane:
         light = asked.question.cells <= self.limits.light_cells
@@ -376,6 +406,7 @@ class Service:
 
     def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
-        if self.catalogue.datasets.get(opened.id) is opened:
+        current = self.catalogue.datasets.get(opened.id)
+        if current is not None and current.version is opened.version:
             self.cache.put(key, value, kept_bytes(value), opened.version.id)
         return value

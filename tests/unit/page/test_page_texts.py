@@ -140,7 +140,8 @@ def test_no_text_promises_what_the_threat_model_denies(lang: str) -> None:
 
 def test_the_words_of_the_inside_are_not_for_the_public() -> None:
     # Readers know detail, published tables and what is used up.
-    said = " ".join(text for _, text in _leaves(texts("en").words)).lower()
+    plain = (text for key, text in _leaves(texts("en").words) if key != "request.title")
+    said = " ".join(plain).lower()
     for word in ("looks", "guarded", "ledger", "class", "classes"):
         assert not re.search(rf"\b{word}\b", said), word
     assert re.findall(r"\blook\b[^.]*", said) == ["look at the ranges before you compare"]

@@ -163,6 +163,8 @@ def test_check_counts_nothing(client: Client, store: Path) -> None:
         "allowed": True,
         "cells": 6,  # 2 sexes, 3 bands
         "question": "by=sex,age_band",
+        "tier": "public",
+        "left": None,
         "totals": "none",
         "code": None,
         "message": None,
@@ -223,7 +225,7 @@ def test_gzip_where_it_is_asked_for(client: Client) -> None:
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in refused.headers
     assert plain.content == packed.content == refused.content
-    assert plain.headers["vary"] == "Accept-Encoding"
+    assert plain.headers["vary"] == "Accept-Encoding, Authorization, Cookie"
     assert plain.headers["etag"] != packed.headers["etag"]
 
 
@@ -280,6 +282,7 @@ def test_openapi_names_every_route_with_an_example(client: Client) -> None:
         "/api/v1/datasets/{dataset}/table",
         "/api/v1/datasets/{dataset}/table/meta",
         "/api/v1/datasets/{dataset}/table/structure",
+        "/api/v1/me",
         "/api/v1/config",
     }
     for path in paths.values():
