@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import IMPOSSIBLE, Noise
+from discreet.study.attacks.estimate import IMPOSSIBLE
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by
 from discreet.types import Floats
@@ -85,7 +85,7 @@ def _gains(
     before: Target, after: Target, level: Level, areas: list[int]
 ) -> Iterator[dict[int, Floats]]:
     """Yield, for each table that both editions answer, the evidence for every category."""
-    noise = Noise.of(before.tier)
+    noise = before.noise
     thirds = [other for other in before.levels(2, 6) if other.id != level.id]
     asked = [[before.area, level], [before.parent, level]]
     asked += [[before.area, level, third] for third in sorted(thirds, key=len)[:4]]

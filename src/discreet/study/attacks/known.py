@@ -47,7 +47,7 @@ class Reconstruction:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of people whose attribute is stated rightly."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         national = target.truth(by(*levels), None)
@@ -97,7 +97,7 @@ class Membership:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the balanced accuracy; of two records one is there, and one in another area."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         right, tries = {True: 0, False: 0}, {True: 0, False: 0}

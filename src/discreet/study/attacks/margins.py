@@ -36,7 +36,7 @@ class Margins:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small cells that is right, over several tables."""
-        clock, noise, tally = Clock.of(seconds), Noise.of(target.tier), Tally()
+        clock, noise, tally = Clock.of(seconds), target.noise, Tally()
         questions = refused = done = 0
         for levels in self._choices(target, rng):
             plans: dict[str, list[Part]] = {}

@@ -108,7 +108,7 @@ class Unique:
         rng: np.random.Generator,
     ) -> Iterator[Floats]:
         """Yield the evidence for each category from pairs of tables with and without the person."""
-        noise = Noise.of(target.tier)
+        noise = target.noise
         having = {k.id: [k.codes[i]] for k, i in zip(known, person.known, strict=True)}
         group = Group(target.area.codes[person.area], having)
         for _, without, with_them in pairs(target, group, [wanted], rng, self.pairs):
@@ -130,7 +130,7 @@ class Local:
     @classmethod
     def of(cls, target: Target, known: tuple[Level, ...], wanted: Level, most: int = 8) -> Local:
         """Return all tables that are answered, those of most detail first."""
-        noise = Noise.of(target.tier)
+        noise = target.noise
         tables = []
         for some in _subsets(target, known, wanted):
             levels = [known[i] for i in some]

@@ -98,7 +98,7 @@ class Somebody:
         """Return the balanced accuracy at a true count of 1."""
         clock, target = Clock.of(seconds), target.fresh()
         first, second = two_levels(target)
-        tables, noise = Tables.of(target, first, second), Noise.of(target.tier)
+        tables, noise = Tables.of(target, first, second), target.noise
         truth = target.truth(by(target.area, first, second), None)
         if tables.cells is not None:  # it looks where there is something to read
             truth = np.where(np.isnan(tables.cells), -1, truth)
@@ -180,7 +180,7 @@ class Equality:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the balanced accuracy, for exceptions of any number and for a single one."""
-        clock, noise = Clock.of(seconds), Noise.of(target.tier)
+        clock, noise = Clock.of(seconds), target.noise
         right: dict[str, dict[str, list[int]]] = {}
         questions = refused = 0
         for first, second in self._levels(target, rng):

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.study.attacks.estimate import Noise
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by
 
@@ -28,7 +27,7 @@ class Reading:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small counts that is published as it is."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         right = tries = 0
         expected = 0.0
         levels = target.levels(2, 24)

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import Noise
 from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally
 from discreet.study.attacks.target import Target, by, where
 from discreet.types import Floats
@@ -46,10 +45,8 @@ class Splits:
             if clock.out:
                 break
         found = {
-            "the mean": _mean(direct, sums, Noise.of(target.tier).variance),
-            f"the mean of {self.early}": _mean(
-                direct, sums[: self.early], Noise.of(target.tier).variance
-            ),
+            "the mean": _mean(direct, sums, target.noise.variance),
+            f"the mean of {self.early}": _mean(direct, sums[: self.early], target.noise.variance),
             READING: direct,
         }
         tally, truth = Tally(), target.truth(by(target.parent, level), None)

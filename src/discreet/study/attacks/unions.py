@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import Noise, System, estimates
+from discreet.study.attacks.estimate import System, estimates
 from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally
 from discreet.study.attacks.target import Target, by, where
 from discreet.types import Flags, Floats, Integers
@@ -92,7 +92,7 @@ class Unions:
             figures = target.figures(target.area.id, where({level.id: picked}))
             if figures is not None and is_new(figures, direct[:, union].sum(axis=1)):
                 rows.append((union.astype(float)[None, :], figures[:, None], 1.0))
-        tally, noise = Tally(), Noise.of(target.tier)
+        tally, noise = Tally(), target.noise
         prior = np.array([noise.prior(column) for column in direct.T])
         truth = target.truth(by(target.area, level), None)
         for area in rng.permutation(len(target.area))[: self.areas]:
@@ -141,7 +141,7 @@ class AreaUnions:
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         answers = list(self._answers(target, level, direct, rng, Clock.of(seconds / 2)))
-        tally, noise = Tally(), Noise.of(target.tier)
+        tally, noise = Tally(), target.noise
         truth = target.truth(by(target.area, level), None)
         for parent in rng.permutation(len(target.parent)):
             inside = np.flatnonzero(target.parent.of == parent)
