@@ -13,6 +13,7 @@ from functools import cached_property
 
 from discreet.checks import checked_weights, number, whole
 from discreet.errors import ParameterError, unknown
+from discreet.policy.attack import AttackRules
 from discreet.protect import Effect, Kept, Method, Multiplier
 from discreet.protect.registry import method as make
 from discreet.protect.registry import not_public
@@ -401,6 +402,7 @@ class Policy:
     # Records that must differ before a new edition is built: fewer would show who changed. In a
     # small population one record in a hundred is enough, but never fewer than ten.
     minimum_changes: int = 1_000
+    attack: AttackRules = field(default_factory=AttackRules)
 
     def __post_init__(self) -> None:
         whole("minimum_population", self.minimum_population, 1)

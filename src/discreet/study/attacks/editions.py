@@ -20,8 +20,7 @@ from discreet.types import Floats
 class Leaver:
     """All attributes of a person who is in one edition and not in the next."""
 
-    margin: float = 0.05
-
+    id: ClassVar[str] = "leaver"
     name: ClassVar[str] = "a leaver's attributes"
     about: ClassVar[str] = (
         "Compares the same tables of two editions, between which one person of an area left, and "
@@ -62,7 +61,6 @@ class Leaver:
             self.name,
             Share.of(right, tries),
             prior=prior,
-            bound=prior.value + self.margin,
             questions=questions,
             refused=refused,
             certain=certain,

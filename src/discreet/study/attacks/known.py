@@ -39,6 +39,7 @@ class Reconstruction:
     people: int = 60
     questions: int = 12
 
+    id: ClassVar[str] = "everybody-else"
     name: ClassVar[str] = "everybody else known"
     about: ClassVar[str] = (
         "Knows all records and all attributes but one of one person, and asks which category fits "
@@ -89,6 +90,7 @@ class Membership:
     records: int = 60
     questions: int = 12
 
+    id: ClassVar[str] = "membership"
     name: ClassVar[str] = "membership"
     about: ClassVar[str] = (
         "Knows all other records, and tells whether a given record is among the data by how well "

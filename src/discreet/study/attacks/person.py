@@ -37,8 +37,8 @@ class Unique:
     attribute: str | None = None
     people: int = 100
     pairs: int = 8
-    margin: float = 0.05
 
+    id: ClassVar[str] = "unique-person"
     name: ClassVar[str] = "a unique person's attribute"
     about: ClassVar[str] = (
         "Knows a person's area, sex, age and marital status, which nobody else there shares, and "
@@ -73,7 +73,6 @@ class Unique:
             self.name,
             Share.of(hits["attack"], tries),
             prior=prior,
-            bound=prior.value + self.margin,
             questions=target.questions,
             refused=target.refused,
             certain=certain,

@@ -86,8 +86,8 @@ class Somebody:
 
     tries: int = 60
     pairs: int = 4
-    bound: float = 0.65
 
+    id: ClassVar[str] = "somebody"
     name: ClassVar[str] = "somebody or nobody"
     about: ClassVar[str] = (
         "Reads and pads the figures of a cell in a small area, to tell whether it holds one person "
@@ -119,7 +119,6 @@ class Somebody:
             self.name,
             _balanced(hits[True][0], hits[True][2], hits[False][0], hits[False][2]),
             _balanced(hits[True][1], hits[True][2], hits[False][1], hits[False][2]),
-            bound=self.bound,
             questions=target.questions,
             refused=target.refused,
             certain=certain,
@@ -168,10 +167,10 @@ class Equality:
 
     tries: int = 50
     pairs: int = 8
-    bound: float = 0.80
     least: int = 3
     most: int = 20
 
+    id: ClassVar[str] = "equality"
     name: ClassVar[str] = "all of A have B"
     about: ClassVar[str] = (
         "Compares tables of a small group with tables of those of it who have an attribute: equal "
@@ -217,7 +216,6 @@ class Equality:
             self.name,
             share("pairs", worst),
             share("reading", worst),
-            bound=self.bound,
             questions=questions,
             refused=refused,
             balanced=True,

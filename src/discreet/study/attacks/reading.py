@@ -16,9 +16,9 @@ class Reading:
     """Small counts as they are published, against the chance that the method leaves them alone."""
 
     tables: int = 10
-    margin: float = 0.05
     small: int = 5
 
+    id: ClassVar[str] = "reading"
     name: ClassVar[str] = "reading"
     about: ClassVar[str] = (
         "Takes the figures of small areas for the true counts. A method that does less than its "
@@ -47,7 +47,6 @@ class Reading:
             self.name,
             Share.of(right, tries),
             prior=said,
-            bound=said.value + self.margin,
             questions=target.questions,
             refused=target.refused,
             note="true counts of 1 to 5; prior: what the method says of itself",

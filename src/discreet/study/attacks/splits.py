@@ -25,6 +25,7 @@ class Splits:
     splits: int = 92
     early: int = 30
 
+    id: ClassVar[str] = "splits"
     name: ClassVar[str] = "splits of a total"
     about: ClassVar[str] = (
         "Parts the figures of larger areas in two by many other variables, and takes the mean of "
@@ -51,7 +52,7 @@ class Splits:
         }
         tally, truth = Tally(), target.truth(by(target.parent, level), None)
         tally.add(truth, ~np.isnan(direct) & (truth > 0), found)
-        return tally.finding(self.name, target, None, "all counts of larger areas")
+        return tally.finding(self.name, target, "all counts of larger areas")
 
     def _level(self, target: Target) -> Level:
         if self.variable is not None:

@@ -70,8 +70,8 @@ class Unions:
     unions: int = 200
     early: int = 50
     areas: int = 150
-    margin: float = 0.05
 
+    id: ClassVar[str] = "unions"
     name: ClassVar[str] = "unions of categories"
     about: ClassVar[str] = (
         "Asks for many unions of the categories of a variable in every small area, and solves for "
@@ -80,13 +80,13 @@ class Unions:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small counts that is right."""
-        asking, clock, target = Clock.of(seconds / 2), Clock.of(seconds), target.fresh()
+        clock, target = Clock.of(seconds), target.fresh()
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         for union in _subsets(len(level), self.unions, rng):
-            if asking.out:
+            if clock.out:
                 break
             picked = [level.codes[i] for i in np.flatnonzero(union)]
             figures = target.figures(target.area.id, where({level.id: picked}))
@@ -103,7 +103,7 @@ class Unions:
             tally.add(truth[area], wanted(truth[area], direct[area]), found)
             if clock.out:
                 break
-        return tally.finding(self.name, target, self.margin, NOTE)
+        return tally.finding(self.name, target, NOTE)
 
 
 def _subsets(size: int, number: int, rng: np.random.Generator) -> list[Flags]:
@@ -125,8 +125,8 @@ class AreaUnions:
     variable: str | None = None
     unions: int = 100
     cells: int = 1_000
-    margin: float = 0.05
 
+    id: ClassVar[str] = "area-unions"
     name: ClassVar[str] = "unions of areas"
     about: ClassVar[str] = (
         "Asks for a variable in many unions of small areas, in all larger areas at once, and "
@@ -140,7 +140,7 @@ class AreaUnions:
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
-        answers = list(self._answers(target, level, direct, rng, Clock.of(seconds / 2)))
+        answers = list(self._answers(target, level, direct, rng, clock))
         tally, noise = Tally(), target.noise
         truth = target.truth(by(target.area, level), None)
         for parent in rng.permutation(len(target.parent)):
@@ -157,7 +157,7 @@ class AreaUnions:
                     tally.add(truth[here], scored, found)
             if clock.out or tally.tries >= self.cells:
                 break
-        return tally.finding(self.name, target, self.margin, NOTE)
+        return tally.finding(self.name, target, NOTE)
 
     def _answers(
         self, target: Target, level: Level, direct: Floats, rng: np.random.Generator, clock: Clock
