@@ -103,3 +103,7 @@ class AttackRules:
     def most(self, attack: str) -> float | None:
         """Return the bound of an attack, None where it is told only."""
         return self.bounds.get(attack, BOUNDS[attack].most)
+
+    def never(self, output: bool) -> bool:
+        """Whether a certificate is demanded that could not be had: `output` alone is protected."""
+        return self.before_serving and self.population is People.SYNTHETIC and not output

@@ -411,6 +411,11 @@ class Policy:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
             protection = tier.protection
+            if self.attack.never(protection.place is Place.OUTPUT):
+                raise ParameterError(
+                    f"population must be 'own' in [attack]: the records of tier '{tier.id}' are "
+                    "protected before any table, and invented ones are not."
+                )
             if not tier.space.guards and not (self.synthetic or protection.beforehand):
                 raise ParameterError(
                     f"guard_below must be at least 1 in tier '{tier.id}': without a guard all "

@@ -169,15 +169,14 @@ def is_certificate(path: Path) -> bool:
     return isinstance(said, dict) and said.get("kind") == KIND
 
 
-def of_subject(store: Path, subject: Subject) -> Certificate | None:
+def of_subject(store: Path, subject: Subject, key: bytes) -> Certificate | None:
     """Return the certificate for a policy, plan and edition, None where there is none."""
-    found = read(store / FOLDER / f"{subject.id}.json", read_public_key(store / PUBLIC))
+    found = read(store / FOLDER / f"{subject.id}.json", key)
     return found if found is not None and found.covers(subject) else None
 
 
-def latest(store: Path, dataset: str) -> Certificate | None:
+def latest(store: Path, dataset: str, key: bytes) -> Certificate | None:
     """Return the last certificate of a data set, for whatever policy."""
-    key = read_public_key(store / PUBLIC)
     every = (read(path, key) for path in sorted((store / FOLDER).glob("*.json")))
     mine = [one for one in every if one is not None and one.statement.get("dataset") == dataset]
     return max(mine, key=lambda one: one.tested, default=None)
@@ -189,7 +188,7 @@ def check_certified(store: Path, version: Version, policy: Policy) -> None:
         return
     do = f"Run: discreet certify {store}"
     try:
-        found = of_subject(store, Subject.of(version, policy))
+        found = of_subject(store, Subject.of(version, policy), read_public_key(store / PUBLIC))
     except ParameterError as error:
         raise NotCertified(f"the certificate of {store} cannot be read: {error} {do}") from error
     for_what = f"policy {policy.version}, its plan and edition {version.edition}"

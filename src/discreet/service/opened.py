@@ -17,6 +17,7 @@ from discreet.population.sealed import unsealed
 from discreet.release.originals import open_originals
 from discreet.release.pipeline import Releaser
 from discreet.release.signature import Signer
+from discreet.service.certificate import Subject
 from discreet.tabulate import ScanEngine, ViewEngine
 
 _TAG = b"discreet answer\0"
@@ -61,6 +62,11 @@ class Opened:
     def signer(self) -> Signer:
         """The key by which files are signed."""
         return Signer.of_store(self.store)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What a certificate of attacks on it is for."""
+        return Subject.of(self.version, self.policy)
 
     @cached_property
     def _tag_key(self) -> bytes:

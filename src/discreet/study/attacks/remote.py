@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from time import sleep
@@ -82,36 +83,27 @@ class Asking:
         return status, answer
 
 
-@dataclass
+@dataclass(frozen=True)
 class Client:
-    """One connection to a server, opened again where it was closed."""
+    """Asks a server, each time over a connection of its own."""
 
     url: str
-    _connection: HTTPConnection | None = field(default=None, init=False)
 
     def send(self, path: str, body: bytes) -> tuple[int, int, bytes]:
         """Return the answer to a POST."""
-        for last in (False, True):
-            try:
-                return self._sent(path, body)
-            except (HTTPException, OSError) as error:
-                self._connection = None
-                if last:
-                    raise ParameterError(f"{self.url} cannot be asked: {error}") from None
-        raise AssertionError
-
-    def _sent(self, path: str, body: bytes) -> tuple[int, int, bytes]:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError(f"--url must be like http://127.0.0.1:8000. Got {self.url}.")
-        if self._connection is None:
-            kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-            self._connection = kind(parts.hostname, parts.port, timeout=_PATIENCE)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         headers = {"Content-Type": "application/json"}
-        self._connection.request("POST", parts.path.rstrip("/") + path, body, headers)
-        answer = self._connection.getresponse()
-        wait = answer.headers.get("Retry-After", "0")
-        return answer.status, int(wait) if wait.isdigit() else 1, answer.read()
+        with closing(kind(parts.hostname, parts.port, timeout=_PATIENCE)) as connection:
+            try:
+                connection.request("POST", parts.path.rstrip("/") + path, body, headers)
+                answer = connection.getresponse()
+                wait = answer.headers.get("Retry-After", "0")
+                return answer.status, int(wait) if wait.isdigit() else 1, answer.read()
+            except (HTTPException, OSError) as error:
+                raise ParameterError(f"{self.url} cannot be asked: {error}") from None
 
 
 def _release(data: dict[str, Any]) -> Any:

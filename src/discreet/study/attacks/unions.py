@@ -22,6 +22,9 @@ SMALL = 5
 
 NOTE = f"true counts of 1 to {SMALL}"
 
+ALONE = "the figure alone"
+"""The way of whoever knows the method and what counts are frequent, and reads one figure."""
+
 Rows = tuple[Floats, Floats, float]
 """Rows of a system that all areas share, the figures by area, and how many figures were added."""
 
@@ -100,6 +103,8 @@ class Unions:
             found = estimates(System.of(parts), noise, prior) | {READING: direct[area]}
             first = estimates(System.of(parts[: self.early]), noise)
             found |= {f"{way} of {self.early}": counts for way, counts in first.items()}
+            # What a reader learns who knows the method, and asks for nothing more.
+            found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
             tally.add(truth[area], wanted(truth[area], direct[area]), found)
             if clock.out:
                 break
@@ -154,6 +159,7 @@ class AreaUnions:
                     parts = [(one, figures[here], added) for _, figures, added in rows]
                     parts += [(a[None, inside], f[parent, category], 1.0) for a, f in answers]
                     found = estimates(System.of(parts), noise, prior) | {READING: direct[here]}
+                    found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
                     tally.add(truth[here], scored, found)
             if clock.out or tally.tries >= self.cells:
                 break
