@@ -144,9 +144,9 @@ def _without(one: Mapping[str, Any]) -> float:
 def _strip(one: Mapping[str, Any], kind: str, said: str) -> str:
     """Return the picture: guess above the line, reading below, attack on it, the limit dashed."""
     drawing = Svg(WIDTH, 34, said, f"strip {kind}")
-    drawing.line(LEFT, 17, LEFT + SPAN, 17, "axis")
+    drawing.line(LEFT, 17, LEFT + SPAN, 17, "track")
     for tick in range(5):
-        drawing.line(_x(tick / 4), 14, _x(tick / 4), 20, "axis")
+        drawing.line(_x(tick / 4), 14, _x(tick / 4), 20, "track")
     attack, without = float(one["attack"]["value"]), _without(one)
     if attack > without:
         drawing.rect(_x(without), 13.5, _x(attack) - _x(without), 7, "gain")
