@@ -64,7 +64,7 @@ bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
 	@for name in measures methods pretabular base optimisers adjustment adjustment_moderate suppression redesign questions ledger tabulate server timing; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
-attack: $(VENV)/.ready ## what attackers learn under each preset, written to docs/benchmarks.md (an hour)
+attack: $(VENV)/.ready ## what attackers learn under each preset, written to docs/ (an hour or two)
 	@cd benchmarks && ../$(BIN)/python attacks.py && ../$(BIN)/python ordinary.py
 
 mutants: $(VENV)/.ready ## put faults into the program and see that tests notice (half an hour)

@@ -14,7 +14,8 @@ from discreet.population import Store
 from discreet.population.keys import Secret
 from discreet.synth import write
 
-PRESETS = ("rounding-3", "cell-keys", "swapping-and-light-keys")
+PRESETS = ("rounding-3", "cell-keys", "swapping-and-light-keys", "protected-base")
+"""Of `synthetic-only`, which protects nobody, there is nothing to learn."""
 SWAP = """
 [[protect]]
 method = "record-swapping"
@@ -27,8 +28,13 @@ target = ["oa*religion*age_broad", "oa*ethnic_group"]
 below = 3
 odds = 4
 """
-BASE = '[[protect]]\nmethod = "base"\nwithin = "la"\n'
+BASE = """
+[[protect]]
+method = "base"
+within = "la"
+"""
 STEPS = {"swapping-and-light-keys": SWAP, "protected-base": BASE}
+"""What is done to the records of a preset before any table."""
 
 
 def census(folder: Path, persons: int, seed: int) -> Path:
@@ -45,8 +51,14 @@ def store(folder: Path, preset: str, persons: int, seed: int) -> Path:
     if Store(place).current() is None:
         place.mkdir(parents=True, exist_ok=True)
         Secret(seed.to_bytes(32, "big")).write(Store(place).secret)
-        build(_described(census(folder, persons, seed), preset), place)
+        described = _described(census(folder, persons, seed), preset)
+        build(described, place, originals=originals(place, preset))
     return place
+
+
+def originals(store: Path, preset: str) -> Path | None:
+    """Return where the records of a store are kept as they came, None where they are its own."""
+    return store.with_name(f"{store.name}-originals") if preset in STEPS else None
 
 
 def without_leavers(folder: Path, preset: str, persons: int, seed: int) -> Path:
@@ -58,8 +70,11 @@ def without_leavers(folder: Path, preset: str, persons: int, seed: int) -> Path:
     if not less.exists():
         shutil.copytree(source, less)
         _drop_one_of_each_ward(less, seed)
+    kept = originals(place, preset)
+    if kept is not None:
+        shutil.copytree(first.with_name(f"{first.name}-originals"), kept)
     shutil.copytree(first, place)
-    build(_described(less, preset), place)
+    build(_described(less, preset), place, originals=kept)
     return place
 
 
@@ -67,8 +82,8 @@ def _described(folder: Path, preset: str) -> Path:
     """Return the description of a census with a preset as its policy."""
     path = folder / f"{preset}.toml"
     text = (folder / "dataset.toml").read_text(encoding="utf-8")
-    step = STEPS.get(preset, "")
-    path.write_text(f'policy = "preset:{preset}"\n{text}{step}', encoding="utf-8")
+    steps = STEPS.get(preset, "")
+    path.write_text(f'policy = "preset:{preset}"\n{text}{steps}', encoding="utf-8")
     return path
 
 

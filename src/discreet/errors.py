@@ -6,6 +6,7 @@ DiscreetError
     NotOurs            a file that this program did not write
     Sealed             a store without the secret or key that belongs to it
     Damaged            a file of a store is not as it was written
+    NotCertified       a store that its policy lets be served with a certificate only
   QueryRefused         a disclosure rule refuses the question
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
@@ -78,6 +79,10 @@ class NotOurs(ParameterError):
 
 class Sealed(ParameterError):
     """What belongs to a store is missing or another's; nothing is released until it is put back."""
+
+
+class NotCertified(ParameterError):
+    """A store that its policy lets be served with a certificate only, and that has none."""
 
 
 class Damaged(ParameterError):

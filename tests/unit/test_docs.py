@@ -397,13 +397,23 @@ def test_the_map_of_questions_leads_to_what_is_there() -> None:
 def test_every_setting_of_a_policy_and_every_code_is_documented() -> None:
     from dataclasses import fields
 
-    from discreet.policy import CountRules, Protection, QuestionRules, RiskRules, SpaceRules
+    from discreet.policy import (
+        BOUNDS,
+        AttackRules,
+        CountRules,
+        Protection,
+        QuestionRules,
+        RiskRules,
+        SpaceRules,
+    )
     from discreet.rules import Code
 
     page = (DOCS / "policy.md").read_text(encoding="utf-8")
-    for rules in (QuestionRules, CountRules, RiskRules, Protection, SpaceRules):
+    for rules in (QuestionRules, CountRules, RiskRules, Protection, SpaceRules, AttackRules):
         for field in fields(rules):
             assert f"`{field.name}`" in page, field.name
+    attacks = (DOCS / "attacks.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in attacks for name in BOUNDS)
     codes = (DOCS / "releases.md").read_text(encoding="utf-8")
     for code in Code:
         assert f"`{code}`" in codes

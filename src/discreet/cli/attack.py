@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import Force, StoreFolder, check_new
+from discreet.errors import ParameterError
 
-Seconds = Annotated[float, typer.Option("--seconds", help="About how long it may take.", min=1)]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same attacks.", min=0)]
+if TYPE_CHECKING:
+    from discreet.policy import AttackRules
+    from discreet.service.opened import Opened
+    from discreet.study.attacks.report import Report
+    from discreet.study.attacks.running import Source
+
+Seconds = Annotated[
+    int | None,
+    typer.Option(
+        "--seconds", help="How long it may take.  [default: as the policy says]", min=1,
+        show_default=False,
+    ),
+]  # fmt: skip
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Write attack.html and attack.json there."),
@@ -23,15 +36,35 @@ Edition = Annotated[
     Path | None,
     typer.Option(metavar="STORE", help="The next edition of the same data, to compare with."),
 ]
+Originals = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Attack the records that the build kept here."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="Processes.  [default: one for each core]", min=1, show_default=False),
+]
 
 
 def command(
     store: StoreFolder,
-    seconds: Seconds = 300,
-    seed: Seed = 1,
+    seconds: Seconds = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="The same seed makes the same attacks.", min=0)
+    ] = 1,
+    synthetic: Annotated[
+        bool,
+        typer.Option("--synthetic", help="Attack invented people of the same variables and areas."),
+    ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask a server that serves a copy of this store."),
+    ] = None,
     out: Out = None,
     json_file: Json = None,
     edition: Edition = None,
+    originals: Originals = None,
+    workers: Workers = None,
     force: Force = False,
 ) -> None:
     """Show what the best attackers learn from a store.
@@ -42,24 +75,58 @@ def command(
 
     Ctrl-C ends the attacks and keeps what was found.
     """
-    attacked(store, seconds, seed, out, json_file, edition, force)
+    from discreet.study.attacks.remote import Remote
+
+    if synthetic and (edition or originals or url):
+        raise ParameterError(
+            "--synthetic must be without --edition, --originals and --url: invented people are on "
+            "no server, and have an edition of their own."
+        )
+    if url is not None and originals is not None:
+        raise ParameterError("--url must be without --originals.")
+    files = new_files(out, json_file, force)
+    opened = opened_for(store)
+    rules = rules_of(opened.policy.attack, seconds, (seed,))
+    source = source_of(store, synthetic, edition, originals)
+    if url is not None:
+        source, workers = Remote(store, url, edition), 1  # a server forgets nothing between two
+    public = synthetic or opened.policy.synthetic
+    report = attacked(opened, source, rules, public, workers)
+    show(report, files)
+
+
+def source_of(store: Path, synthetic: bool, edition: Path | None, originals: Path | None) -> Source:
+    """Return whom to attack."""
+    from discreet.study.attacks.running import Invented, Own
+
+    return Invented(store) if synthetic else Own(store, edition, originals)
 
 
 def attacked(
-    store: Path,
-    seconds: float,
-    seed: int,
-    out: Path | None,
-    json_file: Path | None,
-    edition: Path | None,
-    force: bool = False,
-) -> bool:
-    """Run all attacks, print and write the report, and return whether all stay within bounds."""
-    from discreet.files import written
-    from discreet.service.opened import open_store
-    from discreet.study.attacks import ATTACKS, Target
-    from discreet.study.attacks.report import run
+    opened: Opened, source: Source, rules: AttackRules, public: bool, workers: int | None
+) -> Report:
+    """Run all attacks, with a bar that shows how far they are, and return the report."""
+    from discreet.cli.progress import shown
+    from discreet.ledger.space import public_population
+    from discreet.study import attacks
+    from discreet.study.attacks.report import Report
+    from discreet.study.attacks.running import run
 
+    number = workers or len(os.sched_getaffinity(0))
+    with shown() as tell:
+        findings, out = run(source, attacks.ATTACKS, rules, number, tell)
+    title = f"{opened.schema.title}: what the best attacks learn"
+    people = opened.version.people
+    if public:
+        people = public_population(opened.tier.space, people)
+    return Report(
+        title, opened.policy.version, people, rules.seeds, rules.seconds, findings, out, public,
+        rules.untried,
+    )  # fmt: skip
+
+
+def new_files(out: Path | None, json_file: Path | None, force: bool) -> list[Path]:
+    """Return the files to write, none of which is there unless it may be written over."""
     files = [] if out is None else [out / "attack.json", out / "attack.html"]
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -67,19 +134,32 @@ def attacked(
         check_new(path, force)
     if json_file is not None:
         check_new(json_file, force, "--json")
-    opened = open_store(store, database="sqlite://")
-    title = f"{opened.schema.title}: what the best attacks learn"
-    target = Target.open(store, edition=edition)
+        files.append(json_file)
+    return files
 
-    def tell(name: str) -> None:
-        typer.echo(f"{name} …", err=True)
 
-    report = run(target, ATTACKS, seed, seconds, title, opened.policy.version, tell)
+def show(report: Report, files: list[Path]) -> None:
+    """Print a report and write its files."""
+    from discreet.files import written
+
     typer.echo(report.text)
     text = json.dumps(report.as_dict(), indent=1)
-    if json_file is not None:
-        files.append(json_file)
     for path in files:
         with written(path) as file:
             file.write((report.html if path.suffix == ".html" else text).encode())
-    return report.passed
+
+
+def opened_for(store: Path) -> Opened:
+    """Return a store whose ledger nobody has used, and nobody will."""
+    from discreet.service.opened import open_store
+
+    return open_store(store, database="sqlite://")
+
+
+def rules_of(
+    rules: AttackRules, seconds: int | None, seeds: tuple[int, ...] | None = None
+) -> AttackRules:
+    """Return the rules of a policy with what was said on the command line."""
+    from dataclasses import replace
+
+    return replace(rules, seconds=seconds or rules.seconds, seeds=seeds or rules.seeds)

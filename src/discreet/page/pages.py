@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import Starting
-from discreet.page import fixes
+from discreet.page import certificate, fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
 from discreet.page.foresight import Foresight
@@ -122,7 +122,8 @@ def method(opened: Opened, visit: Visit) -> Response:
         name = visit.t(f"method.methods.{name}")
     return render(
         visit, "method.html", place="method", tier=opened.tier, protection=protection,
-        options=options, name=name, told=of_tier(opened, visit.t), **common(opened),
+        options=options, name=name, told=of_tier(opened, visit.t),
+        certified=certificate.shown(opened, visit.t), **common(opened),
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from discreet.errors import (
     TooLong,
     UnknownDataset,
 )
-from discreet.page import actions, assets, pages, result
+from discreet.page import actions, assets, certificate, pages, result
 from discreet.page.claims import Claims, posted
 from discreet.page.foresight import Foresight
 from discreet.page.state import State
@@ -68,6 +68,15 @@ async def _dataset(service: Service, request: Request, visit: Visit) -> Response
 
 async def _method(service: Service, request: Request, visit: Visit) -> Response:
     return pages.method(_opened(service, request), visit)
+
+
+async def _certificate(service: Service, request: Request, visit: Visit) -> Response:
+    opened = _opened(service, request)
+    return certificate.page(opened, visit, pages.common(opened))
+
+
+async def _certificate_file(service: Service, request: Request, visit: Visit) -> Response:
+    return certificate.as_file(_opened(service, request))
 
 
 async def _build(service: Service, request: Request, visit: Visit) -> Response:
@@ -152,6 +161,8 @@ PAGES: dict[str, Page] = {
     "/api": _api,
     "/datasets/{dataset}": _dataset,
     "/datasets/{dataset}/method": _method,
+    "/datasets/{dataset}/certificate": _certificate,
+    "/datasets/{dataset}/certificate.json": _certificate_file,
     "/datasets/{dataset}/build": _build,
     TABLE: _table,
     "/datasets/{dataset}/chart.{form}": _chart,

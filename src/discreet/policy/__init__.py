@@ -1,5 +1,6 @@
 """What an office allows: tiers, thresholds, presets, and all of it in sentences."""
 
+from discreet.policy.attack import BOUNDS, AttackRules, Bound, Over, People
 from discreet.policy.explain import explain
 from discreet.policy.model import (
     Claim,
@@ -24,12 +25,17 @@ from discreet.policy.read import (
 )
 
 __all__ = [
+    "BOUNDS",
     "PRESET",
     "PRESETS",
+    "AttackRules",
+    "Bound",
     "Claim",
     "CountRules",
     "Gate",
     "Margins",
+    "Over",
+    "People",
     "Place",
     "Policy",
     "Protection",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.policy.attack import BOUNDS, AttackRules, People
 from discreet.policy.model import (
     MOST_DIMENSIONS,
     Claim,
@@ -33,7 +34,34 @@ def explain(policy: Policy) -> str:
         )
     for tier in policy.tiers.values():
         said += ["", *_tier(tier)]
+    said += ["", "Attacks:", *(f"  - {text}" for text in _attack(policy.attack))]
     return "\n".join(said)
+
+
+def _attack(rules: AttackRules) -> list[str]:
+    """Return what is tried, on whom, and what may be learnt."""
+    when = (
+        "The store is served only with a certificate that no attack goes beyond its bound, for "
+        "this very policy, plan and edition."
+        if rules.before_serving
+        else "The store is served without a certificate."
+    )
+    people = {
+        People.SYNTHETIC: "invented people of the same variables and areas",
+        People.OWN: "the office's own people; the figures are for the custodian alone",
+    }[rules.population]
+    seeds = ", ".join(map(str, rules.seeds))
+    said = [
+        when,
+        f"A certificate is made by trying all attacks on {people}, within {rules.seconds:,} "
+        f"seconds ({'seed' if len(rules.seeds) == 1 else 'seeds'} {seeds}).",
+        "An attack may be right in at most these shares of tries: "
+        + "; ".join(f"{name} {bound.explain(rules.most(name))}" for name, bound in BOUNDS.items())
+        + ". A person's attribute is never stated as certain.",
+    ]
+    if rules.untried:
+        said.append(f"Need not have been tried: {', '.join(rules.untried)}.")
+    return said
 
 
 def _groups(least: int) -> str:

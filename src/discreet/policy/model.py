@@ -13,6 +13,7 @@ from functools import cached_property
 
 from discreet.checks import checked_weights, number, whole
 from discreet.errors import ParameterError, unknown
+from discreet.policy.attack import AttackRules
 from discreet.protect import Effect, Kept, Method, Multiplier
 from discreet.protect.registry import method as make
 from discreet.protect.registry import not_public
@@ -403,6 +404,7 @@ class Policy:
     minimum_changes: int = 1_000
     # Years that the record of who asked what is kept.
     record_years: int = 5
+    attack: AttackRules = field(default_factory=AttackRules)
 
     def __post_init__(self) -> None:
         whole("minimum_population", self.minimum_population, 1)
@@ -412,6 +414,11 @@ class Policy:
             raise ParameterError("a policy must have at least one tier.")
         for tier in self.tiers.values():
             protection = tier.protection
+            if self.attack.never(protection.place is Place.OUTPUT):
+                raise ParameterError(
+                    f"population must be 'own' in [attack]: the records of tier '{tier.id}' are "
+                    "protected before any table, and invented ones are not."
+                )
             if not tier.space.guards and not (self.synthetic or protection.beforehand):
                 raise ParameterError(
                     f"guard_below must be at least 1 in tier '{tier.id}': without a guard all "

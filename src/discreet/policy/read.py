@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet.errors import ParameterError, unknown
+from discreet.policy.attack import AttackRules, People
 from discreet.policy.model import (
     Claim,
     CountRules,
@@ -38,7 +39,7 @@ PRESET = "preset:"
 """What begins the name of a preset where a file could stand."""
 
 Rules = TypeVar("Rules")
-Choice = TypeVar("Choice", Margins, Place, Gate, Claim)
+Choice = TypeVar("Choice", Margins, Place, Gate, Claim, People)
 
 
 def policy_values(given: str, folder: Path) -> dict[str, Any]:
@@ -108,7 +109,9 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
     years = taken("record_years", int, default=5)
     benchmark = taken("benchmark_totals", list, default=[])
     tiers = taken("tiers", dict, default={"public": {}})
+    attacked = taken("attack", dict, default={})
     mistakes.gather(top.end)
+    attack = _rules(AttackRules, attacked or {}, "attack", mistakes)
     built: dict[str, Tier] = {}
     for key, given in (tiers or {}).items():
         tier = mistakes.gather(partial(_tier, key, given, minimum, mistakes))
@@ -117,7 +120,15 @@ def parse_policy(values: dict[str, Any], name: str, title: str) -> Policy:
     if not mistakes.found:
         policy = mistakes.gather(
             lambda: Policy(
-                version, heading, built, minimum, _texts(benchmark), synthetic, changes, years
+                version,
+                heading,
+                built,
+                minimum,
+                _texts(benchmark),
+                synthetic,
+                changes,
+                years,
+                attack or AttackRules(),
             )
         )
     mistakes.end()
@@ -187,6 +198,12 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "gate": lambda value: _choice(Gate, "gate", value),
     "claim": lambda value: _choice(Claim, "claim", value),
     "plan": lambda value: _questions(value),
+    "population": lambda value: (
+        value if type(value) is int else _choice(People, "population", value)
+    ),
+    "seeds": lambda value: tuple(value) if isinstance(value, list) else (value,),
+    "bounds": lambda value: _table("bounds", value),
+    "untried": lambda value: _texts(value),
 }
 
 
@@ -296,6 +313,16 @@ def _questions(values: object) -> tuple[str, ...]:
             f"Got {values!r}."
         )
     return tuple(values)
+
+
+def _attacked(value: object) -> People:
+    return _choice(People, "population", value)
+
+
+def _table(name: str, values: object) -> dict[str, Any]:
+    if not isinstance(values, dict):
+        raise ParameterError(f"{name} must be a table. Got {values!r}.")
+    return values
 
 
 def _texts(values: object) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ STORE/CURRENT                 the id of the current version, switched by one ren
 STORE/secret                  mode 600, kept over rebuilds
 STORE/secret.next             while a build switches to a new secret
 STORE/signing.key             mode 600, by which releases are signed; signing.pub belongs to it
+STORE/certificates/           what attackers learnt, signed; for a policy, its plan and an edition
 STORE/versions/<id>/          written once, never changed
     manifest.json             format, rows, modulus, the size and checksum of every file
                               and of itself

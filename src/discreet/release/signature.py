@@ -29,7 +29,8 @@ from discreet.release.text import Facts, exact, plain
 from discreet.table import ProtectedTable
 
 VERSION = 2
-_DOMAIN = b"discreet release\0"
+RELEASE = b"discreet release\0"
+"""What a signature is for: one of a release is none of anything else."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ class Signer:
         """The 32 bytes of the public key."""
         return _raw(self.private.public_key())
 
-    def sign(self, statement: dict[str, Any]) -> dict[str, Any]:
+    def sign(self, statement: dict[str, Any], domain: bytes = RELEASE) -> dict[str, Any]:
         """Return a proof: the statement, the public key and the signature."""
         return {
             "statement": statement,
             "key": self.public.hex(),
-            "signature": self.private.sign(_bytes(statement)).hex(),
+            "signature": self.private.sign(domain + canonical(statement)).hex(),
         }
 
 
@@ -95,14 +96,20 @@ def statement(table: ProtectedTable, document: dict[str, Any], facts: Facts) -> 
 
 
 def is_signed(proof: dict[str, Any], key: bytes) -> bool:
+    """Return whether a proof is a statement on a release that the owner of a key signed."""
+    return is_proof(proof, key, RELEASE, VERSION)
+
+
+def is_proof(proof: dict[str, Any], key: bytes, domain: bytes, version: int) -> bool:
     """Return whether a proof is a statement that the owner of a key signed, and nothing else."""
     try:
         said, signature = proof["statement"], bytes.fromhex(proof["signature"])
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, _bytes(said))
+        signed = domain + canonical(said)
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, signed)
     except (InvalidSignature, KeyError, TypeError, ValueError):
         return False
     whole = {"statement": said, "key": key.hex(), "signature": signature.hex()}
-    return proof == whole and isinstance(said, dict) and said.get("version") == VERSION
+    return proof == whole and isinstance(said, dict) and said.get("version") == version
 
 
 def figures_digest(table: ProtectedTable, name: str = "value") -> str:
@@ -153,7 +160,3 @@ def document_digest(document: dict[str, Any]) -> str:
 
 def _raw(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
-
-
-def _bytes(value: dict[str, Any]) -> bytes:
-    return _DOMAIN + canonical(value)

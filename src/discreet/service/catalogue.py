@@ -15,6 +15,7 @@ from discreet.errors import (
     DiscreetError,
     InternalError,
     LedgerUnavailable,
+    NotCertified,
     ParameterError,
     QueryRefused,
     Sealed,
@@ -22,6 +23,7 @@ from discreet.errors import (
 from discreet.population import Version
 from discreet.population.intact import Pause
 from discreet.query import Question
+from discreet.service.certificate import FOLDER, check_certified
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
 from discreet.tabulate.views import cells_of
@@ -33,6 +35,7 @@ _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (Sealed, "sealed"),
     (Damaged, "damaged"),
     (LedgerUnavailable, "database"),
+    (NotCertified, "not certified"),
     (OSError, "unreadable"),
     (ParameterError, "unusable"),
 )
@@ -49,6 +52,7 @@ def open_served(path: Path) -> Opened:
             f"the policy of {path} must have a public tier to be served: whoever asks over HTTP "
             "is the public."
         )
+    check_certified(path, opened.version, opened.policy)
     opened.releaser.make_planned()
     _warm(opened)
     return opened
@@ -221,12 +225,15 @@ def _open_or_error(path: Path) -> Opened | DiscreetError:
 
 
 def _mark(path: Path) -> Mark:
-    """Return what changes when another version becomes current."""
+    """Return what changes when another version becomes current, or is certified."""
     try:
         found = os.stat(path / "CURRENT")
     except OSError:
         return ()
-    return (found.st_ino, found.st_mtime_ns, found.st_size)
+    mark: Mark = (found.st_ino, found.st_mtime_ns, found.st_size)
+    with suppress(OSError):
+        mark += (os.stat(path / FOLDER).st_mtime_ns,)
+    return mark
 
 
 def described(opened: Opened) -> dict[str, Any]:

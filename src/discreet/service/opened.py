@@ -20,6 +20,7 @@ from discreet.release.pipeline import Releaser
 from discreet.release.result import Release
 from discreet.release.signature import Signer
 from discreet.release.steps import Allowed
+from discreet.service.certificate import Subject
 from discreet.tabulate import ScanEngine, ViewEngine
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class Opened:
     def stand_in(self, allowed: Allowed) -> Release:
         """Return a release of made-up figures that nobody sees: it takes as long as a real one."""
         return replace(self.releaser.stand_in(allowed), signer=self._nobody)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What a certificate of attacks on it is for."""
+        return Subject.of(self.version, self.policy)
 
     @cached_property
     def _tag_key(self) -> bytes:

@@ -17,9 +17,11 @@ from attacked import (
     Server,
     Sets,
 )
+from discreet.policy import BOUNDS
 from discreet.study.attacks import ATTACKS, Attack, Finding
 from discreet.study.attacks.differencing import Differencing
 from discreet.study.attacks.editions import Leaver
+from discreet.study.attacks.finding import Verdict, tried
 from discreet.study.attacks.known import Membership, Reconstruction
 from discreet.study.attacks.margins import Margins
 from discreet.study.attacks.person import Unique
@@ -39,7 +41,7 @@ def found(attack: Attack, server: Server, later: Server | None = None) -> Findin
     target = server.target()
     if later is not None:
         target.edition = later.target()
-    return attack.run(target, np.random.default_rng(5), SECONDS)
+    return tried(attack, target, np.random.default_rng(5), SECONDS)
 
 
 SMALL = {
@@ -58,6 +60,10 @@ SMALL = {
     Reconstruction: Reconstruction(people=20, questions=8),
     Membership: Membership(records=20, questions=8),
 }
+
+
+def test_every_attack_has_a_bound_in_the_policy() -> None:
+    assert [attack.id for attack in ATTACKS] == list(BOUNDS)
 
 
 def test_every_attack_is_tried_here() -> None:
@@ -92,7 +98,7 @@ def test_a_planted_fault_is_found(
     fault: type[Server], kind: type, census: dc.Population, next_census: dc.Population
 ) -> None:
     finding = found(SMALL[kind], fault(census), fault(next_census))
-    assert not finding.within, finding
+    assert finding.verdict is Verdict.BEYOND, finding
 
 
 def test_a_secret_that_is_reused_shows_who_left(
@@ -100,7 +106,7 @@ def test_a_secret_that_is_reused_shows_who_left(
 ) -> None:
     again = found(Leaver(), Server(census), Server(next_census))
     anew = found(Leaver(), Server(census), Server(next_census, salt=1))
-    assert not again.within
+    assert again.verdict is Verdict.BEYOND
     assert again.attack.low > anew.attack.high
 
 
@@ -110,7 +116,7 @@ def test_splits_sharpen_a_total_where_every_set_has_noise_of_its_own(
     finding = found(SMALL[Splits], Sets(census))
     assert finding.reading is not None
     assert finding.attack.value > finding.reading.value + 0.2
-    assert finding.within  # it is told, and nothing is held against it
+    assert finding.verdict is Verdict.TOLD  # nothing is held against it
 
 
 def test_whoever_knows_all_others_learns_the_last_where_anything_may_be_asked(
@@ -126,7 +132,7 @@ def test_whoever_knows_all_others_learns_the_last_where_anything_may_be_asked(
 def test_a_certain_statement_about_a_person_is_beyond_any_bound(census: dc.Population) -> None:
     finding = found(SMALL[Unique], Sets(census))
     assert finding.certain == finding.certain_right > 0
-    assert not replace(finding, bound=1.0).within
+    assert replace(finding, most=1.0).verdict is Verdict.BEYOND
 
 
 def test_the_same_seed_finds_the_same(census: dc.Population) -> None:

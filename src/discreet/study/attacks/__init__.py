@@ -6,7 +6,7 @@ a true count but to be scored, or to be told whom it attacks.
 
 from discreet.study.attacks.differencing import Differencing
 from discreet.study.attacks.editions import Leaver
-from discreet.study.attacks.finding import Attack, Finding, Share
+from discreet.study.attacks.finding import Attack, Finding, Share, Verdict
 from discreet.study.attacks.known import Membership, Reconstruction
 from discreet.study.attacks.margins import Margins
 from discreet.study.attacks.person import Unique
@@ -38,4 +38,4 @@ ATTACKS: tuple[Attack, ...] = (
 )
 """Every attacker with its usual parameters."""
 
-__all__ = ["ATTACKS", "Attack", "Finding", "Share", "Target"]
+__all__ = ["ATTACKS", "Attack", "Finding", "Share", "Target", "Verdict"]

@@ -20,8 +20,8 @@ class Differencing:
 
     categories: int = 6
     pairs: int = 12
-    margin: float = 0.05
 
+    id: ClassVar[str] = "differences"
     name: ClassVar[str] = "differences of levels"
     about: ClassVar[str] = (
         "Subtracts figures of small areas for sets of categories that differ by one, at a level "
@@ -49,7 +49,7 @@ class Differencing:
             tally.add(true, (true >= 1) & (true <= SMALL), ways)
             if clock.out:
                 break
-        finding = tally.finding(self.name, target, self.margin, f"{level.id} in an area, 1 to 5")
+        finding = tally.finding(self.name, target, f"{level.id} in an area, 1 to 5")
         return replace(finding, prior=tally.share("national shares"))
 
     def _mean(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import IMPOSSIBLE, Noise
+from discreet.study.attacks.estimate import IMPOSSIBLE
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by
 from discreet.types import Floats
@@ -20,8 +20,7 @@ from discreet.types import Floats
 class Leaver:
     """All attributes of a person who is in one edition and not in the next."""
 
-    margin: float = 0.05
-
+    id: ClassVar[str] = "leaver"
     name: ClassVar[str] = "a leaver's attributes"
     about: ClassVar[str] = (
         "Compares the same tables of two editions, between which one person of an area left, and "
@@ -62,7 +61,6 @@ class Leaver:
             self.name,
             Share.of(right, tries),
             prior=prior,
-            bound=prior.value + self.margin,
             questions=questions,
             refused=refused,
             certain=certain,
@@ -85,7 +83,7 @@ def _gains(
     before: Target, after: Target, level: Level, areas: list[int]
 ) -> Iterator[dict[int, Floats]]:
     """Yield, for each table that both editions answer, the evidence for every category."""
-    noise = Noise.of(before.tier)
+    noise = before.noise
     thirds = [other for other in before.levels(2, 6) if other.id != level.id]
     asked = [[before.area, level], [before.parent, level]]
     asked += [[before.area, level, third] for third in sorted(thirds, key=len)[:4]]

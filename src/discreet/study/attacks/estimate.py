@@ -144,6 +144,8 @@ def non_negative(system: System) -> Integers:
         found = nnls(rows, figures)[0]
     except RuntimeError:  # it did not converge
         return least_squares(system)
+    if not np.isfinite(found).all():  # it had no equation for a cell
+        return least_squares(system)
     return np.asarray(np.rint(found), np.int64)
 
 

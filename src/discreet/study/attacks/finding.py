@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import sqrt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import isnan, nan, sqrt
 from time import monotonic
 from typing import Any, Protocol
 
 import numpy as np
 
+from discreet.policy import BOUNDS, AttackRules, Over
 from discreet.study.attacks.target import Target
 from discreet.types import Flags, Floats, Integers
+
+FEW = 20
+"""Fewer tries than these are too few to judge an attack by."""
 
 READING = "reading"
 """The way of whoever takes a published figure for the count."""
@@ -41,6 +46,20 @@ class Share:
         return cls(share, max(0.0, min(share, centre - half)), max(share, centre + half), tries)
 
     @classmethod
+    def pooled(cls, shares: Sequence[Share]) -> Share:
+        """Return the share of all tries of several samples, each weighted by its tries."""
+        known = [share for share in shares if share.tries]
+        tries = sum(share.tries for share in known)
+        if len(known) < 2:
+            return known[0] if known else cls.of(0, 0)
+        weights = [share.tries / tries for share in known]
+        value = sum(w * s.value for w, s in zip(weights, known, strict=True))
+        pairs = list(zip(weights, known, strict=True))
+        low = value - sqrt(sum((w * (s.value - s.low)) ** 2 for w, s in pairs))
+        high = value + sqrt(sum((w * (s.high - s.value)) ** 2 for w, s in pairs))
+        return cls(value, low, high, tries)
+
+    @classmethod
     def balanced(cls, yes: Share, no: Share) -> Share:
         """Return the mean of two shares: right where the answer is yes, and where it is no."""
         if not yes.tries or not no.tries:
@@ -56,20 +75,30 @@ class Share:
         return f"{self.value:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
+class Verdict(StrEnum):
+    """What is to be said of an attack."""
+
+    WITHIN = "within"
+    BEYOND = "beyond"
+    NOT_TRIED = "not tried"  # there was nothing to try it on: that says nothing
+    TOO_FEW = "too few tries"
+    TOLD = "told"  # it has no bound
+
+
 @dataclass(frozen=True)
 class Finding:
     """What an attacker learnt.
 
-    `attack` is held against `bound`, None for an attack that is only told. `reading` is the share
-    right of whoever reads the published figure, `prior` that of a guess that never saw the target;
-    None where there is no such thing. `certain` statements were made without any doubt.
+    `attack` is held against `most`, over the baseline `over`; None for an attack that is only told.
+    `reading` is the share right of whoever reads the published figure, `prior` that of a guess that
+    never saw the target; None where there is no such thing. `certain` statements were made without
+    any doubt. `short` says that its time ran out before all was tried.
     """
 
     name: str
     attack: Share
     reading: Share | None = None
     prior: Share | None = None
-    bound: float | None = None
     questions: int = 0
     refused: int = 0
     certain: int = 0
@@ -78,6 +107,10 @@ class Finding:
     balanced: bool = False
     others: Mapping[str, Share] = field(default_factory=dict)
     note: str = ""
+    id: str = ""
+    most: float | None = None
+    over: Over = Over.NOTHING
+    short: bool = False
 
     @property
     def tries(self) -> int:
@@ -85,13 +118,53 @@ class Finding:
         return self.attack.tries
 
     @property
-    def within(self) -> bool:
-        """Whether the attack stays within its bound; one that could not be tried does."""
+    def bound(self) -> float | None:
+        """The largest share right that is allowed; not a number where there is no baseline."""
+        if self.most is None or self.over is Over.NOTHING:
+            return self.most
+        base = self.reading if self.over is Over.READING else self.prior
+        return nan if base is None or not base.tries else base.value + self.most
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the attack stays within its bound, as far as that can be said."""
         if not self.tries:
-            return True
+            return Verdict.NOT_TRIED
         if self.certain and not self.may_be_certain:
-            return False
-        return self.bound is None or self.attack.value <= self.bound + 1e-9
+            return Verdict.BEYOND
+        bound = self.bound
+        if bound is None:
+            return Verdict.TOLD
+        if not self.attack.value <= bound + 1e-9:  # nothing is below what is not a number
+            return Verdict.BEYOND
+        return Verdict.WITHIN if self.tries >= FEW else Verdict.TOO_FEW
+
+    @classmethod
+    def pooled(cls, findings: Sequence[Finding]) -> Finding:
+        """Return what one attack found on several populations together."""
+        first = next((found for found in findings if found.tries), findings[0])
+        if len(findings) == 1:
+            return first
+
+        def share(of: Callable[[Finding], Share | None]) -> Share | None:
+            known = [one for found in findings if (one := of(found)) is not None]
+            return Share.pooled(known) if known else None
+
+        return replace(
+            first,
+            attack=Share.pooled([found.attack for found in findings]),
+            reading=share(lambda found: found.reading),
+            prior=share(lambda found: found.prior),
+            questions=sum(found.questions for found in findings),
+            refused=sum(found.refused for found in findings),
+            certain=sum(found.certain for found in findings),
+            certain_right=sum(found.certain_right for found in findings),
+            others={
+                way: Share.pooled([found.others[way] for found in findings if way in found.others])
+                for way in first.others
+            },
+            short=any(found.short for found in findings),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain values."""
@@ -101,19 +174,22 @@ class Finding:
                 return None
             return {"value": share.value, "low": share.low, "high": share.high}
 
+        bound = self.bound
         return {
+            "id": self.id,
             "name": self.name,
+            "verdict": self.verdict.value,
             "attack": told(self.attack),
             "reading": told(self.reading),
             "prior": told(self.prior),
-            "bound": self.bound,
-            "within": self.within,
+            "bound": None if bound is None or isnan(bound) else bound,
             "measure": "balanced accuracy" if self.balanced else "share right",
             "tries": self.tries,
             "questions": self.questions,
             "refused": self.refused,
             "certain": self.certain,
             "certain_right": self.certain_right,
+            "short": self.short,
             "others": {name: told(share) for name, share in self.others.items()},
             "note": self.note,
         }
@@ -137,8 +213,8 @@ class Tally:
         """Return how often a way is right."""
         return Share.of(self.right.get(name, 0), self.tries)
 
-    def finding(self, name: str, target: Target, margin: float | None, note: str) -> Finding:
-        """Return the best way beside `reading`, held against reading and a margin."""
+    def finding(self, name: str, target: Target, note: str) -> Finding:
+        """Return the best way beside `reading`."""
         ways = [way for way in self.right if way != READING]
         best = max(ways, key=lambda way: self.right[way], default=READING)
         reading = self.share(READING)
@@ -146,7 +222,6 @@ class Tally:
             name,
             self.share(best),
             reading,
-            bound=None if margin is None else reading.value + margin,
             questions=target.questions,
             refused=target.refused,
             others={way: self.share(way) for way in ways},
@@ -156,6 +231,11 @@ class Tally:
 
 class Attack(Protocol):
     """An attacker: a frozen value with its parameters, which runs against a target."""
+
+    @property
+    def id(self) -> str:
+        """What a policy calls it."""
+        ...
 
     @property
     def name(self) -> str:
@@ -170,6 +250,20 @@ class Attack(Protocol):
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return what it found within about so many seconds."""
         ...
+
+
+def tried(
+    attack: Attack,
+    target: Target,
+    rng: np.random.Generator,
+    seconds: float,
+    rules: AttackRules | None = None,
+) -> Finding:
+    """Return what an attack found, held against its bound."""
+    rules, end = rules or AttackRules(), Clock.of(seconds)
+    found = attack.run(target.fresh(), rng, seconds)
+    most, over = rules.most(attack.id), BOUNDS[attack.id].over
+    return replace(found, id=attack.id, most=most, over=over, short=end.out)
 
 
 @dataclass(frozen=True)

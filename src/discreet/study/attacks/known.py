@@ -39,6 +39,7 @@ class Reconstruction:
     people: int = 60
     questions: int = 12
 
+    id: ClassVar[str] = "everybody-else"
     name: ClassVar[str] = "everybody else known"
     about: ClassVar[str] = (
         "Knows all records and all attributes but one of one person, and asks which category fits "
@@ -47,7 +48,7 @@ class Reconstruction:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of people whose attribute is stated rightly."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         national = target.truth(by(*levels), None)
@@ -89,6 +90,7 @@ class Membership:
     records: int = 60
     questions: int = 12
 
+    id: ClassVar[str] = "membership"
     name: ClassVar[str] = "membership"
     about: ClassVar[str] = (
         "Knows all other records, and tells whether a given record is among the data by how well "
@@ -97,7 +99,7 @@ class Membership:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the balanced accuracy; of two records one is there, and one in another area."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         right, tries = {True: 0, False: 0}, {True: 0, False: 0}

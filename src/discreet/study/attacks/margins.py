@@ -26,8 +26,8 @@ class Margins:
     tables: int = 4
     variables: int = 3
     areas: int = 60
-    margin: float = 0.12
 
+    id: ClassVar[str] = "margins"
     name: ClassVar[str] = "a table with its margins"
     about: ClassVar[str] = (
         "Asks for a table in every small area, for its totals and for finer tables that add up to "
@@ -36,7 +36,7 @@ class Margins:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small cells that is right, over several tables."""
-        clock, noise, tally = Clock.of(seconds), Noise.of(target.tier), Tally()
+        clock, noise, tally = Clock.of(seconds), target.noise, Tally()
         questions = refused = done = 0
         for levels in self._choices(target, rng):
             plans: dict[str, list[Part]] = {}
@@ -50,7 +50,7 @@ class Margins:
             if clock.out or done == self.tables:
                 break
         target.questions, target.refused = questions, refused
-        return tally.finding(self.name, target, self.margin, NOTE)
+        return tally.finding(self.name, target, NOTE)
 
     def _score(
         self,

@@ -37,8 +37,8 @@ class Unique:
     attribute: str | None = None
     people: int = 100
     pairs: int = 8
-    margin: float = 0.05
 
+    id: ClassVar[str] = "unique-person"
     name: ClassVar[str] = "a unique person's attribute"
     about: ClassVar[str] = (
         "Knows a person's area, sex, age and marital status, which nobody else there shares, and "
@@ -73,7 +73,6 @@ class Unique:
             self.name,
             Share.of(hits["attack"], tries),
             prior=prior,
-            bound=prior.value + self.margin,
             questions=target.questions,
             refused=target.refused,
             certain=certain,
@@ -108,7 +107,7 @@ class Unique:
         rng: np.random.Generator,
     ) -> Iterator[Floats]:
         """Yield the evidence for each category from pairs of tables with and without the person."""
-        noise = Noise.of(target.tier)
+        noise = target.noise
         having = {k.id: [k.codes[i]] for k, i in zip(known, person.known, strict=True)}
         group = Group(target.area.codes[person.area], having)
         for _, without, with_them in pairs(target, group, [wanted], rng, self.pairs):
@@ -130,7 +129,7 @@ class Local:
     @classmethod
     def of(cls, target: Target, known: tuple[Level, ...], wanted: Level, most: int = 8) -> Local:
         """Return all tables that are answered, those of most detail first."""
-        noise = Noise.of(target.tier)
+        noise = target.noise
         tables = []
         for some in _subsets(target, known, wanted):
             levels = [known[i] for i in some]

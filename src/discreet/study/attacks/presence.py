@@ -86,8 +86,8 @@ class Somebody:
 
     tries: int = 60
     pairs: int = 4
-    bound: float = 0.65
 
+    id: ClassVar[str] = "somebody"
     name: ClassVar[str] = "somebody or nobody"
     about: ClassVar[str] = (
         "Reads and pads the figures of a cell in a small area, to tell whether it holds one person "
@@ -98,7 +98,7 @@ class Somebody:
         """Return the balanced accuracy at a true count of 1."""
         clock, target = Clock.of(seconds), target.fresh()
         first, second = two_levels(target)
-        tables, noise = Tables.of(target, first, second), Noise.of(target.tier)
+        tables, noise = Tables.of(target, first, second), target.noise
         truth = target.truth(by(target.area, first, second), None)
         if tables.cells is not None:  # it looks where there is something to read
             truth = np.where(np.isnan(tables.cells), -1, truth)
@@ -119,7 +119,6 @@ class Somebody:
             self.name,
             _balanced(hits[True][0], hits[True][2], hits[False][0], hits[False][2]),
             _balanced(hits[True][1], hits[True][2], hits[False][1], hits[False][2]),
-            bound=self.bound,
             questions=target.questions,
             refused=target.refused,
             certain=certain,
@@ -168,10 +167,10 @@ class Equality:
 
     tries: int = 50
     pairs: int = 8
-    bound: float = 0.80
     least: int = 3
     most: int = 20
 
+    id: ClassVar[str] = "equality"
     name: ClassVar[str] = "all of A have B"
     about: ClassVar[str] = (
         "Compares tables of a small group with tables of those of it who have an attribute: equal "
@@ -180,7 +179,7 @@ class Equality:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the balanced accuracy, for exceptions of any number and for a single one."""
-        clock, noise = Clock.of(seconds), Noise.of(target.tier)
+        clock, noise = Clock.of(seconds), target.noise
         right: dict[str, dict[str, list[int]]] = {}
         questions = refused = 0
         for first, second in self._levels(target, rng):
@@ -217,7 +216,6 @@ class Equality:
             self.name,
             share("pairs", worst),
             share("reading", worst),
-            bound=self.bound,
             questions=questions,
             refused=refused,
             balanced=True,

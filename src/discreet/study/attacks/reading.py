@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.study.attacks.estimate import Noise
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by
 
@@ -17,9 +16,9 @@ class Reading:
     """Small counts as they are published, against the chance that the method leaves them alone."""
 
     tables: int = 10
-    margin: float = 0.05
     small: int = 5
 
+    id: ClassVar[str] = "reading"
     name: ClassVar[str] = "reading"
     about: ClassVar[str] = (
         "Takes the figures of small areas for the true counts. A method that does less than its "
@@ -28,7 +27,7 @@ class Reading:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small counts that is published as it is."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), Noise.of(target.tier)
+        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
         right = tries = 0
         expected = 0.0
         levels = target.levels(2, 24)
@@ -48,7 +47,6 @@ class Reading:
             self.name,
             Share.of(right, tries),
             prior=said,
-            bound=said.value + self.margin,
             questions=target.questions,
             refused=target.refused,
             note="true counts of 1 to 5; prior: what the method says of itself",

@@ -25,8 +25,8 @@ class Refusals:
 
     tries: int = 80
     questions: int = 6
-    bound: float = 0.65
 
+    id: ClassVar[str] = "refusals"
     name: ClassVar[str] = "refusals as answers"
     about: ClassVar[str] = (
         "Asks for groups that nobody may ask for, learns which refusals come of somebody and which "
@@ -52,7 +52,6 @@ class Refusals:
         return Finding(
             self.name,
             shares[1],
-            bound=self.bound,
             questions=target.questions,
             refused=target.refused,
             balanced=True,

@@ -51,8 +51,8 @@ class Search:
     most: int = 40
     offspring: int = 6
     parents: int = 3
-    margin: float = 0.05
 
+    id: ClassVar[str] = "search"
     name: ClassVar[str] = "a search for attacks"
     about: ClassVar[str] = (
         "Changes sets of questions at random, learns from the areas it knows how their answers "
@@ -108,7 +108,6 @@ class Search:
             share(world.answers(best)),
             reading,
             share(np.zeros((len(counts), 0))),
-            bound=reading.value + self.margin,
             questions=world.asked,
             note=f"{NOTE}, {tried} sets of questions tried, the best has {len(best)}",
         )

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import Noise
 from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally
 from discreet.study.attacks.target import Target, by, where
 from discreet.types import Floats
@@ -26,6 +25,7 @@ class Splits:
     splits: int = 92
     early: int = 30
 
+    id: ClassVar[str] = "splits"
     name: ClassVar[str] = "splits of a total"
     about: ClassVar[str] = (
         "Parts the figures of larger areas in two by many other variables, and takes the mean of "
@@ -46,15 +46,13 @@ class Splits:
             if clock.out:
                 break
         found = {
-            "the mean": _mean(direct, sums, Noise.of(target.tier).variance),
-            f"the mean of {self.early}": _mean(
-                direct, sums[: self.early], Noise.of(target.tier).variance
-            ),
+            "the mean": _mean(direct, sums, target.noise.variance),
+            f"the mean of {self.early}": _mean(direct, sums[: self.early], target.noise.variance),
             READING: direct,
         }
         tally, truth = Tally(), target.truth(by(target.parent, level), None)
         tally.add(truth, ~np.isnan(direct) & (truth > 0), found)
-        return tally.finding(self.name, target, None, "all counts of larger areas")
+        return tally.finding(self.name, target, "all counts of larger areas")
 
     def _level(self, target: Target) -> Level:
         if self.variable is not None:

@@ -15,12 +15,19 @@ import numpy as np
 from discreet.errors import ParameterError, QueryRefused
 from discreet.ledger import Database, Ledgers
 from discreet.policy import Tier
-from discreet.population import Level, Schema
+from discreet.population import Level, Schema, Version
 from discreet.population.schema import Variable
+from discreet.protect import ProtectedBase
+from discreet.protect.records.protected_base import NAME as BASE
+from discreet.protect.registry import method
 from discreet.query import Query, Question
 from discreet.query.parse import encode
 from discreet.release import Release, Releaser
+from discreet.release.originals import open_originals
 from discreet.service.opened import open_store
+from discreet.study.attacks.estimate import Noise
+from discreet.table.transition import Transition
+from discreet.tabulate import Engine, ScanEngine
 from discreet.types import Floats, Integers
 
 Ask = Callable[[str, str | None, str], Release]
@@ -35,6 +42,7 @@ class Target:
 
     `asking` answers one question; `truth` is for scoring. `again` makes the same target for an
     attacker who is the first to ask. `edition` is the next edition of the same data, if any.
+    `chances` is what an attacker knows of figures that the tier itself leaves alone.
     """
 
     schema: Schema
@@ -44,36 +52,57 @@ class Target:
     truth: Truth
     again: Callable[[], Target] | None = None
     edition: Target | None = None
+    chances: Transition | None = None
     questions: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
 
     @classmethod
-    def open(cls, path: Path, tier: str | None = None, edition: Path | None = None) -> Target:
-        """Return the store as a target; nothing that is asked of it is recorded in its log."""
+    def open(
+        cls,
+        path: Path,
+        tier: str | None = None,
+        edition: Path | None = None,
+        originals: Path | None = None,
+    ) -> Target:
+        """Return the store as a target; nothing that is asked of it is recorded in its log.
+
+        `originals` is the custodian's folder of the records as they came: what an attacker of
+        records that were protected beforehand wants to know.
+        """
         opened = open_store(path, database="sqlite://")
-        found = cls._of(replace(opened.releaser, log=None), tier)
+        kept = None if originals is None else open_originals(originals, opened.version)
+        scored = None if kept is None else ScanEngine(kept)
+        found = cls.of(replace(opened.releaser, log=None), tier, scored)
         if edition is not None:
             found.edition = cls.open(edition, tier)
         return found
 
     @classmethod
-    def _of(cls, releaser: Releaser, tier: str | None) -> Target:
-        """Return the target of a releaser, whose ledger nobody has used yet."""
+    def of(
+        cls, releaser: Releaser, tier: str | None = None, scored: Engine | None = None
+    ) -> Target:
+        """Return the target of a releaser, whose ledger nobody has used yet.
+
+        `scored` counts the records that attackers want to know, where those of the releaser are
+        not they.
+        """
         version, policy = releaser.version, releaser.policy
-        schema = version.schema
+        schema, counting = version.schema, scored or releaser.engine
 
         def ask(by: str, where: str | None, totals: str) -> Release:
             return releaser.release(Question.of(Query.of(by, where), schema), totals, tier)
 
         def truth(by: str, where: str | None) -> Integers:
             question = Question.of(Query.of(by, where), schema)
-            return np.asarray(releaser.engine.tabulate(question).dense().counts, np.int64)
+            return np.asarray(counting.tabulate(question).dense().counts, np.int64)
 
         def again() -> Target:
             ledgers = Ledgers(version, policy, releaser.secret, Database.of("sqlite://"))
-            return cls._of(replace(releaser, ledgers=ledgers), tier)
+            return cls.of(replace(releaser, ledgers=ledgers), tier, scored)
 
-        return cls(schema, policy.tier(tier), version.people, ask, truth, again)
+        chances = _of_base(version) if policy.tier(tier).protection.beforehand else None
+        people = version.people
+        return cls(schema, policy.tier(tier), people, ask, truth, again, chances=chances)
 
     def fresh(self) -> Target:
         """Return the same target before anybody asked it anything."""
@@ -118,6 +147,11 @@ class Target:
             return None
         return np.where(table.withheld, np.nan, table.values.astype(np.float64))
 
+    @property
+    def noise(self) -> Noise:
+        """The chances of the method, as an attacker knows them."""
+        return Noise.of(self.tier) if self.chances is None else Noise(self.chances)
+
     # What the schema says
 
     @property
@@ -153,6 +187,15 @@ class Target:
     def variable_of(self, level: Level) -> Variable:
         """Return the variable that a level belongs to."""
         return self.schema.find(level.id)[0]
+
+
+def _of_base(version: Version) -> Transition | None:
+    """Return the noise that a protected base is fitted to in its smallest areas."""
+    if BASE not in (version.manifest.get("protected_beforehand") or ()):
+        return None
+    usual = ProtectedBase()
+    options = {"bound": str(usual.bound), "variance": str(usual.variance_smallest)}
+    return method("cell-key-perturbation", options).effect(1).transition
 
 
 def where(conditions: Mapping[str, Iterable[str]]) -> str | None:

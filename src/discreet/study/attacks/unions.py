@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import Noise, System, estimates
+from discreet.study.attacks.estimate import System, estimates
 from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally
 from discreet.study.attacks.target import Target, by, where
 from discreet.types import Flags, Floats, Integers
@@ -21,6 +21,9 @@ SMALL = 5
 """Small counts, from 1 to this, are what an attacker of counts wants."""
 
 NOTE = f"true counts of 1 to {SMALL}"
+
+ALONE = "the figure alone"
+"""The way of whoever knows the method and what counts are frequent, and reads one figure."""
 
 Rows = tuple[Floats, Floats, float]
 """Rows of a system that all areas share, the figures by area, and how many figures were added."""
@@ -70,8 +73,8 @@ class Unions:
     unions: int = 200
     early: int = 50
     areas: int = 150
-    margin: float = 0.05
 
+    id: ClassVar[str] = "unions"
     name: ClassVar[str] = "unions of categories"
     about: ClassVar[str] = (
         "Asks for many unions of the categories of a variable in every small area, and solves for "
@@ -80,19 +83,19 @@ class Unions:
 
     def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
         """Return the share of small counts that is right."""
-        asking, clock, target = Clock.of(seconds / 2), Clock.of(seconds), target.fresh()
+        clock, target = Clock.of(seconds), target.fresh()
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         for union in _subsets(len(level), self.unions, rng):
-            if asking.out:
+            if clock.out:
                 break
             picked = [level.codes[i] for i in np.flatnonzero(union)]
             figures = target.figures(target.area.id, where({level.id: picked}))
             if figures is not None and is_new(figures, direct[:, union].sum(axis=1)):
                 rows.append((union.astype(float)[None, :], figures[:, None], 1.0))
-        tally, noise = Tally(), Noise.of(target.tier)
+        tally, noise = Tally(), target.noise
         prior = np.array([noise.prior(column) for column in direct.T])
         truth = target.truth(by(target.area, level), None)
         for area in rng.permutation(len(target.area))[: self.areas]:
@@ -100,10 +103,12 @@ class Unions:
             found = estimates(System.of(parts), noise, prior) | {READING: direct[area]}
             first = estimates(System.of(parts[: self.early]), noise)
             found |= {f"{way} of {self.early}": counts for way, counts in first.items()}
+            # What a reader learns who knows the method, and asks for nothing more.
+            found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
             tally.add(truth[area], wanted(truth[area], direct[area]), found)
             if clock.out:
                 break
-        return tally.finding(self.name, target, self.margin, NOTE)
+        return tally.finding(self.name, target, NOTE)
 
 
 def _subsets(size: int, number: int, rng: np.random.Generator) -> list[Flags]:
@@ -125,8 +130,8 @@ class AreaUnions:
     variable: str | None = None
     unions: int = 100
     cells: int = 1_000
-    margin: float = 0.05
 
+    id: ClassVar[str] = "area-unions"
     name: ClassVar[str] = "unions of areas"
     about: ClassVar[str] = (
         "Asks for a variable in many unions of small areas, in all larger areas at once, and "
@@ -140,8 +145,8 @@ class AreaUnions:
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
-        answers = list(self._answers(target, level, direct, rng, Clock.of(seconds / 2)))
-        tally, noise = Tally(), Noise.of(target.tier)
+        answers = list(self._answers(target, level, direct, rng, clock))
+        tally, noise = Tally(), target.noise
         truth = target.truth(by(target.area, level), None)
         for parent in rng.permutation(len(target.parent)):
             inside = np.flatnonzero(target.parent.of == parent)
@@ -154,10 +159,11 @@ class AreaUnions:
                     parts = [(one, figures[here], added) for _, figures, added in rows]
                     parts += [(a[None, inside], f[parent, category], 1.0) for a, f in answers]
                     found = estimates(System.of(parts), noise, prior) | {READING: direct[here]}
+                    found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
                     tally.add(truth[here], scored, found)
             if clock.out or tally.tries >= self.cells:
                 break
-        return tally.finding(self.name, target, self.margin, NOTE)
+        return tally.finding(self.name, target, NOTE)
 
     def _answers(
         self, target: Target, level: Level, direct: Floats, rng: np.random.Generator, clock: Clock

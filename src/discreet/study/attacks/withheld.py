@@ -23,6 +23,7 @@ class WithheldAreas:
     areas: int = 8
     pairs: int = 6
 
+    id: ClassVar[str] = "withheld-areas"
     name: ClassVar[str] = "withheld areas"
     about: ClassVar[str] = (
         "Asks for areas that a table withholds by filters, together with other areas, or as what "
@@ -62,11 +63,10 @@ class WithheldAreas:
             self.name,
             Share.of(right, tries),
             reading,
-            bound=reading.value,
             questions=questions,
             refused=refused,
             others={"areas for which there is a figure": Share.of(found_areas, all_areas)},
-            note="populated cells of withheld areas",
+            note="populated cells of withheld areas" if tries else "no table withholds an area",
         )
 
     def _recovered(

@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pytest
-
 from discreet.study.attacks.finding import Finding, Share
-from discreet.study.attacks.report import Report, run
-from discreet.study.attacks.target import Target
+from discreet.study.attacks.report import PRIVATE, Report
 
-GOOD = Finding("good", Share.of(40, 100), Share.of(38, 100), Share.of(30, 100), 0.43)
+GOOD = Finding(
+    "good", Share.of(40, 100), Share.of(38, 100), Share.of(30, 100), most=0.43, id="unions"
+)
 BAD = replace(GOOD, name="bad", attack=Share.of(90, 100), certain=7, certain_right=6)
+NONE = Finding("none", Share.of(0, 0), note="there is one edition only", id="leaver", most=0.5)
 
 
-def report(*findings: Finding, left_out: tuple[str, ...] = ()) -> Report:
-    return Report("Census", "policy/1", 1_000, 1, 10.0, findings, left_out)
+def report(*findings: Finding, **more: Any) -> Report:
+    return Report("Census", "policy/1", 1_000, (1,), 10.0, findings, **more)
 
 
 def test_all_within_their_limits_pass() -> None:
@@ -30,8 +29,8 @@ def test_an_attack_beyond_its_limit_is_named() -> None:
     assert found.verdict == "1 of 2 attacks stay within their limits. Beyond them: bad."
     line = next(line for line in found.text.splitlines() if line.startswith("bad"))
     assert line.split()[-4:] == ["6", "of", "7", "BEYOND"]
-    assert '<tr class="beyond"><th scope="row">bad' in found.html
-    assert [f["within"] for f in found.as_dict()["findings"]] == [True, False]
+    assert '<tr class="no"><th scope="row">bad' in found.html
+    assert [f["verdict"] for f in found.as_dict()["findings"]] == ["within", "beyond"]
 
 
 def test_too_few_tries_say_nothing() -> None:
@@ -47,45 +46,35 @@ def test_what_was_not_run_does_not_pass() -> None:
     assert "Not run: late." in report(GOOD, left_out=("late",)).verdict
 
 
-def test_an_attack_that_does_not_apply_passes() -> None:
-    assert report(Finding("none", Share.of(0, 0), note="there is one edition only")).passed
+def test_an_attack_that_was_not_tried_does_not_pass() -> None:
+    found = report(GOOD, NONE)
+    assert not found.passed
+    assert found.verdict == (
+        "1 of 1 attacks stay within their limits. Not tried: none (there is one edition only)."
+    )
+    assert "not tried: there is one edition only" in found.text
+    assert "– Not tried" in found.html
+
+
+def test_a_policy_may_do_without_an_attack_by_name() -> None:
+    assert report(GOOD, NONE, untried=("leaver",)).passed
+    assert not report(GOOD, NONE, untried=("unions",)).passed
+    # Only where there was nothing to try: what was tried counts.
+    assert not report(replace(BAD, id="leaver"), untried=("leaver",)).passed
+
+
+def test_an_attack_whose_time_ran_out_does_not_pass() -> None:
+    found = report(replace(GOOD, short=True))
+    assert not found.passed
+    assert "Cut short, give more seconds: good." in found.verdict
+
+
+def test_what_was_measured_on_real_people_says_so() -> None:
+    assert PRIVATE in report(GOOD).text
+    assert PRIVATE in report(GOOD).html
+    assert PRIVATE not in report(GOOD, public=True).text
+    assert PRIVATE not in report(GOOD, public=True).html
 
 
 def test_a_label_cannot_break_the_page() -> None:
     assert "<script>" not in report(replace(GOOD, name="<script>")).html
-
-
-@dataclass(frozen=True)
-class Draws:
-    """An attack that finds a random share, or is interrupted."""
-
-    name: str = "draws"
-    about: str = ""
-    stop: bool = False
-
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
-        if self.stop:
-            raise KeyboardInterrupt
-        return Finding(self.name, Share.of(int(rng.integers(100)), 100))
-
-
-@pytest.fixture
-def target() -> Target:
-    nothing: Any = None
-    return Target(nothing, nothing, 10, nothing, nothing)
-
-
-def test_a_report_can_be_had_again_from_its_seed(target: Target) -> None:
-    attacks = [Draws(), Draws()]
-    first, again, other = (run(target, attacks, s, 10, "t", "p") for s in (1, 1, 2))
-    assert first == again
-    assert first.findings != other.findings
-    # Each attack has draws of its own.
-    assert first.findings[0] != first.findings[1]
-
-
-def test_ctrl_c_keeps_what_was_found(target: Target) -> None:
-    attacks = [Draws("one"), Draws("two", stop=True), Draws("three")]
-    found = run(target, attacks, 1, 10, "t", "p")
-    assert [f.name for f in found.findings] == ["one"]
-    assert found.left_out == ("two", "three")

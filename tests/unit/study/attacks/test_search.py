@@ -12,7 +12,7 @@ from discreet.policy import read_preset
 from discreet.population import Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
-from discreet.study.attacks.finding import Finding
+from discreet.study.attacks.finding import Finding, Verdict, tried
 from discreet.study.attacks.search import Search
 from discreet.tabulate import ScanEngine
 from populations import level
@@ -59,14 +59,14 @@ def town() -> Any:
 
 
 def found(server: Server) -> Finding:
-    return Search("faith", sets=300).run(server.target(), np.random.default_rng(3), 600)
+    return tried(Search("faith", sets=300), server.target(), np.random.default_rng(3), 600)
 
 
 @pytest.mark.slow
 def test_it_finds_by_itself_that_many_questions_are_better_than_one(town: Any) -> None:
     finding = found(Sets(town))
     assert finding.reading is not None
-    assert not finding.within
+    assert finding.verdict is Verdict.BEYOND
     # It beats the best rule that knows the published figure alone.
     assert finding.attack.low > finding.reading.high
     # It asks for more than one set of people.
