@@ -56,7 +56,7 @@ def rows(folder: Path) -> list[tuple[str, ...]]:
             method = Suppression((RULE,), objective=ours, singletons=False)  # type: ignore[arg-type]
             warm = 0 if found else 1
             spent, _, result = timed(lambda m=method, c=cells: m.apply(c), warm=warm)
-            other, seconds = gconfid(cells, theirs, folder)
+            other, seconds = gconfid(cells, theirs)
             row = (
                 name.replace(" ", " × "),
                 theirs.lower(),
@@ -77,13 +77,15 @@ def _withheld(cells: CellTable, withheld: Flags) -> tuple[str, str]:
     return f"{int(withheld.sum()):,}", f"{share:.2%}"
 
 
-def gconfid(cells: CellTable, cost: str, folder: Path) -> tuple[Flags, float]:
+def gconfid(cells: CellTable, cost: str) -> tuple[Flags, float]:
     """Return what gconfid withholds of a table, and its CPU seconds."""
     system = TableSystem.table(cells.hierarchies)
     value, amount = np.zeros(system.variables), np.zeros(system.variables)
     value[system.variable] = cells.values.reshape(-1)
     amount[system.variable] = required(cells, [RULE]).upper.reshape(-1)
-    paths = [folder / f"gconfid_{part}.csv" for part in ("cells", "constraints", "statuses")]
+    folder = BENCH / "gconfid"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{part}.csv" for part in ("cells", "constraints", "statuses")]
     there = np.flatnonzero(value > 0)
     lines = ["CellId,TotalNoise,Sensitivity,Status,Type"]
     for one in there:

@@ -105,6 +105,10 @@ class LinearProgram:
         """Return what a unit more of each column would cost, at the last optimum."""
         return np.array(self.solver.getSolution().col_dual, np.float64)
 
+    def row_prices(self) -> Floats:
+        """Return what a unit more of each condition would cost, at the last optimum."""
+        return np.array(self.solver.getSolution().row_dual, np.float64)
+
     @property
     def steps(self) -> int:
         """How many steps of the simplex method the last run took."""

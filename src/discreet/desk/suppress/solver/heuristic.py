@@ -18,6 +18,7 @@ from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.guided import SMALL, guided
 from discreet.desk.suppress.solver.improve import kernels as improving
+from discreet.desk.suppress.solver.lines import line_bound
 from discreet.desk.suppress.solver.linked import VIEWS
 from discreet.desk.suppress.solver.moves import moves_of
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
@@ -91,9 +92,8 @@ def suppress(
             return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,), bare=bare)
         views, room = max(views, search.views_wanted), max(room, search.room_wanted)
     pattern = _pattern(problem, needs, search.held, search.count, search.bare)
-    if search.bound > 0:
-        cost = problem.total(pattern.values)
-        pattern = replace(pattern, gap=max(0.0, cost - search.bound) / cost if cost else 0.0)
+    bound = max(search.bound, line_bound(system, problem))
+    pattern = replace(pattern, gap=problem.gap(pattern.values, bound))
     proof = prove(system, problem, pattern)
     if not proof.safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.flows import Flows
+from discreet.desk.suppress.solver.lines import line_bound
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
 from discreet.desk.suppress.solver.undoing import Change, Views
@@ -138,10 +139,12 @@ class Shared:
         )
         used = self.used[self.system.variable] > 0
         solved = self.total() <= 0
+        marks = self.problem.marks(used)
+        bound = 0.0 if solved else line_bound(self.system, self.problem)
         return Pattern(
             Status.SOLVED if solved else Status.FEASIBLE,
-            self.problem.marks(used),
-            0.0 if solved else np.inf,
+            marks,
+            self.problem.gap(marks, bound),
             certificates,
             np.array([need for _, need in rows], np.int64),
             bare=bare,
