@@ -9,6 +9,7 @@ from __future__ import annotations
 from time import process_time
 
 import numpy as np
+import suppression_gconfid
 from report import PEERS, table, timed, write_section
 
 from discreet.desk.cells import read_cells
@@ -118,6 +119,7 @@ def main() -> None:
         ),
     ]  # fmt: skip
     write_section("suppression", "\n".join(text))
+    suppression_gconfid.main()
 
 
 if __name__ == "__main__":

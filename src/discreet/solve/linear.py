@@ -95,6 +95,10 @@ class LinearProgram:
         """Let further runs start from the last basis whatever is changed."""
         self._set("presolve", "off")
 
+    def keep_costs(self) -> None:
+        """Let further runs take costs as they are: no perturbation, so fewer steps if not hard."""
+        self._set("dual_simplex_cost_perturbation_multiplier", 0.0)
+
     def columns(self) -> Floats:
         """Return the columns of the last run."""
         return self._values()
@@ -102,6 +106,10 @@ class LinearProgram:
     def prices(self) -> Floats:
         """Return what a unit more of each column would cost, at the last optimum."""
         return np.array(self.solver.getSolution().col_dual, np.float64)
+
+    def row_prices(self) -> Floats:
+        """Return what a unit more of each condition would cost, at the last optimum."""
+        return np.array(self.solver.getSolution().row_dual, np.float64)
 
     @property
     def steps(self) -> int:

@@ -155,11 +155,20 @@ def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
     (tmp_path / "true.csv").write_text("column,row,count\nx,p,5\ny,p,1\nx,q,2\ny,q,6\n")
     text = ",x,y,Total\np,5,,\nq,,6,8\nTotal,7,7,14\n"
     found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
-    assert found["sensitive"] == {"cells": 2, "too_close": ["column x, row q", "column y, row p"]}
-    # With all four withheld x, p is 0 to 6, and the others accordingly.
+    assert found["sensitive"] == {
+        "cells": 2,
+        "too_close": ["column x, row q", "column y, row p"],
+        "too_close_to_contributors": [],
+    }
+    # With all four withheld x, p is 0 to 6, and the others accordingly. But who is alone in p, y
+    # knows that it is 1, so that p, x is 5 and q, x is 7 − 5 = 2.
     text = ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n"
     found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
-    assert found["sensitive"] == {"cells": 2, "too_close": []}
+    assert found["sensitive"] == {
+        "cells": 2,
+        "too_close": [],
+        "too_close_to_contributors": ["column x, row q"],
+    }
     done = CliRunner().invoke(
         app,
         ["audit", str(tmp_path / "t.csv"), "--true", str(tmp_path / "true.csv")],

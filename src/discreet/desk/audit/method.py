@@ -200,7 +200,7 @@ def sensitive(
 ) -> dict[str, Any]:
     """Return how many published cells are sensitive, and the names of those known too closely.
 
-    Of magnitudes also the names of those that a contributor knows too closely, and nobody else.
+    Also the names of those that a contributor knows too closely, and nobody else.
     """
     cells = read_cells(true, groups)
     places = cells.places(table.variables, table.codes)
@@ -220,24 +220,29 @@ def sensitive(
         "cells": int((flags & published).sum()),
         "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
     }
-    if not cells.counts:
-        known = _known_to_contributors(cells, rules, low, high, flags & published & ~close)
-        found["too_close_to_contributors"] = [cells.name(cell) for cell in known]
+    known = _known_to_contributors(cells, rules, low, high, flags & published & ~close)
+    found["too_close_to_contributors"] = [cells.name(cell) for cell in known]
     return found
 
 
 def _known_to_contributors(
     cells: CellTable, rules: Sequence[Rule], low: Floats, high: Floats, asked: Flags
 ) -> list[int]:
-    """Return the cells of those asked about that a contributor knows too closely."""
+    """Return the cells of those asked about that a contributor knows too closely.
+
+    A magnitude must be able to lie as far off as its rules say; a count must not be known exactly.
+    """
     system, needed = TableSystem.table(cells.hierarchies), required(cells, rules)
-    asked = asked & (needed.lower + needed.upper > 0)
+    counts = cells.counts
+    asked = asked & (counts | (needed.lower + needed.upper > 0))
+    amounts = asked & (not counts)
     problem = Problem.of(
-        cells.values, asked, 1.0, 0.0, np.where(asked, needed.upper, 0.0),
-        np.where(asked, np.minimum(needed.lower, cells.values), 0.0), low=low, high=high,
-        whole=False,
+        cells.values, asked, 1.0, np.where(asked & counts, 1.0, 0.0),
+        np.where(amounts, needed.upper, 0.0),
+        np.where(amounts, np.minimum(needed.lower, cells.values), 0.0), low=low, high=high,
+        whole=counts,
     )  # fmt: skip
     given = [Contributions.of_table(cells)]
-    known = insiders(system, [cells], given, rules, problem, True)
+    known = insiders(system, [cells], given, rules, problem, not counts)
     proof = examined(system, replace(problem, insiders=known), np.ones(cells.values.size, bool))
     return sorted({cell for cell, who in proof.failed if who >= 0})

@@ -18,10 +18,12 @@ from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.guided import SMALL, guided
 from discreet.desk.suppress.solver.improve import kernels as improving
-from discreet.desk.suppress.solver.linked import VIEWS, Rerouting
+from discreet.desk.suppress.solver.lines import line_bound
+from discreet.desk.suppress.solver.linked import VIEWS
 from discreet.desk.suppress.solver.moves import moves_of
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
+from discreet.desk.suppress.solver.shared import suppress_shared
 from discreet.desk.suppress.solver.undoing import Change, empty_view, limits_of
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
@@ -44,8 +46,6 @@ ROUNDS, CLEANINGS = 3, 6
 AGAIN = 4
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
-# Programmes of magnitudes that lead around cells, each time.
-DETOURS = 1_000
 # A certificate has at most so many cells, and all of them together so many.
 MOST_SUPPORT, MOST_ENTRIES, ROOMY = 4_096, 50_000_000, 512
 
@@ -63,10 +63,11 @@ def suppress(
 
     Notes
     -----
-    A certificate is a whole-numbered change of the table that keeps all equations and published
-    cells, and that its primary cell takes part in. The idea of cubes is that of the hypercube
-    method [Giessing2002]; combining them so that cells cancel is elimination, bounded so
-    that each step stays within the table.
+    Tables of counts; those of magnitudes are for `suppress_shared`. A certificate is a
+    whole-numbered change of the table that keeps all equations and published cells, and that its
+    primary cell takes part in. The idea of cubes is that of the hypercube method [Giessing2002];
+    combining them so that cells cancel is elimination, bounded so that each step stays within the
+    table.
     """
     shape = tuple(len(dimension) for dimension in dimensions)
     if problem.values.size != prod(shape):
@@ -74,6 +75,8 @@ def suppress(
     if not 0 < effort <= 1000:
         raise ParameterError(f"effort must be above 0 and at most 1,000. Got {effort:g}.")
     system = TableSystem.table(dimensions)
+    if not problem.whole:
+        return suppress_shared(system, problem, effort, tell)
     needs = Needs.of(problem)
     if not len(needs):
         return _pattern(problem, needs, None, 0, 0)
@@ -89,9 +92,8 @@ def suppress(
             return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,), bare=bare)
         views, room = max(views, search.views_wanted), max(room, search.room_wanted)
     pattern = _pattern(problem, needs, search.held, search.count, search.bare)
-    if search.bound > 0:
-        cost = problem.total(pattern.values)
-        pattern = replace(pattern, gap=max(0.0, cost - search.bound) / cost if cost else 0.0)
+    bound = max(search.bound, line_bound(system, problem))
+    pattern = replace(pattern, gap=problem.gap(pattern.values, bound))
     proof = prove(system, problem, pattern)
     if not proof.safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")
@@ -145,7 +147,7 @@ class _Search:
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
         room = max(room, 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions))
-        if self._small or not problem.whole:
+        if self._small:
             room = max(room, ROOMY)  # programmes lead through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.room = room
@@ -194,7 +196,6 @@ class _Search:
             failed = self._fill()
             if failed >= 0:
                 return failed
-            self._detour()
             if self.count == len(self.needs):
                 self._improve("cells", HOT)
                 self._guide(1)
@@ -204,21 +205,7 @@ class _Search:
                 self._guide(self.views)
                 if self._small:
                     self._again("singletons")
-            self._detour()
         return -1
-
-    def _detour(self) -> None:
-        """Lead certificates of magnitudes around cells, each by several ways at once if need be.
-
-        Cubes go one way: where two cells could give half each, they take a larger one.
-        """
-        if self.problem.whole or self._total() <= 0:
-            return
-        state = Rerouting(self.system, self.problem, self.needs, self.tell)
-        state.put([self._change(task) for task in range(self.count)])
-        state.improve(max(1, int(self.effort * DETOURS)))
-        if state.total() < self._total():
-            self._begin(state.changes)
 
     def _guide(self, views: int) -> None:
         """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
@@ -333,7 +320,7 @@ class _Search:
     def _improve(self, stage: str, hot: float) -> None:
         if self._total() <= 0:
             return
-        trials = int(self.effort * np.clip(TRIALS * self._paying(), LEAST_TRIALS, MOST_TRIALS))
+        trials = int(self.effort * np.clip(TRIALS * self.count, LEAST_TRIALS, MOST_TRIALS))
         chunks = max(1, trials // CHUNK)
         temperatures = np.concatenate(
             [hot * (COLD / hot) ** (np.arange(chunks + 1) / chunks), [COLD, FROZEN, FROZEN]]
@@ -352,13 +339,6 @@ class _Search:
             )
             if done >= chunks - 1:
                 self._clean()
-
-    def _paying(self) -> int:
-        """Return how many certificates are worth another search: of counts all."""
-        if self.problem.whole:
-            return self.count
-        paid = self.limits.cost > 0
-        return sum(bool(paid[self._change(task)[0]].any()) for task in range(self.count))
 
     def _clean(self) -> None:
         for _ in range(CLEANINGS):

@@ -16,6 +16,7 @@ from scipy import sparse
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
+from discreet.desk.suppress.solver.shared import suppress_shared
 from discreet.desk.suppress.solver.undoing import Change
 from discreet.errors import InternalError
 from discreet.progress import Tell
@@ -37,6 +38,8 @@ def suppress_linked(
 
     Linked tables are one system and are solved as one. Statuses as of `suppress`.
     """
+    if not problem.whole:
+        return suppress_shared(system, problem, effort, tell)
     needs = Needs.of(problem)
     state = Rerouting(system, problem, needs, tell)
     budget = max(1, int(effort * PROGRAMMES))

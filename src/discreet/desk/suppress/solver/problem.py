@@ -245,6 +245,13 @@ class Problem:
         """Return what the secondary cells of a pattern cost."""
         return float(self.cost[marks == Mark.SECONDARY].sum())
 
+    def gap(self, marks: NDArray[np.int8], bound: float) -> float:
+        """Return the share by which a cheaper pattern may be below this one, given a bound."""
+        cost = self.total(marks)
+        if cost <= 0:
+            return 0.0
+        return max(0.0, cost - bound) / cost if bound > 0 else float("inf")
+
 
 @dataclass(frozen=True, eq=False)
 class Needs:

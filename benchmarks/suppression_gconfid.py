@@ -1,0 +1,160 @@
+"""Magnitude tables of the synthetic register, withheld by this program and by gconfid.
+
+gconfid (Statistics Canada) runs in an environment of its own, since it pins packages:
+`python -m venv DIR && DIR/bin/pip install gconfid==2.0.4`, named by DISCREET_GCONFID=DIR. Without
+it the section that is there stays.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+from report import BENCH, table, timed, write_section
+
+from discreet.desk.cells import CellTable
+from discreet.desk.sensitivity import PriorPosterior, required
+from discreet.desk.suppress.method import Suppression
+from discreet.desk.suppress.report import read_linked
+from discreet.solve.system import TableSystem
+from discreet.synth.business import write
+from discreet.types import Flags
+
+GCONFID = os.environ.get("DISCREET_GCONFID", "")
+RECORDS = 5_000
+RULE = PriorPosterior(10.0)
+# Dimensions; those with a star have their hierarchy.
+TABLES = (
+    "size region",
+    "industry region",
+    "industry size owner",
+    "industry* region",
+    "industry* region*",
+    "product* region*",
+    "industry size",
+    "size form owner age",
+    "region* export market",
+    "product* size form",
+)
+# What a cell costs: gconfid's name, and this program's.
+WEIGHTS = {"CONSTANT": "number", "DIGITS": "information"}
+
+
+def rows(folder: Path) -> list[tuple[str, ...]]:
+    """Each table with both weights: what either program withholds, and how long it took."""
+    found = []
+    for name in TABLES:
+        columns = [part.rstrip("*") for part in name.split()]
+        trees = {c.rstrip("*"): str(folder / f"{c[:-1]}.hrc") for c in name.split() if "*" in c}
+        read = read_linked(
+            str(folder / "records.csv"), columns, "turnover", "holding", trees or None
+        )
+        cells = read.cells[0]
+        for theirs, ours in WEIGHTS.items():
+            method = Suppression((RULE,), objective=ours, singletons=False)  # type: ignore[arg-type]
+            warm = 0 if found else 1
+            spent, _, result = timed(lambda m=method, c=cells: m.apply(c), warm=warm)
+            other, seconds = gconfid(cells, theirs)
+            row = (
+                name.replace(" ", " × "),
+                theirs.lower(),
+                f"{cells.values.size:,}",
+                f"{int(required(cells, [RULE]).sensitive.sum()):,}",
+                *_withheld(cells, result.withheld),
+                f"{spent:.2f}",
+                *_withheld(cells, other),
+                f"{seconds:.2f}",
+            )
+            print(*row, flush=True)
+            found.append(row)
+    return found
+
+
+def _withheld(cells: CellTable, withheld: Flags) -> tuple[str, str]:
+    share = cells.values[withheld].sum() / cells.values.sum()
+    return f"{int(withheld.sum()):,}", f"{share:.2%}"
+
+
+def gconfid(cells: CellTable, cost: str) -> tuple[Flags, float]:
+    """Return what gconfid withholds of a table, and its CPU seconds."""
+    system = TableSystem.table(cells.hierarchies)
+    value, amount = np.zeros(system.variables), np.zeros(system.variables)
+    value[system.variable] = cells.values.reshape(-1)
+    amount[system.variable] = required(cells, [RULE]).upper.reshape(-1)
+    folder = BENCH / "gconfid"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{part}.csv" for part in ("cells", "constraints", "statuses")]
+    there = np.flatnonzero(value > 0)
+    lines = ["CellId,TotalNoise,Sensitivity,Status,Type"]
+    for one in there:
+        told = f"{amount[one]},S" if amount[one] > 0 else "-1,V"
+        lines.append(f"{one + 1},{value[one]},{told},C")
+    paths[0].write_text("\n".join(lines) + "\n")
+    lines = ["ConstraintId,CellId,Coefficient"]
+    sums = system.equations.tocoo()
+    for row, one, factor in zip(sums.row, sums.col, sums.data, strict=True):
+        if value[one] > 0:
+            lines.append(f"{row + 1},{one + 1},{factor}")
+    paths[1].write_text("\n".join(lines) + "\n")
+    script = Path(__file__).with_name("gconfid_run.py")
+    command = [f"{GCONFID}/bin/python", script, *paths[:2], cost, paths[2]]
+    clean = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    run = subprocess.run(command, check=True, capture_output=True, text=True, env=clean)
+    kept = np.zeros(system.variables, bool)
+    for line in paths[2].read_text().splitlines()[1:]:
+        cell, status = line.split(",")
+        kept[int(float(cell)) - 1] = status == "X"
+    withheld = kept[system.variable].reshape(cells.shape)
+    return withheld, float(run.stdout.split()[-1])
+
+
+def won(found: list[tuple[str, ...]]) -> str:
+    """Return a sentence on the rows that gconfid wins in cells, in value or in time."""
+    lost = []
+    for row in found:
+        wins = [
+            word
+            for word, ours, theirs in (("cells", 4, 7), ("value", 5, 8), ("time", 6, 9))
+            if _number(row[theirs]) < _number(row[ours])
+        ]
+        if wins:
+            lost.append(f"{row[0]}, {row[1]} ({' and '.join(wins)})")
+    if not lost:
+        return "gconfid wins no row."
+    return f"gconfid wins {len(lost)} of {len(found)} rows in something: {'; '.join(lost)}."
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").rstrip("%"))
+
+
+def main() -> None:
+    """Run everything and write the section."""
+    if not GCONFID:
+        print("DISCREET_GCONFID names no environment with gconfid: left out")
+        return
+    folder = BENCH / "register"
+    write(RECORDS, folder, 1)
+    found = rows(folder)
+    text = [
+        "### Magnitudes beside gconfid",
+        "",
+        f"Turnover of the synthetic register ({RECORDS:,} records, seed 1), p = 10, against "
+        "everybody but contributors, which is what gconfid 2.0.4 (Statistics Canada) gives; both "
+        "with the same weights, constant or the digits of a value. It is the best peer. Dimensions "
+        "with a star have their hierarchy. Cells withheld, their share of all values, CPU seconds "
+        "of one run; imports and compiling are not counted. " + won(found),
+        "",
+        table(
+            ("table", "weights", "cells", "primary", "withheld", "of all values", "CPU s",
+             "gconfid withheld", "of all values", "its CPU s"),
+            found,
+        ),
+    ]  # fmt: skip
+    write_section("suppression-gconfid", "\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
