@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test quick lint types tools bench attack mutants fuzz fuzz-desk docs pictures lock clean
+.PHONY: help demo test quick lint types tools bench attack mutants soak fuzz fuzz-desk docs pictures lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -69,6 +69,9 @@ attack: $(VENV)/.ready ## what attackers learn under each preset, written to doc
 
 mutants: $(VENV)/.ready ## put faults into the program and see that tests notice (half an hour)
 	@$(BIN)/python scripts/mutants/run.py --jobs $(JOBS)
+
+soak: $(VENV)/.ready ## ten minutes of users, builds, kills and a database that hangs
+	@$(BIN)/python tests/soaking.py
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

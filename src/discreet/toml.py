@@ -10,6 +10,9 @@ from typing import Any
 
 from discreet.errors import ParameterError, unknown
 
+_DEEPEST = 50
+# Names joined by dots, each a table in the last: the parser takes seconds for a few thousand.
+_DEEP = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}""")
 _KINDS: dict[type, str] = {
     str: "a text",
     int: "an integer",
@@ -23,7 +26,10 @@ _KINDS: dict[type, str] = {
 def load(path: Path) -> dict[str, Any]:
     """Return what a TOML file says, or one sentence on why it cannot be read."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        text = path.read_bytes().decode("utf-8-sig")
+        if _DEEP.search(text):
+            raise ParameterError(f"{path} must not be nested more than {_DEEPEST} deep.")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
     except OSError as error:

@@ -107,3 +107,25 @@ def test_a_file_is_named_once(mistake: str, sentence: str) -> None:
 def test_other_errors_pass_through() -> None:
     with pytest.raises(ZeroDivisionError):
         Mistakes("file").gather(lambda: 1 / 0)
+
+
+@pytest.mark.parametrize("text", ["{} = 1", "[{}]", "[[{}]]", "x = {{ {} = 1 }}"])
+@pytest.mark.parametrize("joint", [".", " . ", '"."'])
+def test_names_joined_by_many_dots_are_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, joint: str
+) -> None:
+    """The parser takes a time with the square of their number: minutes for 30,000."""
+    end = '"' if '"' in joint else ""
+    few, many = (text.format(end + joint.join(["a"] * n) + end) for n in (50, 51))
+    (tmp_path / "t.toml").write_text(few)
+    assert load(tmp_path / "t.toml")
+    (tmp_path / "t.toml").write_text(many)
+    monkeypatch.setattr("tomllib.loads", None)
+    with pytest.raises(ParameterError, match="must not be nested more than 50 deep"):
+        load(tmp_path / "t.toml")
+
+
+def test_a_long_text_is_no_depth(tmp_path: Path) -> None:
+    said = "x" * 1_000_000 + " e.g. a sentence. " * 1_000 + "." * 1_000
+    (tmp_path / "t.toml").write_text(f'title = "{said}"\n')
+    assert load(tmp_path / "t.toml") == {"title": said}

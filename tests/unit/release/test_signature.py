@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.exceptions import InvalidSignature
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Sealed
+from discreet.json import canonical
 from discreet.release.signature import (
     VERSION,
     Signer,
@@ -122,6 +124,25 @@ def test_both_ends_of_a_range_are_signed(tmp_path: Path) -> None:
         changed = replace(TABLE, **{name: column})
         after = statement(changed, {"provenance": {}}, [])["figures"]
         assert [key for key in before if before[key] != after[key]] == [name]
+
+
+def test_a_store_is_not_given_another_key(tmp_path: Path) -> None:
+    """A folder that is a store had one: what it signed must stay known as its own."""
+    (tmp_path / "CURRENT").write_text("20260105T101500000000-3f9a1c\n")
+    with pytest.raises(Sealed, match=r"signing\.key is missing"):
+        Signer.of_store(tmp_path)
+    assert not (tmp_path / "signing.key").exists()
+
+
+def test_a_statement_is_signed_as_a_release_and_as_nothing_else(tmp_path: Path) -> None:
+    """The bytes begin with what they are for: a signature of another kind is of other bytes."""
+    signer = Signer.of_store(tmp_path)
+    said = {"version": VERSION, "figures": "x"}
+    signature = bytes.fromhex(signer.sign(said)["signature"])
+    public = signer.private.public_key()
+    public.verify(signature, b"discreet release\0" + canonical(said))
+    with pytest.raises(InvalidSignature):
+        public.verify(signature, canonical(said))
 
 
 def test_another_key_did_not_sign_it(tmp_path: Path) -> None:

@@ -15,15 +15,18 @@ import numpy as np
 import pytest
 
 from discreet.errors import Damaged, QueryRefused
-from discreet.ledger import Database, Ledgers
+from discreet.ledger import Database, Ledgers, Status
 from discreet.policy import Policy, parse_policy
 from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import QuestionClass
-from discreet.release import Releaser
+from discreet.release import Releaser, measures
+from discreet.release.beforehand import Beforehand, prepared
+from discreet.release.protection import protect
 from discreet.release.steps import Making
 from discreet.risk import public_gate
+from discreet.table import CountTable, Dimension
 from discreet.tabulate import ScanEngine
 from populations import ask, level, make_version
 
@@ -196,6 +199,14 @@ def test_a_withheld_area_has_a_complement_in_its_own_region() -> None:
     """The region less the others would give it away; areas of other regions do not help."""
     rules = public(ROUNDED, counts=LENIENT | {"minimum_population": 100})
     assert withheld(country(COUNTRY), rules) == ["g02", "g03"]
+    # The ledger knows that its sums would lack a part.
+    answers = releaser(country(COUNTRY), rules)
+    answers.release(ask(answers.version, "g0,a"))
+    route = answers.ledgers.of(rules.default_tier).route(
+        QuestionClass.of(ask(answers.version, "g0,a"))
+    )
+    assert route is not None
+    assert route.status is Status.PARTIAL
 
 
 def test_rules_of_a_level_are_used_for_its_areas() -> None:
@@ -322,12 +333,20 @@ def test_the_largest_change_is_told_only_where_the_method_is(version: Version) -
             rules = policy(licensed=tier(method | {"published": published}, public=False))
             answers = releaser(version, rules)
             for question in (ask(version, "a,b"), part):
-                release = answers.release(question)
-                told = release.public_quality.largest_change is not None
-                assert told == published, (method, question)
-                assert ("up to" in " ".join(release.public_quality.sentences)) == published
-            assert (answers.release(part).table.off_at_most is not None) == published
-            assert (answers.release(part).table.low is not None) == published
+                told = answers.release(question).public_quality
+                assert (told.largest_change is not None) == published, (method, question)
+                assert ("up to" in " ".join(told.sentences)) == published
+            found = answers.release(part)
+            assert found.public_quality.sentences[0].endswith("altered, and added up.")
+            assert (found.table.off_at_most is not None) == published
+            assert (found.table.low is not None) == published
+    unknown = {"method": "controlled-rounding", "options": {"base": 3}, "margins": "none"}
+    # Of three variables a figure may move by up to 2·3 − 1, not 2: there may be no nearer rounding.
+    for published, change in ((False, None), (True, 5)):
+        rules = policy(licensed=tier(unknown | {"published": published}, public=False))
+        found = releaser(version, rules).release(ask(version, "a,b,c"))
+        assert rules.default_tier.protection.effect(3).transition is None
+        assert found.public_quality.largest_change == change
 
 
 def test_no_range_is_told_of_altered_records(version: Version) -> None:
@@ -364,6 +383,51 @@ def test_tables_that_a_method_cannot_protect_or_measure_are_refused(version: Ver
         with pytest.raises(QueryRefused) as refusal:
             releaser(version, rules).check(ask(version, by))
         assert refusal.value.code == code
+
+
+def test_unguarded_detail_is_of_a_protected_base_alone(version: Version) -> None:
+    """Swapped records are not one: without a guard all tables together tell who is who."""
+    steps = [{"method": "record-swapping", "rates": {"g0": 0.1}}]
+    swapped = replace(
+        version, manifest=version.manifest | {"protected_beforehand": ["record-swapping"]}
+    )
+    swapped.__dict__["steps_beforehand"] = steps
+    for guard, allowed in ((50, True), (0, False)):
+        rules = public(
+            {"method": "none", "place": "input", "margins": "none"}, space={"guard_below": guard}
+        )
+        assert prepared(swapped, rules, rules.default_tier) == allowed
+
+
+def test_no_figure_of_a_protected_base_is_certain() -> None:
+    """Figures up to 5 were never off in what was measured, larger ones by −3 to 4."""
+    found = Beforehand(("protected-base",), (5,), ((0, 0), (-3, 4))).around(np.array([0, 2, 9]))
+    assert found is not None
+    assert [ends.tolist() for ends in found] == [[0, 1, 6], [1, 3, 13]]
+
+
+def test_a_swap_and_a_method_take_off_both() -> None:
+    """A cell keeps its concentration through both: at a rate of 0.5 half of the entropy term."""
+    rules = public(ROUNDED, risk={"maximum": 1, "weights": [0.0, 1.0, 0.0]}).default_tier
+    true, released = np.array([[40, 2], [0, 58]]), np.array([[39, 3], [0, 57]])
+    alone, both = (measures.risk_after(true, released, rules, rate) for rate in (0.0, 0.5))
+    assert alone is not None
+    assert both == pytest.approx(alone / 2)
+
+
+def test_zeros_move_by_the_secret_and_by_the_table() -> None:
+    counts = CountTable(
+        (Dimension("a", "a", "A", *[tuple(map(str, range(400)))] * 2),),
+        np.zeros(400, np.uint32), np.zeros(400, np.uint32), 2**32,
+    )  # fmt: skip
+    rules = public(ROUNDED | {"zeros": 0.5}).default_tier.protection
+    found = {
+        (secret.value, name): protect(counts, rules, secret, name).tolist()
+        for secret in (SECRET, OTHER)
+        for name in ("one", "two")
+    }
+    assert all(any(figures) for figures in found.values())
+    assert len({tuple(figures) for figures in found.values()}) == 4
 
 
 # Hints and totals

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import QueryRefused
-from discreet.policy import CountRules, parse_policy, read_preset
+from discreet.policy import CountRules, Margins, parse_policy, read_preset
 from discreet.population.keys import Secret
 from discreet.query import QuestionClass
 from discreet.release import Releaser
@@ -75,6 +75,31 @@ def test_a_population_too_small_for_a_table(by: str, population: int, code: str 
     found = None
     try:
         check_detail(QuestionClass.of(ask(VERSION, by, None)), policy.default_tier, population)
+    except QueryRefused as refusal:
+        found = refusal.code
+    assert found == code
+
+
+@pytest.mark.parametrize(
+    ("space", "totals", "people", "code"),
+    [
+        # Two categories by a filter on one of three: the complete table has 6 cells.
+        ({"max_table": 6}, "none", 0, None),
+        ({"max_table": 5}, "none", 0, "TOO_LARGE"),
+        # Two variables and 20 million people are read in 2 seconds.
+        ({"max_seconds": 2.0}, "none", 20_000_000, None),
+        ({"max_seconds": 2.0}, "none", 20_000_001, "TOO_LARGE"),
+        ({}, "protected", 0, None),
+        ({}, "summed", 0, "TOTALS"),
+    ],
+)
+def test_rules_on_complete_tables_and_totals(
+    space: dict[str, Any], totals: str, people: int, code: str | None
+) -> None:
+    tier = parse_policy({"tiers": {"public": {"space": space}}}, "policy", "policy").default_tier
+    found = None
+    try:
+        check_question(ask(VERSION, "a", "b=b1"), tier, Margins(totals), people)
     except QueryRefused as refusal:
         found = refusal.code
     assert found == code

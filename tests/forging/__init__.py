@@ -1,0 +1,1 @@
+"""What somebody could do to a file, format by format."""
