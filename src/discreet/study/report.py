@@ -229,26 +229,11 @@ def _others(results: Results) -> list[dict[str, Any]]:
 
 def _printed(results: Results) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
-    for table, setting, measure, value in results.study.printed:
-        if table not in results.tables or setting not in results.settings:
-            continue
-        if measure == "before":
-            here = results.before[table]
-        elif measure in results.study.judged.every:
-            here = results.value(table, setting, measure).mean
-        else:
-            continue
-        words = "risk before" if measure == "before" else MEASURES[measure].words
-        found.append(
-            (
-                table,
-                setting,
-                words,
-                short(value),
-                short(here),
-                short(here - value).replace("-", "−"),
-            )
-        )
+    for one, here in results.printed_beside():
+        words = "risk before" if one.measure == "before" else MEASURES[one.measure].words
+        place = f"{one.variable} {one.category}" if one.variable else "the whole"
+        gap = short(here - one.value).replace("-", "−")
+        found.append((one.table, one.setting, words, place, short(one.value), short(here), gap))
     return found
 
 

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.files import written
 from discreet.study.judge import Known, Seen, mean_and_error, repeated
 from discreet.study.measures import BY_METHOD, MEASURES
-from discreet.study.model import Setting, Study
+from discreet.study.model import Printed, Setting, Study
 from discreet.study.run import Block, Part, Unit, by_method, known_of, units
 from discreet.table.sheet import Sheet
 from discreet.types import Floats
@@ -106,6 +106,29 @@ class Results:
             if name not in choices:
                 raise unknown(kind, name, choices)
         return self._by[table, setting, measure]
+
+    def printed_beside(self) -> list[tuple[Printed, float]]:
+        """Return every published figure that the study has too, with ours."""
+        by = {
+            (row.table, _full(row), row.measure, row.variable, row.category): row.value.mean
+            for row in self.rows
+        }
+        found = []
+        for one in self.study.printed:
+            key = (one.table, one.setting, one.measure, one.variable, one.category)
+            if one.measure == "before":
+                found.append((one, self._risk_before(one)))
+            elif key in by:
+                found.append((one, by[key]))
+        return found
+
+    def _risk_before(self, one: Printed) -> float:
+        table = next(t for t in self.study.tables if t.name == one.table)
+        counts = table.counts
+        if one.variable:
+            axis = table.by.index(one.variable)
+            counts = np.asarray(counts.take(table.codes[axis].index(one.category), axis=axis))
+        return float(risk.before(counts, weights_of(self.study)))
 
     @cached_property
     def before(self) -> dict[str, float]:

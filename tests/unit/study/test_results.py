@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.errors import ParameterError
 from discreet.protect import RandomRounding, SmallCellAdjustment
 from discreet.study.map import Scale
+from discreet.study.model import Printed
 from discreet.study.report import page
 from discreet.study.results import Results, Row, Value
 from studies import small_cube
@@ -134,7 +135,10 @@ def test_a_scale_holds_its_values_with_round_ticks() -> None:
 
 
 def test_printed_figures_stand_beside_ours(results: Results) -> None:
-    printed = (("one", "None", "before", 0.2), ("one", "Rounding, base 3", "score", 0.9))
+    printed = (
+        Printed("one", "None", "before", 0.2),
+        Printed("one", "Rounding, base 3", "score", 1),
+    )
     text = page(replace(results, study=replace(results.study, printed=printed)))
     assert "Beside the print" in text
     assert "Beside the print" not in page(results)
