@@ -140,10 +140,19 @@ class Results:
         }
 
     @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """The tables that have a risk: of one without small cells some measures have none."""
+        name = self.study.judged.risk
+        defined = {
+            t for (t, _, m), value in self._by.items() if m == name and value.mean == value.mean
+        }
+        return tuple(table for table in self.tables if table in defined)
+
+    @cached_property
     def points(self) -> tuple[Point, ...]:
-        """Every setting in every table, the untouched one left out."""
+        """Every setting in every table that has a risk, the untouched one left out."""
         judged, found = self.study.judged, []
-        for table in self.tables:
+        for table in self.judged:
             for name in self.settings:
                 setting = self.setting(name)
                 if not setting.untouched:
@@ -167,7 +176,7 @@ class Results:
         """The (table, setting) that no other setting beats in that table on both measures."""
         first, second = self._better()
         found = set()
-        for table in self.tables:
+        for table in self.judged:
             here = [p for p in self.points if p.table == table]
             xy = [(first * p.risk.mean, second * p.utility.mean) for p in here]
             for point, (x, y) in zip(here, xy, strict=True):

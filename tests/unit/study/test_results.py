@@ -64,7 +64,7 @@ def test_the_finding_names_the_setting_that_changes_least_under_the_limit() -> N
 def test_without_a_setting_under_the_limit_the_nearest_is_named() -> None:
     results = made({"a": [(0.3, 0.9), (0.1, 0.9)], "b": [(0.2, 0.9), (0.2, 0.9)]})
     assert results.finding == (
-        "No setting keeps all 2 tables under the limit of risk, .15. "
+        "No setting keeps both tables under the limit of risk, .15. "
         "Nearest: a, base 3 (1 of 2 tables)."
     )
 
