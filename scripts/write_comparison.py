@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from report import table, write_section  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
+WORDS = {"transition": "risk", "score": "utility"}
 HEAD = ["table", "setting", "measure", "in print", "here", "standard error"]
 
 
@@ -39,7 +40,7 @@ def rows(name: str, folder: Path) -> list[list[str]]:
         measure = _map_risk(found) if before else row["measure"]
         here = found.get((row["table"], row["setting"], measure))
         if here is not None and here["mean"]:
-            words = "risk before" if before else MEASURES[measure].words
+            words = "risk before" if before else WORDS.get(measure, MEASURES[measure].words)
             error = f"{float(here['standard_error'] or 0):.3f}"
             figures = [f"{float(row['value']):.3f}", f"{float(here['mean']):.3f}", error]
             lines.append([row["table"], row["setting"], words, *figures])

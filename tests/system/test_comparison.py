@@ -50,11 +50,11 @@ def test_the_methods_come_in_the_published_order(found: Results) -> None:
         # Every method lowers the risk, and both roundings are below all others by far.
         assert max(here.values()) == here["None"] == pytest.approx(found.before[table])
         assert max(here[ON_CUBE], here[ON_TABLE]) < 0.75 * min(here[SWAPPED], here[STOCHASTIC])
-        # In table 2 swapping and the stochastic matrix are in another order than in the others,
-        # in print and here.
-        assert (here[SWAPPED] > here[STOCHASTIC]) == (table != "2")
-        theirs = printed[table, SWAPPED, "transition"] > printed[table, STOCHASTIC, "transition"]
-        assert theirs == (table != "2")
+        # Swapping leaves more risk than the matrix, in print and here, save in table 2.
+        if table != "2":
+            assert here[SWAPPED] > here[STOCHASTIC]
+            theirs = [printed[table, name, "transition"] for name in (SWAPPED, STOCHASTIC)]
+            assert theirs[0] > theirs[1]
         # Rounding the table loses less than rounding the hypercube below it.
         scores = {name: found.value(table, name, "score").mean for name in found.settings}
         assert scores[ON_TABLE] > scores[ON_CUBE]
@@ -72,7 +72,10 @@ def test_rounding_changes_all_ones_and_twos_and_a_swap_none_without_the_region(
 
 
 @pytest.mark.slow
-def test_the_risks_of_rounded_tables_are_near_the_printed_ones(found: Results) -> None:
+def test_the_risks_after_rounding_are_near_the_printed_ones(found: Results) -> None:
     """Of the three tables that are alike; table 4 has 2 small cells here, and 24 in print."""
-    for table, printed in (("1", 0.135), ("2", 0.072), ("3", 0.127)):
-        assert found.value(table, ON_TABLE, "transition").mean == pytest.approx(printed, abs=0.03)
+    printed = {(p.table, p.setting, p.measure): p.value for p in found.study.printed}
+    for table in ("1", "2", "3"):
+        for name in (ON_CUBE, ON_TABLE):
+            here = found.value(table, name, "transition").mean
+            assert here == pytest.approx(printed[table, name, "transition"], abs=0.02)
