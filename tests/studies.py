@@ -1,11 +1,23 @@
-"""Data of studies: a small hypercube in a file."""
+"""Data of studies: a small hypercube in a file, a census as large as that of the papers."""
 
 from __future__ import annotations
 
+import atexit
+import shutil
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.build import build
+from discreet.study.file import read
+from discreet.study.papers import FOLDER
+from discreet.study.results import Results, collected
+from discreet.study.run import run
+from discreet.synth import write
 
 
 def small_cube() -> NDArray[np.int64]:
@@ -28,3 +40,20 @@ def write_cube(path: Path, counts: NDArray[np.int64] | None = None) -> None:
         f"a{i},{j},{'yes' if k else 'no'},{cube[i, j, k]}" for i, j, k in np.ndindex(*cube.shape)
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@cache
+def census_store() -> Path:
+    """Return a store of the synthetic census of 1.5 million people, made once."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    write(1_500_000, folder / "census", 1, None, lambda done: None)
+    build(folder / "census" / "dataset.toml", folder / "store", views=0)
+    return folder / "store"
+
+
+@cache
+def of_paper(name: str, data: Path | None, draws: int) -> Results:
+    """Return the results of a paper's study file with fewer draws."""
+    study = replace(read(FOLDER / f"{name}.toml", data), draws=draws)
+    return collected(study, run(study))

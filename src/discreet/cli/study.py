@@ -15,7 +15,14 @@ PARTS = ".parts"
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", show_default=False)] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[STUDY.toml]",
+            help="A study file; or shlomo2015, shlomo2010, longhurst2007, antal2014: the papers.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")
     ] = None,
@@ -25,6 +32,10 @@ def command(
             metavar="TABLE.csv",
             help="Eight usual methods at three strengths each, on one table of counts.",
         ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Other data than the file names, of the same kind."),
     ] = None,
     workers: Annotated[
         int | None,
@@ -60,7 +71,9 @@ def command(
         raise ParameterError("--out must name the folder to write.")
     _check(out, force)
     began = monotonic()
-    study = quick_study(quick, absent_zero=absent_zero) if quick else read(file or Path())
+    study = (
+        quick_study(quick, absent_zero=absent_zero) if quick else read(_found(file or Path()), data)
+    )
     if seed is not None:
         study = replace(study, seed=seed)
     parts = out / PARTS
@@ -74,6 +87,13 @@ def command(
     parts.rmdir()
     typer.echo(str(results))
     typer.echo(f"\nWrote {', '.join(FILES)} to {out}.")
+
+
+def _found(file: Path) -> Path:
+    """Return the file, or the study of a paper that is named."""
+    from discreet.study.papers import FOLDER, NAMES
+
+    return FOLDER / f"{file}.toml" if str(file) in NAMES and not file.exists() else file
 
 
 def _check(out: Path, force: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, unknown
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.query.parse import Named
@@ -33,6 +33,7 @@ class Asked:
     title: str
     by: tuple[str, ...]
     where: Named = ()
+    of: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +65,16 @@ def table_of(asked: Asked, cube: Cube, place: int) -> Table:
     return checked(
         Table(asked.name, asked.title, place, cut, by, asked.where, cut.of(cube.counts), codes)
     )
+
+
+def part_of(asked: Asked, tables: Sequence[Table]) -> Table:
+    """Return a table that sums the released figures of another one of the study."""
+    names = [table.name for table in tables]
+    if asked.of not in names:
+        raise unknown("table to sum (of tables before it)", asked.of, names)
+    place = names.index(asked.of)
+    found = table_of(asked, tables[place].cube_of_its_own, tables[place].cube)
+    return replace(found, of=place)
 
 
 def checked(table: Table) -> Table:

@@ -17,10 +17,19 @@ from discreet.errors import ParameterError
 from discreet.query.parse import parse_where, parts
 from discreet.risk import SPLIT_WEIGHTS, WEIGHTS
 from discreet.study.cube import Cube
-from discreet.study.data import KINDS, Asked, cube_of, joint_of, opened, own_of, table_of
+from discreet.study.data import (
+    KINDS,
+    Asked,
+    cube_of,
+    joint_of,
+    opened,
+    own_of,
+    part_of,
+    table_of,
+)
 from discreet.study.measures import MEASURES, USUAL
 from discreet.study.methods import ON_CUBE, Untouched, settings_of
-from discreet.study.model import Judged, On, Setting, Study, Table, Told, named
+from discreet.study.model import Judged, On, Printed, Setting, Study, Table, Told, named
 from discreet.toml import Mistakes, Section, load, texts
 
 MOST_DRAWS = 100_000
@@ -36,8 +45,11 @@ class Source:
     absent_zero: bool = False
 
 
-def read(path: Path) -> Study:
-    """Return the study that a file describes, or every mistake in it at once."""
+def read(path: Path, data: Path | None = None) -> Study:
+    """Return the study that a file describes, or every mistake in it at once.
+
+    `data` stands in for where the file says that its data are.
+    """
     mistakes = Mistakes(str(path))
     top = Section(load(path), path.name)
     told = mistakes.gather(lambda: _told(top)) or Told()
@@ -45,13 +57,17 @@ def read(path: Path) -> Study:
         lambda: whole("draws", top.take("draws", int, default=20), 2, MOST_DRAWS)
     )
     seed = mistakes.gather(lambda: whole("seed", top.take("seed", int, default=1), 0, 2**63 - 1))
-    source = mistakes.gather(lambda: _source(_inner(top, "data"), path.parent))
+    source = mistakes.gather(lambda: _source(_inner(top, "data"), path.parent, data))
     asked = _listed(top, "tables", _asked, mistakes)
     judged = mistakes.gather(lambda: _judged(_inner(top, "measures", {}), top)) or Judged()
     printed = mistakes.gather(lambda: _printed(top.take("printed", str, default=None), path.parent))
     methods = mistakes.gather(lambda: top.take("methods", list)) or []
     mistakes.gather(top.end)
-    cubes, tables = _data(source, asked, methods, mistakes) if source else ((), ())
+    own = [table for table in asked if not table.of]
+    cubes, tables = _data(source, own, methods, mistakes) if source else ((), ())
+    for one in asked if tables else ():
+        summed = mistakes.gather(partial(part_of, one, tables)) if one.of else None
+        tables = tables if summed is None else (*tables, summed)
     settings = _settings(methods, cubes, tables, source, mistakes)
     mistakes.end()
     assert source is not None
@@ -77,7 +93,7 @@ def _told(top: Section) -> Told:
     )
 
 
-def _source(section: Section, folder: Path) -> Source:
+def _source(section: Section, folder: Path, instead: Path | None = None) -> Source:
     given = {kind: section.take(kind, str, list, default=None) for kind in KINDS}
     about = section.take("about", str, default="")
     absent_zero = section.take("absent_zero", bool, default=False)
@@ -92,6 +108,10 @@ def _source(section: Section, folder: Path) -> Source:
     if not listed or (kind != "tables" and len(listed) > 1):
         raise ParameterError(f"data.{kind} must be {'files' if kind == 'tables' else 'one text'}.")
     paths = tuple(folder / name for name in listed)
+    if instead is not None and kind == "tables":
+        paths = tuple(instead / path.name for path in paths)
+    elif instead is not None:
+        paths = (instead,)
     for path in paths:
         if not path.exists():
             raise ParameterError(f"data.{kind}: there is no {path}.")
@@ -110,8 +130,9 @@ def _asked(values: Any, place: int) -> Asked:
     by = tuple(parts(section.take("by", str, default=""), "by"))
     where = parse_where(section.take("where", str, default=None))
     title = section.take("title", str, default="") or _title(by, where)
+    of = section.take("of", str, default="")
     section.end()
-    return Asked(name, title, by, where)
+    return Asked(name, title, by, where, of)
 
 
 def _title(by: Sequence[str], where: Any) -> str:
@@ -143,18 +164,18 @@ def _judged(section: Section, top: Section) -> Judged:
     return Judged(risk, utility, also, weights, limit, slices, groups)
 
 
-def _printed(name: str | None, folder: Path) -> tuple[tuple[str, str, str, float], ...]:
+def _printed(name: str | None, folder: Path) -> tuple[Printed, ...]:
     """Return published figures, to stand beside those of the study."""
     if name is None:
         return ()
-    wanted = ["table", "setting", "measure", "value"]
     try:
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-        return tuple((r["table"], r["setting"], r["measure"], float(r["value"])) for r in rows)
+        return tuple(Printed(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise ParameterError(
-            f"printed must be a CSV file with the columns {', '.join(wanted)}. {name}: {error}."
+            "printed must be a CSV file with the columns table, setting, measure, value, and "
+            f"perhaps variable and category. {name}: {error}."
         ) from None
 
 
@@ -226,7 +247,10 @@ def _settings(
 ) -> tuple[Setting, ...]:
     """Return every setting, the untouched table first; what cannot act on the data is a mistake."""
     found = [Setting("None", "", "none", (), On.TABLE, Untouched())]
-    variables = {On.TABLE: [t.by for t in tables], On.CUBE: [c.names for c in cubes]}
+    variables = {
+        On.TABLE: [t.by for t in tables if t.of is None],
+        On.CUBE: [c.names for c in cubes],
+    }
     for place, values in enumerate(methods, 1):
         made = mistakes.gather(partial(_one, values, place, variables, source))
         found += made or []

@@ -77,11 +77,9 @@ class Seen:
         self, values: NDArray[np.int64], number: NDArray[Any], released: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return μ_j and Σ i·n_i·P[i, j] of each released value."""
-        cells = dict(zip(values.tolist(), number.tolist(), strict=True))
-        true, shown, seen = self.pairs.T
-        totals = np.zeros(int(true.max()) + 1)
-        np.add.at(totals, true, seen)
-        weight = np.array([cells.get(int(i), 0) for i in true]) * seen / totals[true]
+        true, shown, _ = self.pairs.T
+        known = np.minimum(np.searchsorted(values, true), len(values) - 1)
+        weight = np.where(values[known] == true, number[known], 0) * self._shares
         place = np.searchsorted(released, shown)
         place[place == len(released)] = 0
         hit = released[place] == shown
@@ -89,6 +87,13 @@ class Seen:
         np.add.at(mu, place[hit], weight[hit])
         np.add.at(sums, place[hit], (weight * true)[hit])
         return mu, sums
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The share of the cells of a true count that each pair has."""
+        _, place = np.unique(self.pairs[:, 0], return_inverse=True)
+        totals = np.bincount(place, weights=self.pairs[:, 2].astype(np.float64))
+        return np.asarray(self.pairs[:, 2] / totals[place])
 
     @cached_property
     def stays(self) -> tuple[float, float]:

@@ -84,7 +84,7 @@ class Frame:
 
 def draw(results: Results) -> str:
     """Return the map of all tables as a picture by itself."""
-    tables = results.tables
+    tables = results.judged
     columns = 1 if len(tables) == 1 else 2
     wide, high = ALONE if len(tables) == 1 else (WIDE, HIGH)
     rows = -(-len(tables) // columns)

@@ -44,6 +44,10 @@ def _margins(true: Integers, released: Integers, _: Context) -> float:
     return max(float(np.abs(change).max()) for change in changes)
 
 
+def _relative_mean(true: Integers, released: Integers, _: Context) -> float:
+    return 100 * utility.relative_absolute(true, released) / int((true > 0).sum())
+
+
 def _variance(true: Integers, released: Integers, _: Context) -> float:
     if true.ndim < 2:
         return float("nan")
@@ -108,6 +112,7 @@ MEASURES: dict[str, Measure] = {
         True,
         lambda F, G, c: utility.relative_absolute_rows(F, G).mean,
     ),
+    "relative-mean": Measure("relative change of a figure in percent, mean", True, _relative_mean),
     "average-absolute": Measure(
         "average absolute distance", True, lambda F, G, c: utility.average_absolute(F, G)
     ),

@@ -77,6 +77,12 @@ class Table:
     where: Named
     counts: Integers
     codes: tuple[tuple[str, ...], ...]
+    of: int | None = None  # the table whose released figures it sums, instead of a hypercube
+
+    @property
+    def cube_of_its_own(self) -> Cube:
+        """The table as a hypercube, of which others can be sums."""
+        return Cube(self.by, self.codes, self.counts)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,18 @@ class Judged:
     def every(self) -> tuple[str, ...]:
         """All measures that are taken, those of the map first."""
         return tuple(dict.fromkeys((self.risk, self.utility, *self.measures)))
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A published figure, to stand beside that of the study."""
+
+    table: str
+    setting: str
+    measure: str
+    value: float
+    variable: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,7 +139,7 @@ class Study:
     told: Told = Told()
     file: Path | None = None
     dataset: Path | None = None
-    printed: tuple[tuple[str, str, str, float], ...] = ()
+    printed: tuple[Printed, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.tables:

@@ -45,12 +45,12 @@ def page(results: Results, now: datetime | None = None) -> str:
         draws=study.draws,
         limit=limit_text(study.judged.limit),
         results=_groups(results),
-        every="every table" if len(results.tables) > 1 else "the table",
+        every="every table" if len(results.judged) > 1 else "the table",
         dominated=[(name, listed([lower(b) for b in by], 2)) for name, by in _dominated(results)],
         under=_under(results),
         under_alone=_alone(results),
         never=_never(results),
-        count=len(results.tables),
+        count=len(results.judged),
         others=_others(results),
         measures=[MEASURES[name].words for name in study.judged.every],
         printed=_printed(results),
@@ -193,7 +193,7 @@ def _dominated(results: Results) -> list[tuple[str, tuple[str, ...]]]:
 def _under(results: Results) -> list[tuple[str, int, int]]:
     there = [(name, number) for name, number in results.under.items() if number]
     there.sort(key=lambda pair: -pair[1])
-    return [(name, number, round(100 * number / len(results.tables))) for name, number in there]
+    return [(name, number, round(100 * number / len(results.judged))) for name, number in there]
 
 
 def _alone(results: Results) -> str:
@@ -229,26 +229,11 @@ def _others(results: Results) -> list[dict[str, Any]]:
 
 def _printed(results: Results) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
-    for table, setting, measure, value in results.study.printed:
-        if table not in results.tables or setting not in results.settings:
-            continue
-        if measure == "before":
-            here = results.before[table]
-        elif measure in results.study.judged.every:
-            here = results.value(table, setting, measure).mean
-        else:
-            continue
-        words = "risk before" if measure == "before" else MEASURES[measure].words
-        found.append(
-            (
-                table,
-                setting,
-                words,
-                short(value),
-                short(here),
-                short(here - value).replace("-", "−"),
-            )
-        )
+    for one, here in results.printed_beside():
+        words = "risk before" if one.measure == "before" else MEASURES[one.measure].words
+        place = f"{one.variable} {one.category}" if one.variable else "the whole"
+        gap = short(here - one.value).replace("-", "−")
+        found.append((one.table, one.setting, words, place, short(one.value), short(here), gap))
     return found
 
 

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.files import written
 from discreet.study.judge import Known, Seen, mean_and_error, repeated
 from discreet.study.measures import BY_METHOD, MEASURES
-from discreet.study.model import Setting, Study
+from discreet.study.model import Printed, Setting, Study
 from discreet.study.run import Block, Part, Unit, by_method, known_of, units
 from discreet.table.sheet import Sheet
 from discreet.types import Floats
@@ -107,6 +107,29 @@ class Results:
                 raise unknown(kind, name, choices)
         return self._by[table, setting, measure]
 
+    def printed_beside(self) -> list[tuple[Printed, float]]:
+        """Return every published figure that the study has too, with ours."""
+        by = {
+            (row.table, _full(row), row.measure, row.variable, row.category): row.value.mean
+            for row in self.rows
+        }
+        found = []
+        for one in self.study.printed:
+            key = (one.table, one.setting, one.measure, one.variable, one.category)
+            if one.measure == "before":
+                found.append((one, self._risk_before(one)))
+            elif key in by:
+                found.append((one, by[key]))
+        return found
+
+    def _risk_before(self, one: Printed) -> float:
+        table = next(t for t in self.study.tables if t.name == one.table)
+        counts = table.counts
+        if one.variable:
+            axis = table.by.index(one.variable)
+            counts = np.asarray(counts.take(table.codes[axis].index(one.category), axis=axis))
+        return float(risk.before(counts, weights_of(self.study)))
+
     @cached_property
     def before(self) -> dict[str, float]:
         """The risk of each table before protection."""
@@ -117,10 +140,19 @@ class Results:
         }
 
     @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """The tables that have a risk: of one without small cells some measures have none."""
+        name = self.study.judged.risk
+        defined = {
+            t for (t, _, m), value in self._by.items() if m == name and value.mean == value.mean
+        }
+        return tuple(table for table in self.tables if table in defined)
+
+    @cached_property
     def points(self) -> tuple[Point, ...]:
-        """Every setting in every table, the untouched one left out."""
+        """Every setting in every table that has a risk, the untouched one left out."""
         judged, found = self.study.judged, []
-        for table in self.tables:
+        for table in self.judged:
             for name in self.settings:
                 setting = self.setting(name)
                 if not setting.untouched:
@@ -144,7 +176,7 @@ class Results:
         """The (table, setting) that no other setting beats in that table on both measures."""
         first, second = self._better()
         found = set()
-        for table in self.tables:
+        for table in self.judged:
             here = [p for p in self.points if p.table == table]
             xy = [(first * p.risk.mean, second * p.utility.mean) for p in here]
             for point, (x, y) in zip(here, xy, strict=True):

@@ -134,13 +134,25 @@ class Worker:
     def released(self, setting: Setting, draw: int) -> tuple[list[Integers], list[Integers] | None]:
         """Return a draw of every table, and of records how many of each cell were not touched."""
         study = self.study
+        own = [table for table in study.tables if table.of is None]
+        tables, kept = self._drawn(setting, draw, own)
+        for table in study.tables[len(own) :]:
+            assert table.of is not None
+            tables.append(table.cut.of(tables[table.of]))
+            if kept is not None:
+                kept.append(table.cut.of(kept[table.of]))
+        return tables, kept
+
+    def _drawn(
+        self, setting: Setting, draw: int, own: list[Table]
+    ) -> tuple[list[Integers], list[Integers] | None]:
+        study = self.study
         if setting.on is On.RECORDS:
             if self._records is None or self._records.steps is not setting.steps:
                 assert study.dataset is not None
                 self.close()
                 self._records = Records(study.dataset, setting.steps)
-            secret = _digest(study, setting, draw, "records")
-            found = self._records.draw(study.tables, secret)
+            found = self._records.draw(own, _digest(study, setting, draw, "records"))
             return found.tables, found.kept
         assert setting.made is not None
         if setting.on is On.CUBE:
@@ -148,10 +160,10 @@ class Worker:
                 drawn(setting.made, cube.counts, _generator(study, setting, draw, f"cube {i}"))
                 for i, cube in enumerate(study.cubes)
             ]
-            return [table.cut.of(cubes[table.cube]) for table in study.tables], None
+            return [table.cut.of(cubes[table.cube]) for table in own], None
         return [
             drawn(setting.made, t.counts, _generator(study, setting, draw, f"table {t.name}"))
-            for t in study.tables
+            for t in own
         ], None
 
     def _measured(
@@ -188,7 +200,7 @@ def known_of(setting: Setting, table: Table) -> Known:
     for step in setting.steps:
         if isinstance(step, SwapStep):
             return Known(rate=step.swapping.rate, multiplier=setting.multiplier)
-    if made is not None and setting.on is On.TABLE:
+    if made is not None and setting.on is On.TABLE and table.of is None:
         return Known.of(made, table.counts.ndim, setting.multiplier)
     return Known(multiplier=setting.multiplier)
 

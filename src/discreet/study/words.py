@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from discreet.study.measures import MEASURES
 
 if TYPE_CHECKING:
     from discreet.study.results import Results, Value
+
+
+WIDTH = 80
+MOST_TABLES = 4
+"""Tables side by side on a terminal."""
 
 
 def short(number: float, digits: int = 3) -> str:
@@ -40,13 +46,13 @@ def lower(name: str) -> str:
 
 def finding(results: Results) -> str:
     """Return what a methodologist wants to know first, computed from the figures."""
-    judged, tables = results.study.judged, results.tables
+    judged, tables = results.study.judged, results.judged
     sign = -1 if MEASURES[judged.utility].low else 1
     utility: dict[str, float] = {}
     for point in results.points:
         utility[point.full] = utility.get(point.full, 0.0) + sign * point.utility.mean
     limit = f"the limit of risk, {limit_text(judged.limit)}"
-    every = f"all {len(tables)} tables" if len(tables) > 1 else "the table"
+    every = {1: "the table", 2: "both tables"}.get(len(tables), f"all {len(tables)} tables")
     under = [name for name, number in results.under.items() if number == len(tables)]
     if not under:
         nearest = min(results.under, key=lambda n: (-results.under[n], _excess(results, n)))
@@ -94,22 +100,25 @@ def shown(value: Value) -> str:
 def text(results: Results) -> str:
     """Return the results as a terminal shows them: risk and utility of every setting."""
     judged = results.study.judged
-    lines = [results.study.told.title, "", results.finding, ""]
+    lines = [results.study.told.title, "", *wrap(results.finding, WIDTH), ""]
     width = max(len(name) for name in results.settings)
-    wide = [max(len(name), 20) for name in results.tables]
+    tables = results.judged[:MOST_TABLES]
+    wide = [max(len(name), 20) for name in tables]
     lines.append(
-        f"{'':{width}}  "
-        + "  ".join(f"{n:<{w}}" for n, w in zip(results.tables, wide, strict=True))
+        f"{'':{width}}  " + "  ".join(f"{n:<{w}}" for n, w in zip(tables, wide, strict=True))
     )
     head = f"{'risk':<13}{'utility':<7}"
     lines.append(f"{'':{width}}  " + "  ".join(f"{head:<{w}}" for w in wide))
     for name in results.settings:
         cells = []
-        for table, w in zip(results.tables, wide, strict=True):
+        for table, w in zip(tables, wide, strict=True):
             risk = results.value(table, name, judged.risk)
             utility = results.value(table, name, judged.utility)
             mark = " •" if (table, name) in results.frontier else ""
             cells.append(f"{f'{shown(risk):<13}{short(utility.mean)}{mark}':<{w}}")
         lines.append(f"{name:<{width}}  " + "  ".join(cells).rstrip())
+    more = len(results.tables) - len(tables)
+    if more:
+        lines += ["", f"{more} more table{'s' * (more > 1)} in results.csv and the report."]
     lines += ["", "Standard errors in brackets. • on the frontier: nothing is safer and closer."]
     return "\n".join(line.rstrip() for line in lines)

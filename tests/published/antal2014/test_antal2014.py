@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 from discreet import risk, utility
 from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.terms import x_log_x
+from discreet.study.file import read
+from discreet.study.papers import FOLDER
+from discreet.study.results import collected
+from discreet.study.run import run
 
 TABLES = ("country-of-birth", "travel", "sex", "religion")
 METHOD = RandomRounding(3)
@@ -141,3 +146,23 @@ def test_risk_and_closeness_of_the_true_table_disclose_it() -> None:
     left = (r1.round(4) == round(told[0], 4)) & (closeness.round(4) == round(told[1], 4))
     assert left[(rows == true).all(axis=1)].item()
     assert left.sum() == 8
+
+
+@pytest.mark.slow
+def test_the_study_file_gives_every_figure_in_print() -> None:
+    """R1 to the digits printed; means of R2 and HD within 4 standard errors of both simulations."""
+    draws = 400
+    study = read(FOLDER / "antal2014.toml")
+    judged = replace(study.judged, measures=())
+    small = replace(study, draws=draws, judged=judged)
+    results = collected(small, run(small))
+    rows = {(r.table, r.measure, r.variable, r.category, r.method): r.value for r in results.rows}
+    beside = results.printed_beside()
+    assert len(beside) == len(study.printed) == 3 * 83
+    for one, here in beside:
+        error = 0.0
+        if one.measure != "before":
+            name = "Random rounding"
+            value = rows[one.table, one.measure, one.variable, one.category, name]
+            error = value.error * np.sqrt(1 + draws / PRINTED_DRAWS)
+        assert abs(here - one.value) <= 4 * error + ROUNDING, one

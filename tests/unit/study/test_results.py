@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.errors import ParameterError
 from discreet.protect import RandomRounding, SmallCellAdjustment
 from discreet.study.map import Scale
+from discreet.study.model import Printed
 from discreet.study.report import page
 from discreet.study.results import Results, Row, Value
 from studies import small_cube
@@ -63,7 +64,7 @@ def test_the_finding_names_the_setting_that_changes_least_under_the_limit() -> N
 def test_without_a_setting_under_the_limit_the_nearest_is_named() -> None:
     results = made({"a": [(0.3, 0.9), (0.1, 0.9)], "b": [(0.2, 0.9), (0.2, 0.9)]})
     assert results.finding == (
-        "No setting keeps all 2 tables under the limit of risk, .15. "
+        "No setting keeps both tables under the limit of risk, .15. "
         "Nearest: a, base 3 (1 of 2 tables)."
     )
 
@@ -134,7 +135,10 @@ def test_a_scale_holds_its_values_with_round_ticks() -> None:
 
 
 def test_printed_figures_stand_beside_ours(results: Results) -> None:
-    printed = (("one", "None", "before", 0.2), ("one", "Rounding, base 3", "score", 0.9))
+    printed = (
+        Printed("one", "None", "before", 0.2),
+        Printed("one", "Rounding, base 3", "score", 1),
+    )
     text = page(replace(results, study=replace(results.study, printed=printed)))
     assert "Beside the print" in text
     assert "Beside the print" not in page(results)
