@@ -60,7 +60,6 @@ class ScanEngine:
         self._kernels: Any = plain if version.rows <= SMALL else kernels
         if self._kernels is kernels:
             warm_up()
-            protecting.warm_up()  # numba is loaded anyway
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
@@ -213,3 +212,4 @@ def warm_up() -> None:
     listed = _empty(1)
     kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))
+    protecting.warm_up()  # numba is loaded anyway, and a count is protected next
