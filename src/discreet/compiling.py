@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -24,6 +27,7 @@ SMALL = 2**16
 """Records or cells up to which plain code is faster than loading a kernel from disk."""
 
 _lock = RLock()
+_processes: dict[str, subprocess.Popen[bytes]] = {}
 
 
 class Kernel:
@@ -46,6 +50,7 @@ class Kernel:
 
     def compiled(self) -> Any:
         """Return what numba makes of the function, and of all kernels that its module names."""
+        _wait_for(self.py_func.__module__)
         with _lock:
             if self._compiled is None:
                 self._compiled = _compiled(self.py_func, self._options)
@@ -54,6 +59,42 @@ class Kernel:
                     if isinstance(kernel, Kernel):
                         names[name] = kernel.compiled()
             return self._compiled
+
+
+def ahead(warm_ups: Mapping[str, str]) -> bool:
+    """Begin to compile kernels, each module of them in a process of its own; return whether any.
+
+    `warm_ups` names the function that calls every kernel of a module, as module:function. Kernels
+    that are on disk are left alone; whoever calls one of the others waits for its process.
+    """
+    cold = [name for name in warm_ups if name not in _processes and not _on_disk(name)]
+    for name in cold:
+        module, _, function = warm_ups[name].partition(":")
+        code = f"from {module} import {function}; {function}()"
+        with suppress(OSError):  # then whoever calls them compiles them
+            _processes[name] = subprocess.Popen(  # noqa: S603 - names of this program
+                [sys.executable, "-c", code],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+    return bool(cold)
+
+
+def _wait_for(name: str) -> None:
+    """Wait until the kernels of a module are on disk, if a process compiles them."""
+    process = _processes.get(name)
+    if process is not None:
+        process.wait()  # whatever became of it: what is not on disk is compiled here
+
+
+def _on_disk(name: str) -> bool:
+    """Whether the kernels of a module were kept beside it since it was last changed."""
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        return True  # nothing to compile
+    source = Path(found.origin)
+    kept = source.parent.glob(f"__pycache__/{source.stem}.*.nbi")
+    newest = max((path.stat().st_mtime for path in kept), default=0.0)
+    return newest >= source.stat().st_mtime
 
 
 def pays(kernel: Any, size: int) -> bool:

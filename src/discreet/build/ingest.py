@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.build import differencing
+from discreet.build.ahead import compile_ahead
 from discreet.build.categories import Categories, why_no_code
 from discreet.build.dataset import Column, Dataset
 from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes, texts
@@ -157,6 +158,7 @@ class Ingest:
     def read(self, tell: Tell) -> None:
         """Read every batch into the raw columns."""
         expected = self._reader.rows()
+        compile_ahead(expected, tell)
         last: Path | None = None
         for batch in self._reader.batches():
             if batch.file != last:

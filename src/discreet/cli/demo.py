@@ -63,6 +63,7 @@ def command(
 def _make(persons: int, place: Path, store: Path) -> None:
     """Draw the people and build them; the drawn file is not kept."""
     from discreet.build import build
+    from discreet.build.ahead import compile_ahead
     from discreet.cli.progress import shown
     from discreet.synth import check, write
 
@@ -77,6 +78,7 @@ def _make(persons: int, place: Path, store: Path) -> None:
             tell("drawing", done, persons)
 
         try:
+            compile_ahead(persons, tell)
             place.mkdir(parents=True, exist_ok=True)
             write(persons, drawn, 1, None, advance)
             build(drawn / "dataset.toml", store, tell)

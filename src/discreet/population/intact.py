@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Lock
 
 from discreet.errors import Damaged
 
@@ -41,6 +42,8 @@ class Guard:
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._known = {path: os.stat(path) for path in paths}
         self.wrong: Path | None = None
+        self.whole = False  # every file was compared with its checksum
+        self.comparing = Lock()
 
     def check(self) -> None:
         """Raise `Damaged` if a file was written to, or was found to be damaged."""

@@ -146,3 +146,15 @@ def scatter(values: NDArray[np.unsignedinteger], places: NDArray[np.uint32]) -> 
     for i in range(len(values)):
         out[places[i]] = values[i]
     return out
+
+
+def warm_up() -> None:
+    """Call every kernel as a build does, so that it is compiled and kept."""
+    start, digests = np.zeros(8, np.uint64), np.empty(1, np.uint64)
+    data, offsets = np.zeros(1, np.uint8), np.array([0, 1])
+    for array in (data, offsets):
+        array.setflags(write=False)  # of one type with what is read from files
+    blake2b_64(start, data, data, offsets, digests)
+    places = ordered_places(np.zeros(1, np.uint32), np.zeros(1, np.int64))
+    for kind in (np.uint8, np.uint16, np.uint32):
+        scatter(np.zeros(1, kind), places)

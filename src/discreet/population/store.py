@@ -240,6 +240,13 @@ class Version:
                 raise Damaged(f"{self.path / name} does not have its checksum. Build again.")
         self.guard.check()
         self._check_ranges()
+        self.guard.whole = True
+
+    def verified(self) -> None:
+        """Read everything before the first record is counted, and not again; others wait."""
+        with self.guard.comparing:
+            if not self.guard.whole:
+                self.verify()
 
     def _check_ranges(self) -> None:
         """Refuse codes without a category: the kernels would write where they must not."""

@@ -103,7 +103,7 @@ def kept_bytes(found: Kept) -> int:
     table = found.table
     arrays = [table.values, table.withheld, table.low, table.high]
     names = sum(len(d.codes) for d in table.dimensions)
-    return 4_000 + others + 100 * names + sum(a.nbytes for a in arrays if a is not None)
+    return 20_000 + others + 100 * names + sum(a.nbytes for a in arrays if a is not None)
 
 
 def _hint_bytes(hint: Hint) -> int:

@@ -47,6 +47,7 @@ Mark = tuple[int, ...]
 def open_served(path: Path) -> Opened:
     """Return the current version of a store, ready to be served; refuse one for no public."""
     opened = open_store(path)
+    opened.version.verified()  # a server says at once what is damaged
     if not opened.public:
         raise ParameterError(
             f"the policy of {path} must have a public tier to be served: whoever asks over HTTP "

@@ -113,16 +113,18 @@ def open_store(path: Path, originals: Path | None = None, database: str | None =
     """Return the current version of a store, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
-    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Everything is
-    read once before anything is answered: raises `Sealed` where the secret or the signing key is
-    not the store's, and `Damaged` where a file is not as it was written.
+    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
+    `Sealed` where the secret or the signing key is not the store's, and `Damaged` where a file is
+    not as it was written. The columns, which are nearly all of it, are compared with their
+    checksums before a record is first read; what views answer needs none.
     """
     store = Store(path)
     version = store.open()
     secret = unsealed(store, version)
     policy = parse_policy(version.policy_values, "policy", str(version.path))
-    version.verify()
-    engine = ViewEngine(version, ScanEngine(version), version.views)
+    if version.counts is not None:
+        version.verified()  # how many people there are is added up from the counts
+    engine = ViewEngine(version, ScanEngine(version, before=version.verified), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)
     ledgers = Ledgers(version, policy, secret, state)

@@ -46,14 +46,20 @@ Listed = tuple[Words, Words, Words]
 class ScanEngine:
     """Tabulates one version of a population by reading every record in question once."""
 
-    def __init__(self, version: Version, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        version: Version,
+        threads: int | None = None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Make an engine; `before` is called whenever records are about to be read."""
         self.version = version
+        self._before = before
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
         self._kernels: Any = plain if version.rows <= SMALL else kernels
         if self._kernels is kernels:
             warm_up()
-            protecting.warm_up()  # numba is loaded anyway
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
@@ -62,6 +68,7 @@ class ScanEngine:
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the true counts and key sums of every cell; raise `Damaged` if files changed."""
         self.version.guard.check()
+        self._before()
         way = plan(self.version, question)
         few = way.cells > _MANY and way.records * _FEW < way.cells
         many = way.cells > _DENSE or few
@@ -205,3 +212,4 @@ def warm_up() -> None:
     listed = _empty(1)
     kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))
+    protecting.warm_up()  # numba is loaded anyway, and a count is protected next

@@ -1,0 +1,63 @@
+"""Kernels that are compiled ahead are compiled once, elsewhere, and waited for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet import compiling
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module of kernels that is nowhere on disk in compiled form."""
+    (tmp_path / "some_kernels.py").write_text(
+        "from pathlib import Path\n\n"
+        "def warm_up() -> None:\n"
+        "    with (Path(__file__).parent / 'calls').open('a') as file:\n"
+        "        file.write('x')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [tmp_path, *sys.path])))
+    monkeypatch.setattr(compiling, "_processes", {})
+    return tmp_path
+
+
+WARM_UPS = {"some_kernels": "some_kernels:warm_up"}
+
+
+def test_what_is_not_on_disk_is_compiled_in_a_process_of_its_own(module: Path) -> None:
+    assert compiling.ahead(WARM_UPS)
+    assert not compiling.ahead(WARM_UPS)  # it is under way
+    compiling._wait_for("some_kernels")
+    assert (module / "calls").read_text() == "x"
+
+
+def test_what_is_on_disk_is_left_alone_until_its_source_changes(module: Path) -> None:
+    kept = module / "__pycache__" / "some_kernels.warm_up-1.py311.nbi"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(b"")
+    assert not compiling.ahead(WARM_UPS)
+    later = kept.stat().st_mtime + 10
+    os.utime(module / "some_kernels.py", (later, later))
+    assert compiling.ahead(WARM_UPS)
+    compiling._wait_for("some_kernels")
+
+
+def test_a_process_that_fails_leaves_the_work_to_whoever_calls(module: Path) -> None:
+    assert compiling.ahead({"some_kernels": "some_kernels:missing"})
+    compiling._wait_for("some_kernels")  # returns
+    kernel = compiling.njit()(lambda: 7)
+    assert kernel() == 7
+
+
+def test_a_kernel_compiles_the_kernels_that_it_calls() -> None:
+    names: dict[str, object] = {"njit": compiling.njit}
+    exec("@njit()\ndef one():\n    return 1\n\n@njit()\ndef two():\n    return one() + 1", names)
+    two = names["two"]
+    assert isinstance(two, compiling.Kernel)
+    assert two() == 2
+    assert len(two.signatures) == 1
