@@ -80,8 +80,8 @@ def main() -> None:
     head = ["attack", "reading", "prior", "attack", "bound", "", "certain, right", "questions"]
     text = f"""## What attackers learn
 
-The [attacks](attacks.md) on a base of {options.persons:,} people (seeds: {options.seeds}), scored by
-the original records, with half the width of the interval of 95%. Attackers take a figure for a
+The [attacks](attacks.md) on a base of {options.persons:,} people (seeds: {options.seeds}), scored
+by the original records, with half the width of the interval of 95%. Attackers take a figure for a
 count with noise of variance 3, as of cell keys. Shares of small counts (1 to 5), of people, or
 balanced accuracy (*). The bounds are those of all methods.
 
