@@ -74,16 +74,16 @@ def main() -> None:
     findings = found(options)
     rows = []
     for attack in ATTACKS:
-        mine = [f for f in findings if f["name"] == attack.name]
+        mine = [f for f in findings if f["name"] == attack.name and f["attack"] is not None]
         if mine:
             rows.append(_row(attack.name, mine))
     head = ["attack", "reading", "prior", "attack", "bound", "", "certain, right", "questions"]
     text = f"""## What attackers learn
 
-The [attacks](attacks.md) on a base of {options.persons:,} people, scored by the original records;
-the mean over {len(options.seeds.split(","))} populations, with half the width of the interval of
-95%. Attackers take a figure for a count with noise of variance 3, as of cell keys. Shares of small
-counts (1 to 5), of people, or balanced accuracy (*). The bounds are those of all methods.
+The [attacks](attacks.md) on a base of {options.persons:,} people (seeds: {options.seeds}), scored
+by the original records, with half the width of the interval of 95%. Attackers take a figure for a
+count with noise of variance 3, as of cell keys. Shares of small counts (1 to 5), of people, or
+balanced accuracy (*). The bounds are those of all methods.
 
 {table(head, rows)}
 """
