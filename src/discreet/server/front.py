@@ -216,7 +216,9 @@ class Front:
         client = client_of(peer[0] if peer else "", forwarded, self._networks)
         state["secure"] = self._secure(scope, headers)
         try:
-            known = await self._identity.known(headers, state["secure"], is_api(scope["path"]))
+            said = self._said(peer[0] if peer else "", headers)
+            api = is_api(scope["path"])
+            known = await self._identity.known(headers, state["secure"], api, said)
         except Failure:
             self._take(self._buckets.take(client, self._settings.rate))
             raise
@@ -247,6 +249,11 @@ class Front:
                 f"Ask again in {wait} seconds.",
                 headers={"Retry-After": str(wait)},
             )
+
+    def _said(self, peer: str, headers: Headers) -> str:
+        """Return whom a configured proxy says a request is from."""
+        name = self._settings.proxy_user_header
+        return headers.get(name, "") if name and is_proxy(peer, self._networks) else ""
 
     def _secure(self, scope: Scope, headers: Headers) -> bool:
         """Whether the reader's connection is encrypted: here, or before a configured proxy."""
