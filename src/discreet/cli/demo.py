@@ -26,7 +26,7 @@ def command(
     ] = False,
     with_people: Annotated[
         bool,
-        typer.Option("--with-people", help="With three people, two projects and what they asked."),
+        typer.Option("--with-people", help="With four people, two projects and what they asked."),
     ] = False,
     folder: Annotated[
         Path | None,
@@ -76,7 +76,10 @@ _ASKED = (
     ("Health at home", "tenure,health,age_band"),
     ("Work by district", "la,activity"),
 )
-_REFUSED = ("oa,country_of_birth", "To plan classes in the languages that people speak at home.")
+_REFUSED = (
+    "oa,religion,country_of_birth",
+    "To plan classes in the languages that people speak at home.",
+)
 
 
 def _people(store: Path) -> None:

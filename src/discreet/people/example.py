@@ -1,4 +1,4 @@
-"""Three people and two projects with a history, for a demonstration."""
+"""Four people and two projects with a history, for a demonstration."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from discreet.people.telling import asking
 from discreet.service import Service
 
 PASSWORD = "discreet demo people"  # noqa: S105 - of people who are invented, for everybody to read
-EMAILS = ("ada@example.org", "cleo@example.org", "abel@example.org")
-_PURPOSES = {
-    "homes": ("Damp homes", "To find out where homes make people ill."),
-    "carers": ("Young carers", "To plan places of respite for young carers."),
+EMAILS = ("ada@example.org", "ben@example.org", "cleo@example.org", "abel@example.org")
+_NAMES = ("Ada", "Ben", "Cleo", "Abel")
+_ROLES = ("licensed", "licensed", "custodian", "auditor")
+_PROJECTS = {
+    "homes": ("Damp homes", "To find out where homes make people ill.", EMAILS[0]),
+    "carers": ("Young carers", "To plan places of respite for young carers.", EMAILS[1]),
 }
 
 
@@ -29,18 +31,16 @@ def make(store: Path, questions: Sequence[tuple[str, str]], refused: tuple[str, 
     people = People.of_store(store)
     if people.kept.used and people.accounts.everybody():
         return people
-    for email, name, role in zip(
-        EMAILS, ("Ada", "Cleo", "Abel"), ("licensed", "custodian", "auditor"), strict=True
-    ):
+    for email, name, role in zip(EMAILS, _NAMES, _ROLES, strict=True):
         person = people.accounts.add(email, name, role)
         people.entrance.accept(people.entrance.invite(person), PASSWORD)
-    ada, until = people.accounts.find(EMAILS[0]), now().date() + timedelta(days=365)
+    until = now().date() + timedelta(days=365)
     service = Service([store])
     asyncio.run(service.refresh())
     dataset = next(iter(service.catalogue.datasets))
-    for id, (title, purpose) in _PURPOSES.items():
+    for id, (title, purpose, member) in _PROJECTS.items():
         people.accounts.set_project(id, title, purpose, until)
-        people.accounts.join(Holder.PROJECT, id, ada)
+        people.accounts.join(Holder.PROJECT, id, people.accounts.find(member))
         people.accounts.allow(Holder.PROJECT, id, dataset, "licensed", until)
     _history(people, service, dataset, questions, refused)
     asyncio.run(service.stop())
@@ -56,9 +56,6 @@ def _history(
 ) -> None:
     """Ask some questions in the first project, save them, and send the last one for review."""
     session = people.entrance.begin(people.accounts.find(EMAILS[0]), "demo")
-    who = people.entrance.by_session(session)
-    assert who is not None
-    people.entrance.work_in(who, "homes")
     who = people.entrance.by_session(session)
     assert who is not None
     known = partial(asking, people, who, frozenset())
