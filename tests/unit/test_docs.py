@@ -140,6 +140,10 @@ def test_the_sessions_on_the_ledger_print_what_the_page_shows(tmp_path: Path) ->
     assert _play(DOCS / "ledger.md", tmp_path) >= 4
 
 
+def test_the_sessions_on_people_print_what_the_page_shows(first_day: Path) -> None:
+    assert _play(DOCS / "people.md", first_day) >= 4
+
+
 def test_every_command_of_the_tutorial_succeeds(first_day: Path) -> None:
     scripts = _SHELL.findall((DOCS / "tutorial.md").read_text(encoding="utf-8"))
     commands = "".join(scripts).splitlines()

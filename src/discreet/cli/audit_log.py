@@ -57,7 +57,7 @@ def verify(
     elif not found.lines:
         say("The record is empty.")
     else:
-        say(f"{found.lines:,} lines, {found.first:,} to {found.last:,}, are as they were written.")
+        say(f"All lines from {found.first:,} to {found.last:,} are as they were written.")
         typer.echo(f"{found.last}:{found.head}")
     if found.broken is not None:
         raise typer.Exit(1)
