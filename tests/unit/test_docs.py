@@ -283,12 +283,12 @@ def test_the_help_of_a_command_is_in_the_documents_and_fits_80_columns(
 
 def test_no_document_speaks_of_a_command_that_is_not_there() -> None:
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^## discreet ?([\w ]*)$", page, re.MULTILINE)
+    documented = re.findall(r"^## discreet ?([\w -]*)$", page, re.MULTILINE)
     assert documented == COMMANDS
     spoken = {
         (name, page.name)
         for page in PAGES
-        for name in re.findall(r"^\$? ?(?:\.venv/bin/)?discreet (\w+)", page.read_text(), re.M)
+        for name in re.findall(r"^\$? ?(?:\.venv/bin/)?discreet ([\w-]+)", page.read_text(), re.M)
     }
     assert {name for name, _ in spoken} <= {name.split(" ")[0] for name in COMMANDS}, sorted(spoken)
 

@@ -29,7 +29,7 @@ _PROJECTS = {
 def make(store: Path, questions: Sequence[tuple[str, str]], refused: tuple[str, str]) -> People:
     """Return the people of a store, made if there are none, with a history of some questions."""
     people = People.of_store(store)
-    if people.kept.used and people.accounts.everybody():
+    if people.any:
         return people
     for email, name, role in zip(EMAILS, _NAMES, _ROLES, strict=True):
         person = people.accounts.add(email, name, role)

@@ -48,6 +48,7 @@ PAGE_HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_OWN = (b"cross-origin-resource-policy", b"same-origin")
 TIER = b"discreet-tier"
 """The header that says of every answer in which tier it was asked for."""
 _CLOSE = {"Connection": "close"}  # what follows on the connection is not to be trusted
@@ -57,6 +58,10 @@ _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
     return path.startswith("/api/") or path in _ALWAYS
+
+
+def _not_shared(header: tuple[bytes, bytes]) -> bool:
+    return header[0] not in (b"access-control-allow-origin", _OWN[0])
 
 
 def _apart(
@@ -125,6 +130,8 @@ class Front:
                 status = message["status"]
                 given = message.get("headers", ())
                 told = [*common, (b"x-request-id", request_id.encode())]
+                if "who" in state:  # what is somebody's own is not for the pages of others
+                    told = [*filter(_not_shared, told), _OWN]
                 message["headers"] = [*_apart(given, state, scope["path"]), *told]
             await send(message)
 

@@ -50,7 +50,7 @@ class Identity:
         """Whether there are accounts at all."""
         if not self._any and monotonic() - self._looked > _LOOK_AGAIN:
             self._looked = monotonic()
-            self._any = await asyncio.to_thread(lambda: self.people.kept.used)
+            self._any = await asyncio.to_thread(lambda: self.people.any)
         return self._any
 
     async def known(
