@@ -140,6 +140,10 @@ def test_the_sessions_on_the_ledger_print_what_the_page_shows(tmp_path: Path) ->
     assert _play(DOCS / "ledger.md", tmp_path) >= 4
 
 
+def test_the_sessions_on_people_print_what_the_page_shows(first_day: Path) -> None:
+    assert _play(DOCS / "people.md", first_day) >= 4
+
+
 def test_every_command_of_the_tutorial_succeeds(first_day: Path) -> None:
     scripts = _SHELL.findall((DOCS / "tutorial.md").read_text(encoding="utf-8"))
     commands = "".join(scripts).splitlines()
@@ -279,12 +283,12 @@ def test_the_help_of_a_command_is_in_the_documents_and_fits_80_columns(
 
 def test_no_document_speaks_of_a_command_that_is_not_there() -> None:
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^## discreet ?([\w ]*)$", page, re.MULTILINE)
+    documented = re.findall(r"^## discreet ?([\w -]*)$", page, re.MULTILINE)
     assert documented == COMMANDS
     spoken = {
         (name, page.name)
         for page in PAGES
-        for name in re.findall(r"^\$? ?(?:\.venv/bin/)?discreet (\w+)", page.read_text(), re.M)
+        for name in re.findall(r"^\$? ?(?:\.venv/bin/)?discreet ([\w-]+)", page.read_text(), re.M)
     }
     assert {name for name, _ in spoken} <= {name.split(" ")[0] for name in COMMANDS}, sorted(spoken)
 

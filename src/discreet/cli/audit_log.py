@@ -57,7 +57,7 @@ def verify(
     elif not found.lines:
         say("The record is empty.")
     else:
-        say(f"{found.lines:,} lines, {found.first:,} to {found.last:,}, are as they were written.")
+        say(f"All lines from {found.first:,} to {found.last:,} are as they were written.")
         typer.echo(f"{found.last}:{found.head}")
     if found.broken is not None:
         raise typer.Exit(1)
@@ -87,7 +87,7 @@ def _told(one: Written) -> str:
     what = " ".join(filter(None, [line.action, line.dataset, line.question]))
     facts = ", ".join(filter(None, [line.tier, line.verdict, line.uses and "used a look"]))
     said = "; ".join(filter(None, [what, facts, line.note]))
-    return f"{one.n} {one.time[:19]} {line.person}: {said}"
+    return f"{one.n} {one.time[:19]}+00:00 {line.person}: {said}"
 
 
 @command.command()

@@ -24,6 +24,10 @@ def command(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
+    with_people: Annotated[
+        bool,
+        typer.Option("--with-people", help="With four people, two projects and what they asked."),
+    ] = False,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -43,21 +47,46 @@ def command(
     from discreet.server.run import serve
     from discreet.server.settings import Settings
 
-    place = (folder or _default_folder()) / str(persons)
+    name = f"{persons}-people" if with_people else str(persons)
+    place = (folder or _default_folder()) / name
     store = place / "store"
     current = Store(store).current()
     if current is None or loose(store / "versions" / current).get("format") != FORMAT:
         _make(persons, place, store)
+    if with_people:
+        _people(store)
 
     def listening(address: str) -> None:
         shown = os.path.relpath(store) if store.is_relative_to(Path.cwd()) else store
         typer.echo(f"A census of {persons:,} invented people is at {address}")
         typer.echo(f"On the command line: discreet table {shown} --by age_band,sex --where la=1")
+        if with_people:
+            from discreet.people.example import EMAILS, PASSWORD
+
+            typer.echo(f"Sign in as {', '.join(EMAILS)} with the password: {PASSWORD}")
         typer.echo("Stop with Ctrl-C.")
         if not no_browser:
             webbrowser.open(address)
 
     serve([store], "127.0.0.1", port, Settings(), listening)
+
+
+_ASKED = (
+    ("Damp homes by health", "la,tenure,health"),
+    ("Health at home", "tenure,health,age_band"),
+    ("Work by district", "la,activity"),
+)
+_REFUSED = (
+    "oa,religion,country_of_birth",
+    "To plan classes in the languages that people speak at home.",
+)
+
+
+def _people(store: Path) -> None:
+    """Make people with a history, once."""
+    from discreet.people.example import make
+
+    make(store, _ASKED, _REFUSED).close()
 
 
 def _make(persons: int, place: Path, store: Path) -> None:

@@ -106,7 +106,7 @@ def _route(
         visit = replace(Visit.of(request, pairs), private=request.method == "POST")
         context = Context(request, visit, service, people, about)
         try:
-            if not visit.accounts and page.path != "/sign-in/organisation":
+            if not visit.accounts and not page.path.startswith("/sign-in/organisation"):
                 return _failed(visit, 404, "error.unknown")
             if page.roles is not None and visit.who is None:
                 return see(visit.link("/sign-in", next=request.url.path))

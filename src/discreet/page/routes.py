@@ -127,6 +127,10 @@ def _claimed(service: Service) -> Callable[[Request], Awaitable[Response]]:
 async def _robots() -> Response:
     away = (
         "/api/",
+        "/me",
+        "/office",
+        "/sign-in",
+        "/invitation/",
         "/datasets/*/table",
         "/datasets/*/build",
         "/datasets/*/chart.",

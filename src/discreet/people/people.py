@@ -56,6 +56,11 @@ class People:
         """Questions that were sent for review."""
         return Reviews(self.kept)
 
+    @property
+    def any(self) -> bool:
+        """Whether there are accounts at all; nothing is made."""
+        return self.kept.used and bool(self.accounts.everybody())
+
     def close(self) -> None:
         """Close the database."""
         self.kept.database.close()

@@ -12,10 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
-from discreet.page.desk import About
 from discreet.page.people import mount_people
 from discreet.people.people import People
-from discreet.server import px, routes, sdmx
+from discreet.server import px, routes, sdmx, sign_on
 from discreet.server.errors import of_status
 from discreet.server.front import Front
 from discreet.server.identity import Identity
@@ -70,7 +69,9 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
     page.mount(app, service)
-    mount_people(app, service, identity.people, About())
+    sign_on.check(settings)
+    about = sign_on.add(app, service, identity.people, settings)
+    mount_people(app, service, identity.people, about)
     app.exception_handler(HTTPException)(_http)
     app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
     reload(app, settings)

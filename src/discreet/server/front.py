@@ -48,6 +48,7 @@ PAGE_HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_OWN = (b"cross-origin-resource-policy", b"same-origin")
 TIER = b"discreet-tier"
 """The header that says of every answer in which tier it was asked for."""
 _CLOSE = {"Connection": "close"}  # what follows on the connection is not to be trusted
@@ -59,6 +60,10 @@ _PROGRAMS = ("/api/", "/px/", "/sdmx/")
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
     return path.startswith(_PROGRAMS) or path in _ALWAYS
+
+
+def _not_shared(header: tuple[bytes, bytes]) -> bool:
+    return header[0] not in (b"access-control-allow-origin", _OWN[0])
 
 
 def _apart(
@@ -127,6 +132,8 @@ class Front:
                 status = message["status"]
                 given = message.get("headers", ())
                 told = [*common, (b"x-request-id", request_id.encode())]
+                if "who" in state:  # what is somebody's own is not for the pages of others
+                    told = [*filter(_not_shared, told), _OWN]
                 message["headers"] = [*_apart(given, state, scope["path"]), *told]
             await send(message)
 
@@ -218,7 +225,9 @@ class Front:
         client = client_of(peer[0] if peer else "", forwarded, self._networks)
         state["secure"] = self._secure(scope, headers)
         try:
-            known = await self._identity.known(headers, state["secure"], is_api(scope["path"]))
+            said = self._said(peer[0] if peer else "", headers)
+            api = is_api(scope["path"])
+            known = await self._identity.known(headers, state["secure"], api, said)
         except Failure:
             self._take(self._buckets.take(client, self._settings.rate))
             raise
@@ -249,6 +258,11 @@ class Front:
                 f"Ask again in {wait} seconds.",
                 headers={"Retry-After": str(wait)},
             )
+
+    def _said(self, peer: str, headers: Headers) -> str:
+        """Return whom a configured proxy says a request is from."""
+        name = self._settings.proxy_user_header
+        return headers.get(name, "") if name and is_proxy(peer, self._networks) else ""
 
     def _secure(self, scope: Scope, headers: Headers) -> bool:
         """Whether the reader's connection is encrypted: here, or before a configured proxy."""

@@ -50,11 +50,16 @@ class Identity:
         """Whether there are accounts at all."""
         if not self._any and monotonic() - self._looked > _LOOK_AGAIN:
             self._looked = monotonic()
-            self._any = await asyncio.to_thread(lambda: self.people.kept.used)
+            self._any = await asyncio.to_thread(lambda: self.people.any)
         return self._any
 
-    async def known(self, headers: Headers, secure: bool, api: bool) -> Known | None:
-        """Return who sent a request; raises for a key that is not known."""
+    async def known(
+        self, headers: Headers, secure: bool, api: bool, said: str = ""
+    ) -> Known | None:
+        """Return who sent a request; raises for a key that is not known.
+
+        `said` is whom a trusted proxy says it is from.
+        """
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if api and scheme.lower() == "bearer":
             return await self._by_key(given.strip())
@@ -62,7 +67,9 @@ class Identity:
         if not token or not await self.accounts():
             return None
         who = await asyncio.to_thread(self.people.entrance.by_session, token)
-        return None if who is None else await self._of(who)
+        if who is None or (said and said.strip().casefold() != who.person.email):
+            return None  # a proxy that says who it is has the last word
+        return await self._of(who)
 
     async def _by_key(self, given: str) -> Known:
         who = None

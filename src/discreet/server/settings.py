@@ -66,6 +66,22 @@ class Settings:
     certificate_key: str = ""
     # Networks whose X-Forwarded-For is believed.
     proxies: tuple[str, ...] = ()
+    # The address under which readers know this server, for sign-on: https://tables.example.org
+    public_url: str = ""
+    # Whether people may sign in by password: yes or no.
+    passwords: str = "yes"
+    # A header by which a configured proxy says who somebody is (their e-mail address), and one
+    # with their groups; nobody else is believed.
+    proxy_user_header: str = ""
+    proxy_groups_header: str = ""
+    # An OpenID provider: its address, our id and secret there, and the claim that lists groups.
+    oidc_issuer: str = ""
+    oidc_client: str = ""
+    oidc_secret: str = ""
+    oidc_groups: str = "groups"
+    # The role of somebody whom a proxy or provider knows and who has no account yet: reader or
+    # licensed; empty for nobody.
+    sign_on_role: str = ""
     # Where Prometheus finds the metrics; 0 for nowhere.
     metrics_host: str = "127.0.0.1"
     metrics_port: int = 0

@@ -215,6 +215,10 @@ def test_no_cache_gives_an_answer_to_somebody_else(client: Client, keys: Keys) -
         for answer in (public, mine):
             varies = {part.strip() for part in answer.headers["vary"].split(",")}
             assert {"Authorization", "Cookie"} <= varies
+    assert public.headers["access-control-allow-origin"] == "*"
+    mine = client.get(asked(COARSE), headers=keys.of(keys.ada))
+    assert "access-control-allow-origin" not in mine.headers
+    assert mine.headers.get_list("cross-origin-resource-policy") == ["same-origin"]
     page = client.get("/datasets/town", headers=keys.session(keys.ada))
     assert page.headers["cache-control"] == "private, no-cache"
     assert "Cookie" in page.headers["vary"]
