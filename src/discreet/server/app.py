@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
-from discreet.server import px, routes, sdmx
+from discreet.server import discover, px, routes, sdmx
 from discreet.server.errors import of_status
 from discreet.server.front import Front
 from discreet.server.keeper import Keeper
@@ -60,6 +60,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     app.state.service, app.state.live = service, live
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
     app.state.api = routes.add(app, service, settings)
+    discover.add(app, app.state.api)
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
     page.mount(app, service)

@@ -18,9 +18,16 @@ from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import Asked, File, Service
+from discreet.service import FORMATS, Asked, File, Service
 
 TABLE = "/api/v1/datasets/{dataset}/table"
+_BY_TYPE = {
+    kind.media_type.partition(";")[0]: name
+    for name, kind in reversed(FORMATS.items())
+    if kind.media_type.partition(";")[0] != "text/html"  # browsers name it, and want the default
+}
+"""The format of each media type, the first where several have one."""
+
 ROUTES = {
     "datasets": "/api/v1/datasets",
     "dataset": "/api/v1/datasets/{dataset}",
@@ -92,7 +99,7 @@ class Api:
 
     async def table(self, request: Request) -> Response:
         """Answer a question with a protected table."""
-        given = _asked(request, models.TypedTable)
+        given = _accepted(request, _asked(request, models.TypedTable))
         typed = (_name(request), given.by, given.where, given.totals, given.format)
         held = self.service.at_hand(*typed)
         if held is None:
@@ -184,6 +191,17 @@ def claims(request: Request, asked: Asked) -> bool:
     ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
     quiet = getattr(request.state, "quiet", False) or "prefetch" in ahead
     return asked.claims and not quiet
+
+
+def _accepted(request: Request, given: models.TypedTable) -> models.TypedTable:
+    """Return what is asked for, in the format that `Accept` names where the address names none."""
+    if "format" in given.model_fields_set:
+        return given
+    for part in request.headers.get("accept", "").split(","):
+        name = _BY_TYPE.get(part.partition(";")[0].strip().lower())
+        if name is not None:
+            return given.model_copy(update={"format": name})
+    return given
 
 
 def _name(request: Request) -> str:
