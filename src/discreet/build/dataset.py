@@ -135,9 +135,15 @@ class Dataset:
                 raise unknown("grouping", name, choices)
 
     def _check_policy(self) -> None:
-        """Refuse a policy that relies on protection beforehand which the description lacks."""
+        """Refuse a policy that relies on protection or keys which the description lacks."""
         names = [step.name for step in self.protect]
         for tier in self.policy.tiers.values():
+            number = None if tier.protection.build is None else tier.protection.build.keys
+            if tier.protection.plain_keys and number and self.source.modulus % number:
+                raise ParameterError(
+                    f"the modulus of the keys must be a multiple of {number}, the keys of the "
+                    f"look-up of tier '{tier.id}'. Got {self.source.modulus}."
+                )
             if tier.protection.place is not Place.OUTPUT and not names:
                 raise ParameterError(
                     f"tier '{tier.id}' of the policy needs records that are protected before any "

@@ -10,7 +10,7 @@ from discreet.protect.cells.rounding import (
 )
 from discreet.protect.cells.sampling import Sampling
 from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
-from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
+from discreet.protect.keys import KeyMix, plain_uniforms, table_generator, whole_uniforms
 from discreet.protect.lookup import LookupTable
 from discreet.protect.records.cube import InputPerturbation
 from discreet.protect.records.imputation import Edit, OverImputation
@@ -63,4 +63,5 @@ __all__ = [
     "protected_margins",
     "restore_additivity",
     "table_generator",
+    "whole_uniforms",
 ]

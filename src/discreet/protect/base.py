@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InternalError, ParameterError
 from discreet.labelled import unlabelled
 from discreet.protect.effect import Effect, Kept, Multiplier
-from discreet.protect.keys import KeyMix, plain_uniforms, table_generator
+from discreet.protect.keys import KeyMix, plain_uniforms, table_generator, whole_uniforms
 from discreet.table.transition import Chances, Counts, Transition
 from discreet.types import Flags, Floats, Integers
 
@@ -53,20 +53,24 @@ class Chance:
         keys: ArrayLike,
         purpose: str = "cell key",
         modulus: int | None = None,
+        number: int | None = None,
     ) -> Chance:
         """Return the chance that is the same for ever: by cell keys, or by the whole question.
 
         `purpose` keeps uses of one secret apart. With a modulus, key sums are used as they are
-        instead of being mixed with the secret: for keys that are in use elsewhere.
+        instead of being mixed with the secret: for keys that are in use elsewhere. `number` is
+        that of the keys of an explicit look-up.
         """
-        return cls(
-            lambda _: (
-                KeyMix(secret, purpose).uniforms(keys)
-                if modulus is None
-                else plain_uniforms(keys, modulus)
-            ),
-            lambda: table_generator(secret, question),
-        )
+
+        def uniforms(shape: tuple[int, ...]) -> ArrayLike:
+            del shape
+            if modulus is None:
+                return KeyMix(secret, purpose).uniforms(keys)
+            if number is None:
+                return plain_uniforms(keys, modulus)
+            return whole_uniforms(keys, modulus, number)
+
+        return cls(uniforms, lambda: table_generator(secret, question))
 
 
 def _no_generator() -> np.random.Generator:
@@ -108,6 +112,11 @@ class Method(ABC):
 
     def transition(self) -> Chances | None:
         """Return Pr(released j | true i), None where it is not that of a cell by itself."""
+        return None
+
+    @property
+    def keys(self) -> int | None:
+        """The number of keys of an explicit look-up, whose entries are picked by key; or None."""
         return None
 
     @property

@@ -111,6 +111,25 @@ def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:
     return np.asarray(np.maximum(np.nextafter(words / modulus, -1.0), 0.0))
 
 
+def whole_uniforms(keys: ArrayLike, modulus: int, number: int) -> NDArray[np.float64]:
+    """Return uniforms that pick the entry of each cell key among a number of them, all alike.
+
+    For explicit look-ups, whose keys are in use already: the entry is the key modulo the number.
+
+    >>> dc.protect.whole_uniforms([0, 3, 4], modulus=8, number=4).tolist()
+    [0.125, 0.875, 0.125]
+    """
+    words = _checked(keys)
+    if modulus % number:
+        raise ParameterError(
+            f"keys must have a modulus that is a multiple of {number}, the keys of the look-up. "
+            f"Got {modulus}."
+        )
+    if words.size and int(words.max()) >= modulus:
+        raise ParameterError(f"keys must be below the modulus, {modulus}.")
+    return np.asarray((words % number + 0.5) / number)
+
+
 def table_generator(secret: bytes, question: bytes) -> np.random.Generator:
     """Return the source of chance of a table-wise method: the same question, the same answer.
 

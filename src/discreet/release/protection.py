@@ -30,7 +30,9 @@ def protect(
         return counts
     keys = np.asarray(table.keys, np.int64)
     modulus = table.modulus if protection.plain_keys else None
-    chance = Chance.keyed(secret.value, question.encode(), keys, modulus=modulus)
+    chance = Chance.keyed(
+        secret.value, question.encode(), keys, modulus=modulus, number=method.keys
+    )
     figures = np.asarray(method.apply(counts, chance), np.int64)
     return _zeros(figures, counts, protection, secret, question, structural)
 

@@ -47,7 +47,7 @@ def unchanged(request: Request, name: str, public: bool) -> Response:
     headers = {
         "ETag": _tag(name, _takes_gzip(request)),
         "Cache-Control": _caching(request, public),
-        "Vary": "Accept-Encoding",
+        "Vary": "Accept, Accept-Encoding",
     }
     return Response(status_code=304, headers=headers)
 
@@ -65,8 +65,7 @@ def file_of(request: Request, file: File) -> Response:
     }
     if file.link:
         headers["Link"] = f'<{file.link}>; rel="describedby"; type="application/json"'
-    if file.compressed is not None:
-        headers["Vary"] = "Accept-Encoding"
+    headers["Vary"] = "Accept, Accept-Encoding" if file.compressed is not None else "Accept"
     if compressed:
         headers["Content-Encoding"] = "gzip"
     body = file.compressed if compressed else file.body

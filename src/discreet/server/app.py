@@ -14,7 +14,7 @@ from starlette.routing import Match
 from discreet import __version__, page
 from discreet.page.people import mount_people
 from discreet.people.people import People
-from discreet.server import px, routes, sdmx, sign_on
+from discreet.server import discover, px, routes, sdmx, sign_on
 from discreet.server.errors import of_status
 from discreet.server.front import Front
 from discreet.server.identity import Identity
@@ -66,6 +66,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     app.state.identity = identity
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
     app.state.api = routes.add(app, service, settings, identity.people)
+    discover.add(app, app.state.api)
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
     page.mount(app, service)

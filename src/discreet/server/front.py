@@ -57,6 +57,19 @@ _ALWAYS = ("/healthz", "/readyz")  # a probe must not be turned away, nor use up
 _PROGRAMS = ("/api/", "/px/", "/sdmx/")
 
 
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match, X-API-Key",
+    "Access-Control-Max-Age": "86400",
+}
+
+
+def _is_preflight(scope: Scope) -> bool:
+    """Whether a browser asks if a page of somebody else may send a request."""
+    asks = any(name == b"access-control-request-method" for name, _ in scope["headers"])
+    return scope["method"] == "OPTIONS" and asks and is_api(scope["path"])
+
+
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
     return path.startswith(_PROGRAMS) or path in _ALWAYS
@@ -139,6 +152,9 @@ class Front:
 
         try:
             await self._admit(inner, state)
+            if _is_preflight(scope):
+                await Response(status_code=204, headers=_PREFLIGHT)(inner, receive, answer)
+                return
             await self._app(inner, self._in_time(receive), answer)
         except ClientDisconnect:
             status = status or 499  # nobody is left to be told

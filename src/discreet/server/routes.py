@@ -22,10 +22,17 @@ from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Settings
-from discreet.service import Asked, File, Opened, Service
+from discreet.service import FORMATS, Asked, File, Opened, Service
 from discreet.service.service import Known
 
 TABLE = "/api/v1/datasets/{dataset}/table"
+_BY_TYPE = {
+    kind.media_type.partition(";")[0]: name
+    for name, kind in reversed(FORMATS.items())
+    if kind.media_type.partition(";")[0] != "text/html"  # browsers name it, and want the default
+}
+"""The format of each media type, the first where several have one."""
+
 ROUTES = {
     "datasets": "/api/v1/datasets",
     "dataset": "/api/v1/datasets/{dataset}",
@@ -103,7 +110,7 @@ class Api:
 
     async def table(self, request: Request) -> Response:
         """Answer a question with a protected table."""
-        given = _asked(request, models.TypedTable)
+        given = _accepted(request, _asked(request, models.TypedTable))
         typed = (_name(request), given.by, given.where, given.totals, given.format)
         # What is kept by how it was typed is the public's.
         held = None if _known(request) else self.service.at_hand(*typed)
@@ -251,6 +258,17 @@ def _known(request: Request) -> Known | None:
 def _tell_tier(request: Request, opened: Opened) -> None:
     """Have the answer say in which tier it was asked for."""
     request.state.tier = opened.tier.id
+
+
+def _accepted(request: Request, given: models.TypedTable) -> models.TypedTable:
+    """Return what is asked for, in the format that `Accept` names where the address names none."""
+    if "format" in given.model_fields_set:
+        return given
+    for part in request.headers.get("accept", "").split(","):
+        name = _BY_TYPE.get(part.partition(";")[0].strip().lower())
+        if name is not None:
+            return given.model_copy(update={"format": name})
+    return given
 
 
 def _name(request: Request) -> str:

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.files import written
+from discreet.table.argus import text_of
 from discreet.table.dimension import TOTAL
 from discreet.types import Integers
 
@@ -148,12 +150,9 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
     name = Path(path).name
     if len(leading) != 1 or leading.isspace():
         raise ParameterError(f"leading must be one visible character. Got '{leading}'.")
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"there is no file '{path}'.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"'{name}' must be a readable text file in UTF-8. {error}") from None
+    if not Path(path).exists():
+        raise ParameterError(f"there is no file '{path}'.")
+    text = text_of(Path(path))
     groups: dict[str, list[str]] = {}
     above: list[str] = []
     seen: dict[str, int] = {}
@@ -181,4 +180,25 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
             groups.setdefault(above[depth - 1], []).append(code)
     if not seen:
         raise ParameterError(f"'{name}' must have at least one code.")
-    return groups
+    # A file may begin with its total, as those of sdcTable do.
+    return {code: parts for code, parts in groups.items() if not is_total_code(code)}
+
+
+def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Sequence[str]]) -> None:
+    """Write the codes of a dimension as a file that τ-ARGUS and sdcTable read; totals are left out.
+
+    `groups` has the codes that each sum is made of.
+    """
+    inside = {member for members in groups.values() for member in members}
+    lines: list[str] = []
+
+    def add(code: str, depth: int) -> None:
+        lines.append(LEADING * depth + code)
+        for member in groups.get(code, ()):
+            add(member, depth + 1)
+
+    for code in dict.fromkeys([*codes, *groups]):
+        if code not in inside and not is_total_code(code):
+            add(code, 0)
+    with written(Path(path), 0o666) as file:
+        file.write(("\n".join(lines) + "\n").encode())

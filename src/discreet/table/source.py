@@ -18,6 +18,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, unknown
 from discreet.files import read_bytes
+from discreet.table.argus import read_described
 
 COUNT_NAMES = ("count", "freq")
 VALUE_NAME = "value"
@@ -26,7 +27,8 @@ _FIGURE = re.compile(r"\d{1,18}([.,]\d*)?([eE][+-]?\d{1,2})?")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 Given = Any
-"""The path of a CSV file, or a data frame: pandas, polars, Arrow, or any that exports Arrow."""
+"""The path of a CSV file or of metadata of τ-ARGUS (.rda), or a data frame: pandas, polars, Arrow,
+or any that exports Arrow."""
 
 
 class Layout(StrEnum):
@@ -110,6 +112,9 @@ def read_source(given: Given) -> Source:
 def _read_file(path: Path) -> Source:
     if not path.exists():
         raise ParameterError(f"there is no file '{path}'.")
+    if path.suffix.lower() == ".rda":
+        header, rows = read_described(path)
+        return Source(path.name, header, rows)
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:

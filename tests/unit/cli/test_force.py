@@ -24,6 +24,7 @@ WRITING: dict[str, list[str]] = {
     "protect": ["TABLE", "-m", "random-rounding"],
     "lookup": [],
     "plan": ["STORE", "QUESTIONS"],
+    "init": ["RECORDS"],
     "audit": ["TABLE", "--within", "2"],
     "round": ["TABLE"],
     "suppress": ["TABLE"],
@@ -52,7 +53,8 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, command: str, *more: object) -> Result:
     names = {"STORE": folder / "store", "TABLE": folder / "t.csv", "WORDS": folder / "words",
-             "QUESTIONS": folder / "questions.txt"}  # fmt: skip
+             "QUESTIONS": folder / "questions.txt",
+             "RECORDS": folder / "people.parquet"}  # fmt: skip
     words = [str(names.get(word, word)) for word in WRITING[command]]
     return CliRunner().invoke(app, [command, *words, *map(str, more)])
 

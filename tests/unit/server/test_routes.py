@@ -225,7 +225,7 @@ def test_gzip_where_it_is_asked_for(client: Client) -> None:
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in refused.headers
     assert plain.content == packed.content == refused.content
-    assert plain.headers["vary"] == "Accept-Encoding, Authorization, Cookie"
+    assert plain.headers["vary"] == "Accept, Accept-Encoding, Authorization, Cookie"
     assert plain.headers["etag"] != packed.headers["etag"]
 
 

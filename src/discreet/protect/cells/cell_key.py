@@ -69,6 +69,11 @@ class CellKeyPerturbation(ByLookup):
         return self.lookup
 
     @property
+    def keys(self) -> int | None:
+        """The number of keys of an explicit look-up, None of another."""
+        return self.lookup.keys
+
+    @property
     def multiplier(self) -> Multiplier:
         """The mean chance to stay, for small counts and for large ones."""
         source = "the mean chance to be left as counted, by the look-up"

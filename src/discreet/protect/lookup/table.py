@@ -22,6 +22,11 @@ DIGITS = 8
 """Decimals of an interval bound in a file, as the R package ptable writes them."""
 
 HEADER = ("i", "j", "p", "v", "p_int_lb", "p_int_ub", "type")
+EXPLICIT = ("pcv", "ckey", "pvalue")
+"""The columns of a look-up with a change for every count and cell key."""
+
+LAST, PERIOD = 750, 250
+"""Counts beyond the last row of such a look-up reuse its last rows, where it has so many."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +36,8 @@ class LookupTable:
     Row i describes count i; counts beyond the last row reuse the last `period` rows in turn (1:
     the last row serves all of them). In a row the bounds do not fall and reach exactly 1; padding
     repeats the last interval. The order of the intervals is free: offices rearrange them so that
-    the noise of a cell does not grow with its key.
+    the noise of a cell does not grow with its key. An explicit look-up has one interval for each of
+    its `keys`: cell keys that are used as they are pick theirs, whatever the others hold.
 
     >>> table = dc.protect.lookup.rounding(base=3)
     >>> table.matrix[1, :4].round(3).tolist()
@@ -41,6 +47,7 @@ class LookupTable:
     changes: Integers
     bounds: Floats
     period: int = 1
+    keys: int | None = None
 
     def __post_init__(self) -> None:
         if self.changes.ndim != 2 or self.changes.shape != self.bounds.shape:
@@ -55,6 +62,8 @@ class LookupTable:
             raise ParameterError("the interval bounds of a row must not fall.")
         if (self.bounds[:, -1] != 1).any():
             raise ParameterError("the last interval of every row must end at 1.")
+        if self.keys is not None and self.keys != self.changes.shape[1]:
+            raise ParameterError("an explicit look-up must have a change for every key.")
         counts = np.arange(len(self.changes))[:, None]
         if ((counts + self.changes < 0) & (widths > 0)).any():
             raise ParameterError("no released value may be negative.")
@@ -97,6 +106,25 @@ class LookupTable:
             # Sums of probabilities may pass 1 in their last digit.
             bounds[i, : len(values) - 1] = np.minimum(np.asarray(upper, np.float64)[:-1], 1)
         return cls(table, bounds, period)
+
+    @classmethod
+    def explicit(cls, changes: ArrayLike) -> LookupTable:
+        """Return the look-up with a change for each count, from 0 on, and each cell key.
+
+        Notes
+        -----
+        As the Australian Bureau of Statistics defines it [Fraser2005] [Longhurst2007, sec. 3.3].
+        A look-up for counts up to 750 serves larger ones by its rows for 501 to 750 in turn, as
+        that of the Office for National Statistics does; another one by its last row.
+
+        >>> table = dc.protect.lookup.LookupTable.explicit([[0, 0], [-1, 1]])
+        >>> table.matrix[1].tolist()
+        [0.5, 0.0, 0.5]
+        """
+        table = np.array(changes, np.int64, ndmin=2)
+        many = table.shape[1]
+        bounds = np.tile(np.arange(1, many + 1) / max(many, 1), (len(table), 1))
+        return cls(table, bounds, PERIOD if len(table) == LAST + 1 else 1, many)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -156,7 +184,8 @@ class LookupTable:
 
         Columns i (count), j (released) or v (change), and p_int_ub (upper bound of the interval
         of the cell key); the rows of a count in the order of their intervals. Its transition
-        matrix (columns i, 0, 1, 2, …) is read as well.
+        matrix (columns i, 0, 1, 2, …) is read as well, and so is an explicit look-up in the layout
+        of the Python package cell-key-perturbation (columns pcv, ckey, pvalue).
 
         >>> dc.protect.lookup.max_entropy(2, 1.0).write_csv("lookup.csv")
         >>> dc.protect.lookup.read_csv("lookup.csv").matrix.shape
@@ -170,13 +199,15 @@ class LookupTable:
         try:
             if "p_int_ub" in header:
                 return cls.from_rows(_intervals(header, lines[1:]))
+            if set(EXPLICIT) <= set(header):
+                return cls.explicit(_explicit(header, lines[1:]))
             if header[0] == "i" and all(name.isdigit() for name in header[1:]):
                 return cls.from_matrix(_dense(header, lines[1:]))
         except (ValueError, IndexError) as error:
             raise ParameterError(f"{Path(path).name} cannot be read: {error}") from error
         raise ParameterError(
             f"{Path(path).name} must have ptable's columns {', '.join(HEADER)}, "
-            f"or i and released values. Got {', '.join(header)}."
+            f"or i and released values, or {', '.join(EXPLICIT)}. Got {', '.join(header)}."
         )
 
 
@@ -211,6 +242,24 @@ def _intervals(header: list[str], lines: list[list[str]]) -> list[tuple[list[int
             raise ParameterError(f"the last interval of count {count} must end at 1.")
         result.append(([change for _, change in intervals], [bound for bound, _ in intervals]))
     return result
+
+
+def _explicit(header: list[str], lines: list[list[str]]) -> Integers:
+    """Return the change of each count and cell key of a file; a count of 0 may be left out."""
+    at = [header.index(name) for name in EXPLICIT]
+    given = np.array([[int(line[k]) for k in at] for line in lines], np.int64).reshape(-1, 3)
+    counts, keys, values = given.T
+    if not len(given) or counts.min() < 0 or keys.min() < 0:
+        raise ParameterError("pcv and ckey must be integers of 0 or more.")
+    rows, many = int(counts.max()) + 1, int(keys.max()) + 1
+    there = np.zeros((rows, many), bool)
+    there[counts, keys] = True
+    first = 0 if there[0].any() else 1
+    if len(given) != (rows - first) * many or not there[first:].all():
+        raise ParameterError("pvalue must be given once for every pcv from 1 on and every ckey.")
+    table = np.zeros((rows, many), np.int64)
+    table[counts, keys] = values
+    return table
 
 
 def _dense(header: list[str], lines: list[list[str]]) -> Floats:
