@@ -33,6 +33,7 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "mcp",
     "user",
     "key",
     "audit-log",

@@ -1,0 +1,137 @@
+"""A server for clients of language models (MCP): the same service, with small answers.
+
+Questions take the steps that they take everywhere: rules, ledger and the public tier hold. A
+refusal is an answer that says why, and what to ask instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+
+from discreet import __version__
+from discreet.errors import DiscreetError, NotReleased, ParameterError, QueryRefused
+from discreet.server.levels import levels_of, variables_of
+from discreet.service import Limits, Service
+
+MOST_CELLS = 300
+"""Cells of an answer: a conversation has no room for more."""
+
+MOST_FOUND = 40
+
+INSTRUCTIONS = """Protected tables of official statistics. Search for variables first, check a
+question, then ask for the table. Figures are altered on purpose and need not add up: say so when
+you use them, and cite what you took them from. A refusal protects people; ask what it suggests."""
+
+
+@dataclass
+class Tools:
+    """What a client can call. Each returns plain values; what cannot be answered says why."""
+
+    service: Service
+
+    async def search(self, words: str = "", dataset: str = "") -> dict[str, Any]:
+        """Find variables and levels by words in their names, labels and categories."""
+        wanted, found = words.casefold().split(), []
+        for opened in self.service.catalogue.datasets.values():
+            if dataset not in ("", opened.id):
+                continue
+            for variable in variables_of(opened):
+                for level in levels_of(opened, variable):
+                    text = " ".join(
+                        [opened.schema.title, variable.label, level.id, level.label, *level.labels]
+                    ).casefold()
+                    if all(word in text for word in wanted):
+                        pairs = zip(level.codes[:12], level.labels[:12], strict=True)
+                        found.append(
+                            {
+                                "dataset": opened.id,
+                                "name": level.id,
+                                "label": level.label,
+                                "variable": variable.id,
+                                "categories": len(level),
+                                "first": dict(pairs),
+                            }
+                        )
+        return {"found": found[:MOST_FOUND], "more": max(len(found) - MOST_FOUND, 0)}
+
+    async def check(self, dataset: str, by: str, where: str = "") -> dict[str, Any]:
+        """Say how many cells a question has and whether it may be asked. Nothing is counted."""
+        try:
+            return self.service.check(self.service.ask(dataset, by, where or None))
+        except ParameterError as error:
+            return _told(error)
+
+    async def ask(
+        self, dataset: str, by: str, where: str = "", totals: str = "none"
+    ) -> dict[str, Any]:
+        """Return a protected table: `by` like sex,age_band and `where` like region=1|2."""
+        try:
+            asked = self.service.ask(dataset, by, where or None, totals)
+            if asked.question.cells > MOST_CELLS:
+                raise ParameterError(
+                    f"a table must have at most {MOST_CELLS} cells here. This one has "
+                    f"{asked.question.cells:,}: use coarser levels, or keep some by a filter."
+                )
+            release = await self.service.release(asked, asked.claims)
+        except DiscreetError as error:
+            return _told(error)
+        columns = release.table.columns(labels=True)
+        names = [d.level for d in release.table.dimensions]
+        rows = [list(row) for row in zip(*(columns[n] for n in [*names, "value"]), strict=True)]
+        return {
+            "title": release.title,
+            "population": release.population,
+            "columns": [*names, "value"],
+            "rows": [[*row[:-1], None if row[-1] is None else int(row[-1])] for row in rows],
+            "notes": list(release.document["notes"]),
+            "cite": _cited(release.provenance),
+            "address": asked.link(f"/datasets/{dataset}/table", ""),
+        }
+
+
+def _cited(origin: Any) -> str:
+    return (
+        f"{origin.title}, {origin.question}, data of {origin.data_date[:10]} "
+        f"(version {origin.data_version}, policy {origin.policy_version}). Figures are protected."
+    )
+
+
+def _told(error: DiscreetError) -> dict[str, Any]:
+    """Return why there is no answer, and what to ask instead."""
+    code = "BAD_REQUEST"
+    if isinstance(error, QueryRefused):
+        code = error.code
+    elif isinstance(error, NotReleased):
+        code = "NOT_RELEASED"
+    elif not isinstance(error, ParameterError):
+        return {"refused": "UNAVAILABLE", "message": "There is no answer now. Ask again later."}
+    hints = [{"text": h.text, "by": h.by, "where": h.where} for h in getattr(error, "hints", ())]
+    return {"refused": code, "message": str(error), "instead": hints}
+
+
+def create(stores: Sequence[Path], limits: Limits | None = None) -> MCPServer[Any]:
+    """Return the server of some stores."""
+    service = Service(stores, limits)
+
+    @asynccontextmanager
+    async def living(server: MCPServer[Any]) -> AsyncIterator[None]:
+        del server
+        await service.refresh()
+        await service.start()
+        yield
+        await service.stop()
+
+    made: MCPServer[Any] = MCPServer(
+        "discreet", instructions=INSTRUCTIONS, version=__version__, lifespan=living,
+        log_level="ERROR",
+    )  # fmt: skip
+    tools = Tools(service)
+    for tool in (tools.search, tools.check, tools.ask):
+        made.add_tool(tool)
+    return made
