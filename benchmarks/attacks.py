@@ -113,8 +113,8 @@ def report(found: list[Found], options: argparse.Namespace) -> str:
     return f"""## What attackers learn
 
 Each attacker alone against a fresh store of a synthetic census of {options.persons:,} people, for
-{options.seconds:g} seconds at most; the mean over the populations of {len(seeds)} seeds, with half
-the width of the interval of 95%. [Attacks](attacks.md) explains each of them. *Reading* is the
+{options.seconds:g} seconds at most; the mean over the populations of up to {len(seeds)} seeds, with
+half the width of the interval of 95%. [Attacks](attacks.md) explains each of them. *Reading* is the
 share right of whoever takes the published figure for the count, *prior* that of a guess that never
 saw the target. Shares of small counts (1 to 5), of people, or balanced accuracy where the question
 is yes or no (*). *Certain* are statements made without doubt, and how many of them were right.
@@ -143,7 +143,8 @@ def _preset(preset: str, found: list[Found]) -> str:
         "questions",
     ]  # fmt: skip
     said = f"Beyond their bound: {', '.join(beyond)}." if beyond else "All are within their bounds."
-    return f"`{preset}`. {said}\n\n{table(head, rows)}"
+    seeds = ", ".join(str(seed) for seed in sorted({f["seed"] for f in found}))
+    return f"`{preset}` (seeds {seeds}). {said}\n\n{table(head, rows)}"
 
 
 def brief(found: list[Found], options: argparse.Namespace) -> str:
@@ -156,9 +157,10 @@ def brief(found: list[Found], options: argparse.Namespace) -> str:
     seeds = len({f["seed"] for f in found})
     over = sorted({row[0] for row in rows if any("**" in cell for cell in row[1:])})
     said = f"Beyond their bound somewhere: {', '.join(over)}." if over else "None is beyond."
-    return f"""Share right (or balanced accuracy) of each attack, before → now; the mean of {seeds} synthetic
-censuses of {options.persons:,} people, each attack for {options.seconds:g} seconds at most. Bold is
-beyond the bound, which is in brackets. {said}
+    return f"""Share right (or balanced accuracy) of each attack, before → now; the mean of {seeds}
+synthetic censuses of {options.persons:,} people,
+each attack for {options.seconds:g} seconds at most. Bold is beyond the bound, which is in brackets.
+{said}
 
 {table(["attack", *(f"`{p}`" for p in presets)], rows)}"""
 
@@ -173,7 +175,7 @@ def _brief(name: str, found: list[Found]) -> str:
     bounds = [f["bound"] for f in now if f["bound"] is not None]
     bound = sum(bounds) / len(bounds) if bounds else None
     shown = f"{attack[0]:.2f}"
-    shown = f"**{shown}**" if _verdict(attack, bound) == "beyond" else shown
+    shown = f"**{shown}**" if _verdict(attack, bound, now) == "beyond" else shown
     shown += "" if bound is None else f" ({bound:.2f})"
     return shown if before is None else f"{before[0]:.2f} → {shown}"
 
@@ -190,15 +192,19 @@ def _row(name: str, mine: list[Found], before: list[Found]) -> list[str]:
         told(pooled(f["prior"] for f in mine)),
         told(attack),
         "–" if bound is None else f"{bound:.2f}",
-        _verdict(attack, bound),
+        _verdict(attack, bound, mine),
         f"{sure[0]:,}, {sure[1]:,}" if sure[0] else "–",
         f"{round(sum(f['questions'] for f in mine) / len(mine)):,}",
     ]
 
 
-def _verdict(attack: tuple[float, float] | None, bound: float | None) -> str:
+def _verdict(
+    attack: tuple[float, float] | None, bound: float | None, found: Sequence[Found]
+) -> str:
     if attack is None:
         return "not tried"
+    if any(f["certain"] for f in found) and found[0]["name"] == Unique.name:
+        return "beyond"  # nothing certain may be said of a person
     return "" if bound is None else "beyond" if attack[0] > bound else "within"
 
 

@@ -79,6 +79,8 @@ TOGETHER = {
     "protect/test_methods_page": "the page of methods in the documents",
     "query/test_query": "a question from its text to its canonical form",
     "protect/lookup/test_explicit": "explicit look-ups, from their file to a release",
+    "study/attacks/test_adding": "how to add an attack, as the page says it",
+    "study/attacks/test_bounty": "the bounty kit, scripts/bounty.py",
     "release/test_bombs": "verify and convert on files that would grow without end",
     "release/test_forgeries": "verify on forgeries of every format",
     "release/test_written": "verify on files that were written earlier",

@@ -59,8 +59,9 @@ def command(
     public = synthetic or opened.policy.synthetic
     report = attacked(opened, source, rules, public, workers)
     show(report, files)
-    subject = Subject.of(opened.version, opened.policy)
-    path = issue(store, subject, report.as_dict(), rules.population)
+    if report.passed or report.failed:  # a run that was stopped says nothing of what is certified
+        subject = Subject.of(opened.version, opened.policy)
+        path = issue(store, subject, report.as_dict(), rules.population)
     if not report.passed:
         typer.echo("Not certified.", err=True)
         raise typer.Exit(BEYOND)

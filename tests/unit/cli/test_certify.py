@@ -243,5 +243,22 @@ def test_what_is_known_now_counts(
         open_served(store)
 
 
+@pytest.mark.usefixtures("one_attack")
+def test_a_run_that_was_stopped_leaves_the_certificate_alone(
+    census: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = built(census, tmp_path / "store")
+    assert certify(store).exit_code == 0
+
+    def stopped(*given: object) -> Finding:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reading, "run", stopped)
+    told = certify(store)
+    assert told.exit_code == 4
+    assert "Not run: reading." in told.output
+    open_served(store)
+
+
 def test_a_certificate_is_of_every_attack() -> None:
     assert [attack.id for attack in attacks.ATTACKS] == list(certificate.BOUNDS)

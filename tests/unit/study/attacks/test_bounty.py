@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(ROOT / "scripts"))
 
