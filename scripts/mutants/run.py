@@ -71,7 +71,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("service/catalogue.py", "service/test_service.py service/test_catalogue.py"),
     ("service/", "service/test_service.py service/test_wiring.py service/test_catalogue.py "
      "server/test_routes.py"),
-    ("server/answers.py", "server/test_routes.py"),
+    ("server/answers.py", "server/test_answers.py server/test_routes.py"),
     ("desk/audit/", "cli/test_audit.py"),
     ("desk/suppress/", "desk/suppress/solver"),
 )  # fmt: skip

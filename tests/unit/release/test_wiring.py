@@ -592,3 +592,25 @@ def test_another_secret_or_edition_is_another_look(version: Version, which: str)
         answers = Releaser(of, ScanEngine(of, threads=1), rules, secret, ledgers)
         found.append(_released(answers, ask(of, "a,b,c,g0")))
     assert found == [True, False]
+
+
+def test_all_that_figures_depend_on_names_an_edition(version: Version) -> None:
+    """Methods with the same options too: their figures are other figures."""
+    later = replace(version, manifest=version.manifest | {"edition": 2})
+    base = {"options": {"base": 3}, "margins": "none"}
+    rounded = base | {"method": "random-rounding"}
+    cases = [
+        (version, SECRET, rounded),
+        (version, OTHER, rounded),
+        (later, SECRET, rounded),
+        (version, SECRET, base | {"method": "small-cell-adjustment"}),
+        (version, SECRET, rounded | {"options": {"base": 5}}),
+        (version, SECRET, rounded | {"plain_keys": True}),
+        (version, SECRET, rounded | {"zeros": 0.1}),
+    ]
+    editions = set()
+    for of, secret, protection in cases:
+        rules = policy(licensed=tier(protection, public=False))
+        ledgers = Ledgers(of, rules, secret, Database.of("sqlite://"))
+        editions.add(ledgers.edition(rules.default_tier))
+    assert len(editions) == len(cases)
