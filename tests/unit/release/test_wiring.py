@@ -614,3 +614,16 @@ def test_all_that_figures_depend_on_names_an_edition(version: Version) -> None:
         ledgers = Ledgers(of, rules, secret, Database.of("sqlite://"))
         editions.add(ledgers.edition(rules.default_tier))
     assert len(editions) == len(cases)
+
+
+def test_official_detail_uses_its_look(version: Version) -> None:
+    """720 cells of 4,000 people, published as counted: nothing else may show this detail."""
+    rules = policy(
+        public=tier(KEYS, space={"guard_below": 50, "looks": 1}),
+        top={"benchmark_totals": ["a,b,c,g0"]},
+    )
+    ledger = releaser(version, rules).ledgers.of(rules.default_tier)
+    assert [(e.route.asked.name, e.origin.value) for e in ledger.entries()] == [
+        ("a,b,c,g0", "official")
+    ]
+    assert {look.left for look in ledger.looks()} == {0}
