@@ -627,3 +627,15 @@ def test_official_detail_uses_its_look(version: Version) -> None:
         ("a,b,c,g0", "official")
     ]
     assert {look.left for look in ledger.looks()} == {0}
+
+
+def test_each_tier_has_a_ledger_of_its_own(version: Version) -> None:
+    guarded = {"space": {"guard_below": 50, "looks": 1}}
+    rules = policy(public=tier(KEYS, **guarded), licensed=tier(KEYS, public=False, **guarded))
+    answers = releaser(version, rules)
+    fine = ask(version, "a,b,c,g0")
+    answers.release(fine, tier="public")
+    names = {t.id: answers.ledgers.of(t).entries() for t in rules.tiers.values()}
+    assert len(names["public"]) == 1
+    assert names["licensed"] == []
+    assert answers.release(fine, tier="licensed")  # its own look
