@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
 import run  # noqa: E402
 
