@@ -54,9 +54,11 @@ COVERING: tuple[tuple[str, str], ...] = (
      "ledger/test_ledger.py ledger/test_database.py rules/test_space.py "
      "release/test_projection.py"),
     ("population/keys.py", "population/test_keys.py population/test_sealed.py"),
-    ("population/store.py", "population/test_store.py population/test_sealed.py "
+    ("population/store.py", "population/test_state.py population/test_store.py "
+     "population/test_sealed.py "
      "release/test_beforehand.py build/test_edition.py"),
-    ("population/", "population/test_sealed.py population/test_store.py release/test_signature.py "
+    ("population/", "population/test_state.py population/test_sealed.py "
+     "population/test_store.py release/test_signature.py "
      "service/test_catalogue.py"),
     ("protect/records/", "protect/records"),
     ("protect/", "protect/test_keys.py protect/cells protect/lookup protect/test_base.py "
@@ -71,7 +73,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("service/catalogue.py", "service/test_service.py service/test_catalogue.py"),
     ("service/", "service/test_service.py service/test_wiring.py service/test_catalogue.py "
      "server/test_routes.py"),
-    ("server/answers.py", "server/test_routes.py"),
+    ("server/answers.py", "server/test_answers.py server/test_routes.py"),
     ("desk/audit/", "cli/test_audit.py"),
     ("desk/suppress/", "desk/suppress/solver"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 import discreet as dc
 from discreet.build import build
+from discreet.build.edition import changes
 from discreet.errors import ParameterError
+from populations import make_version
 from stores import write_town
 
 ROWS = 20_000  # of which 200 must differ: one in a hundred
@@ -106,3 +109,14 @@ def test_every_edition_that_is_kept_is_compared(tmp_path: Path) -> None:
     build(town / "dataset.toml", store)
     assert dc.open(store).version.edition == 1
     assert np.array_equal(dc.open(store).release("sex,health").table.values, first)
+
+
+def test_a_record_that_moved_has_changed() -> None:
+    """One record more in the first area and one less in the second: as left and come, two."""
+    old = make_version(np.random.default_rng(1), 100, [2], [6, 2])
+    assert old.areas is not None
+    areas = old.areas.copy()
+    areas[1] += 1
+    assert areas[1] <= areas[2]
+    assert changes(old, replace(old, areas=areas)) == 2
+    assert changes(old, replace(old, areas=old.areas.copy())) == 0

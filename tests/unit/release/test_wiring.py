@@ -592,3 +592,50 @@ def test_another_secret_or_edition_is_another_look(version: Version, which: str)
         answers = Releaser(of, ScanEngine(of, threads=1), rules, secret, ledgers)
         found.append(_released(answers, ask(of, "a,b,c,g0")))
     assert found == [True, False]
+
+
+def test_all_that_figures_depend_on_names_an_edition(version: Version) -> None:
+    """Methods with the same options too: their figures are other figures."""
+    later = replace(version, manifest=version.manifest | {"edition": 2})
+    base = {"options": {"base": 3}, "margins": "none"}
+    rounded = base | {"method": "random-rounding"}
+    cases = [
+        (version, SECRET, rounded),
+        (version, OTHER, rounded),
+        (later, SECRET, rounded),
+        (version, SECRET, base | {"method": "small-cell-adjustment"}),
+        (version, SECRET, rounded | {"options": {"base": 5}}),
+        (version, SECRET, rounded | {"plain_keys": True}),
+        (version, SECRET, rounded | {"zeros": 0.1}),
+    ]
+    editions = set()
+    for of, secret, protection in cases:
+        rules = policy(licensed=tier(protection, public=False))
+        ledgers = Ledgers(of, rules, secret, Database.of("sqlite://"))
+        editions.add(ledgers.edition(rules.default_tier))
+    assert len(editions) == len(cases)
+
+
+def test_official_detail_uses_its_look(version: Version) -> None:
+    """720 cells of 4,000 people, published as counted: nothing else may show this detail."""
+    rules = policy(
+        public=tier(KEYS, space={"guard_below": 50, "looks": 1}),
+        top={"benchmark_totals": ["a,b,c,g0"]},
+    )
+    ledger = releaser(version, rules).ledgers.of(rules.default_tier)
+    assert [(e.route.asked.name, e.origin.value) for e in ledger.entries()] == [
+        ("a,b,c,g0", "official")
+    ]
+    assert {look.left for look in ledger.looks()} == {0}
+
+
+def test_each_tier_has_a_ledger_of_its_own(version: Version) -> None:
+    guarded = {"space": {"guard_below": 50, "looks": 1}}
+    rules = policy(public=tier(KEYS, **guarded), licensed=tier(KEYS, public=False, **guarded))
+    answers = releaser(version, rules)
+    fine = ask(version, "a,b,c,g0")
+    answers.release(fine, tier="public")
+    names = {t.id: answers.ledgers.of(t).entries() for t in rules.tiers.values()}
+    assert len(names["public"]) == 1
+    assert names["licensed"] == []
+    assert answers.release(fine, tier="licensed")  # its own look

@@ -96,6 +96,29 @@ def test_the_answer_typed_as_before_is_of_the_new_version(tmp_path: Path) -> Non
         assert client.get(url).content == again.content
 
 
+def test_a_late_answer_of_an_old_version_is_not_kept(tmp_path: Path) -> None:
+    store = build_town(tmp_path, tmp_path / "store", rows=2_000)
+    with serving([store]) as client:
+        old = client.service.opened("town")
+        asked = client.service.ask("town", "sex")
+        release = client.run(client.service.release(asked))
+        build(tmp_path / "dataset.toml", store)
+        client.run(client.service.refresh())
+        assert client.service.opened("town") is not old
+        client.service._kept(old, asked.key, release)
+        assert not client.service.holds(asked)
+
+
+def test_what_is_used_up_is_looked_up_again(tmp_path: Path) -> None:
+    """160 cells of 5,000 people are guarded: one look. A later table may yet answer the rest."""
+    store = build_town(tmp_path, tmp_path / "store", rows=5_000)
+    with serving([store]) as client:
+        assert client.get(f"{TABLE}?by=age,sex").status_code == 200
+        refused = client.get(f"{TABLE}?by=age,sex,health")
+        assert refused.json()["error"]["code"] == "USED_UP"
+        assert not client.service.holds(client.service.ask("town", "age,sex,health"))
+
+
 def test_answers_differ_by_totals_and_by_order(store: Path) -> None:
     with serving([store]) as client:
         plain = client.get(f"{TABLE}?by=sex,health").json()

@@ -288,6 +288,13 @@ def test_combinations_beyond_64_bits_stay_exact() -> None:
     assert numbers.max() < size
 
 
+def test_combinations_that_64_bits_would_take_for_one_are_told_apart() -> None:
+    """The first column counts 2^64 each: in 64 bits it would be lost, and the two the same."""
+    same = np.zeros(2, np.int64)
+    numbers, _ = combined([(np.array([0, 1]), 2**32), (same, 2**32), (same, 2**32)], 2)
+    assert numbers[0] != numbers[1]
+
+
 def test_small_cells_are_below_the_limit() -> None:
     cells = np.array([0, 1, 1, 2, 2, 2])
     assert in_small_cells([(cells, 3)], 6, 3).tolist() == [True, True, True, False, False, False]
