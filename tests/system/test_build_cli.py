@@ -69,7 +69,7 @@ def test_a_good_build_says_so(tmp_path: Path, discreet: Run) -> None:
     ran = discreet("build", tmp_path / "dataset.toml", "--out", tmp_path / "store")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(f"Built 2 rows into {tmp_path}/store (version ")
-    assert ran.stderr == "Reading …\nSorting …\nChecksums …\nCompiling …\nViews …\nSwitching …\n"
+    assert ran.stderr == "Reading …\nSorting …\nChecksums …\nViews …\nSwitching …\n"
 
 
 def test_no_description_at_all(tmp_path: Path, discreet: Run) -> None:

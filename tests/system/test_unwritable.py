@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.compiling import SMALL
 from stores import build_town
 
 # A superuser writes anywhere. Without this right it is bound by modes, as any owner is.
 _BOUND = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+
+MANY = SMALL + 1
+"""Records from which kernels are compiled."""
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +70,16 @@ def test_version_and_help_are_told_without_a_word(installed: Path, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
+def test_small_data_need_no_kernels_and_no_place_for_them(installed: Path, tmp_path: Path) -> None:
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=2_000)
+    done = run(installed, tmp_path, "table", store, "--by", "sex")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not kernels(tmp_path).exists()
+
+
 @pytest.mark.slow
 def test_a_table_is_answered_and_the_kernels_are_kept(installed: Path, tmp_path: Path) -> None:
-    store = build_town(tmp_path / "data", tmp_path / "store", rows=2_000)
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=MANY)
     said = (
         f"discreet: compiled kernels are kept in {kernels(tmp_path)}, because neither the folder "
         "of the program nor the home folder can be written to.\n"
@@ -92,7 +103,7 @@ def test_kernels_are_not_taken_from_a_folder_of_others(
 ) -> None:
     # Who can write into the folder could have a kernel of theirs run. One that is not writable
     # at all is no place either.
-    store = build_town(tmp_path / "data", tmp_path / "store", rows=2_000)
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=MANY)
     kernels(tmp_path).mkdir()
     kernels(tmp_path).chmod(mode)
     done = run(installed, tmp_path, "table", store, "--by", "sex")

@@ -21,6 +21,7 @@ GROUND = {
     "files",
     "json",
     "labelled",
+    "later",
     "lru",
     "plugins",
     "progress",
@@ -98,6 +99,7 @@ TOGETHER = {
     "rules/test_rules": "questions and counts against the rules of presets",
     "server/test_failures": "what goes wrong in any part of a server",
     "server/test_fuzz": "any request at all",
+    "service/test_memory": "how much memory says what is kept, and what it takes",
     "synth/test_resemblance": "a synthetic census against published figures",
 }
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.checks import checked_counts, checked_weights
 from discreet.risk.before import WEIGHTS, Risk, entropy_term, parts, risk_of
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
-from discreet.risk.terms import smallness
+from discreet.risk.terms import distinct, smallness
 from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Flags, Floats, Integers
@@ -151,7 +151,7 @@ def public_quality(
     'Figures are deliberately altered.'
     """
     counts = checked_counts(G, "the released table")
-    values, number = np.unique(counts, return_counts=True)
+    values, number = distinct(counts)
     deltas, _ = change_chances(checked_transition(transition))
     exact = exact_figures(values, transition)
     if exact.all():

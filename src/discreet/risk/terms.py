@@ -5,9 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.types import Floats
+from discreet.types import Floats, Integers
+
+
+def distinct(counts: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """Return the counts that occur, increasing, and how many cells have each.
+
+    As `np.unique`, which sorts: where counts are not much larger than there are cells, adding up
+    takes a tenth of the time.
+    """
+    flat = counts.reshape(-1)
+    if not flat.size or int(flat.max()) > 4 * flat.size:
+        return np.unique(flat, return_counts=True)
+    number = np.bincount(flat)
+    values = np.flatnonzero(number)
+    return values, number[values]
 
 
 def x_log_x(values: ArrayLike) -> Floats:

@@ -22,7 +22,7 @@ from discreet.risk.before import (
     parts,
     risk_of,
 )
-from discreet.risk.terms import concentration, x_log_x
+from discreet.risk.terms import concentration, distinct, x_log_x
 from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
 from discreet.types import Floats, Integers
 
@@ -89,7 +89,7 @@ def after_transition(
     if multiplier is None:
         multiplier = mean_diagonal(checked_transition(transition))
     psi = checked_factors(multiplier, w)
-    values, number = np.unique(released, return_counts=True)
+    values, number = distinct(released)
     content = expected_contents(true, transition, values, number, contents)
     empty = float("nan") if len(w) == 3 else 0.0
     terms = [
@@ -243,7 +243,7 @@ def expected_contents(
     """Return what a released cell of each value is expected to hold of the true table."""
     if contents not in CONTENTS:
         raise unknown("kind of contents", contents, CONTENTS)
-    mu, sums = transition.flows(*np.unique(true, return_counts=True), values)
+    mu, sums = transition.flows(*distinct(true), values)
     if contents == "observed":
         return sums / number
     if (mu <= 0).any():
