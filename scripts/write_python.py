@@ -14,6 +14,8 @@ from discreet import protect, risk, utility
 from discreet.errors import DiscreetError
 from discreet.protect import lookup
 from discreet.release import Release
+from discreet.study.python import study
+from discreet.study.results import Results
 from discreet.table import CountTable, ProtectedTable
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -48,6 +50,12 @@ COUNTS = """\
 What `population.tabulate` returns, for the custodian: `counts.counts` and `counts.keys`, one axis
 for each of `counts.dimensions`. A large table is sparse: then both are lists over the populated
 cells, and `counts.coordinates` says where these are."""
+
+
+RESULTS = """\
+What `dc.study` returns, for the custodian. Printed it is a table of risk and utility; in a notebook
+it shows the map. `results.finding` is the outcome in a sentence, `results.points` are all settings
+in all tables, `results.frontier` and `results.dominated` say what beats what."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ def sections() -> list[Section]:
     tops = {"open": dc.open, "Query": dc.Query, "Query.parse": dc.Query.parse}
     asked = ("schema", "question", "release", "tabulate")
     population = {name: getattr(dc.Population, name) for name in asked}
+    handed = ("value", "filter", "to_pandas", "plot", "report", "write")
+    results = {name: getattr(Results, name) for name in handed}
     errors = {name: thing for name, thing in _exports(dc).items() if _is_error(thing)}
     return [
         Section("Opening and asking", "", "dc.", tops),
@@ -98,6 +108,8 @@ def sections() -> list[Section]:
         Section(
             "Look-up tables", str(inspect.getdoc(lookup)), "dc.protect.lookup.", _exports(lookup)
         ),
+        Section("Comparison of methods", "", "dc.", {"study": study}),
+        Section("Results of a study", RESULTS, "results.", results),
         Section("Errors", "", "dc.", errors),
     ]
 
