@@ -15,7 +15,6 @@ from discreet.errors import DiscreetError
 from discreet.protect import lookup
 from discreet.release import Release
 from discreet.study.python import study
-from discreet.study.results import Results
 from discreet.table import CountTable, ProtectedTable
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -53,9 +52,11 @@ cells, and `counts.coordinates` says where these are."""
 
 
 RESULTS = """\
-What `dc.study` returns, for the custodian. Printed it is a table of risk and utility; in a notebook
-it shows the map. `results.finding` is the outcome in a sentence, `results.points` are all settings
-in all tables, `results.frontier` and `results.dominated` say what beats what."""
+[Compare methods](study.md) explains studies. What `dc.study` returns is for the custodian. Printed
+it is a table of risk and utility; in a notebook it shows the map. `finding` is the outcome in a
+sentence, `points` are all settings in all tables, `frontier` and `dominated` say what beats what;
+`value(table, setting, measure)`, `filter(...)`, `to_pandas()`, `plot(path)`, `report(path)` and
+`write(folder)` hand it on."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,6 @@ def sections() -> list[Section]:
     tops = {"open": dc.open, "Query": dc.Query, "Query.parse": dc.Query.parse}
     asked = ("schema", "question", "release", "tabulate")
     population = {name: getattr(dc.Population, name) for name in asked}
-    handed = ("value", "filter", "to_pandas", "plot", "report", "write")
-    results = {name: getattr(Results, name) for name in handed}
     errors = {name: thing for name, thing in _exports(dc).items() if _is_error(thing)}
     return [
         Section("Opening and asking", "", "dc.", tops),
@@ -108,8 +107,7 @@ def sections() -> list[Section]:
         Section(
             "Look-up tables", str(inspect.getdoc(lookup)), "dc.protect.lookup.", _exports(lookup)
         ),
-        Section("Comparison of methods", "", "dc.", {"study": study}),
-        Section("Results of a study", RESULTS, "results.", results),
+        Section("Comparison of methods", RESULTS, "dc.", {"study": study}),
         Section("Errors", "", "dc.", errors),
     ]
 

@@ -119,7 +119,8 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "commands"), [("optimisers.md", 3), ("adjustment.md", 2), ("policy.md", 1)]
+    ("name", "commands"),
+    [("optimisers.md", 3), ("adjustment.md", 2), ("policy.md", 1), ("study.md", 1)],
 )
 def test_the_sessions_of_a_page_by_itself_print_what_it_shows(
     name: str, commands: int, tmp_path: Path
