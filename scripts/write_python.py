@@ -14,6 +14,7 @@ from discreet import api, protect, risk, utility
 from discreet.errors import DiscreetError
 from discreet.protect import lookup
 from discreet.release import Release
+from discreet.study.python import study
 from discreet.table import CountTable, ProtectedTable
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -52,6 +53,14 @@ COUNTS = """\
 What `population.tabulate` returns, for the custodian: `counts.counts` and `counts.keys`, one axis
 for each of `counts.dimensions`. A large table is sparse: then both are lists over the populated
 cells, and `counts.coordinates` says where these are."""
+
+
+RESULTS = """\
+[Compare methods](study.md) explains studies. What `dc.study` returns is for the custodian. Printed
+it is a table of risk and utility; in a notebook it shows the map. `finding` is the outcome in a
+sentence, `points` are all settings in all tables, `frontier` and `dominated` say what beats what;
+`value(table, setting, measure)`, `filter(...)`, `to_pandas()`, `plot(path)`, `report(path)` and
+`write(folder)` hand it on."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ def sections() -> list[Section]:
         Section(
             "Look-up tables", str(inspect.getdoc(lookup)), "dc.protect.lookup.", _exports(lookup)
         ),
+        Section("Comparison of methods", RESULTS, "dc.", {"study": study}),
         Section("Errors", "", "dc.", errors),
     ]
 

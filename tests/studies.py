@@ -43,11 +43,11 @@ def write_cube(path: Path, counts: NDArray[np.int64] | None = None) -> None:
 
 
 @cache
-def census_store() -> Path:
-    """Return a store of the synthetic census of 1.5 million people, made once."""
+def census_store(seed: int = 1) -> Path:
+    """Return a store of a synthetic census of 1.5 million people, made once for each seed."""
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    write(1_500_000, folder / "census", 1, None, lambda done: None)
+    write(1_500_000, folder / "census", seed, None, lambda done: None)
     build(folder / "census" / "dataset.toml", folder / "store", views=0)
     return folder / "store"
 

@@ -120,7 +120,13 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
 
 @pytest.mark.parametrize(
     ("name", "commands"),
-    [("optimisers.md", 3), ("adjustment.md", 2), ("policy.md", 1), ("coming-from.md", 2)],
+    [
+        ("optimisers.md", 3),
+        ("adjustment.md", 2),
+        ("policy.md", 1),
+        ("coming-from.md", 2),
+        ("study.md", 1),
+    ],
 )
 def test_the_sessions_of_a_page_by_itself_print_what_it_shows(
     name: str, commands: int, tmp_path: Path

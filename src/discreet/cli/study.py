@@ -77,7 +77,8 @@ def command(
     if seed is not None:
         study = replace(study, seed=seed)
     parts = out / PARTS
-    parts.mkdir(mode=0o700, parents=True, exist_ok=True)
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)  # all in it comes from true counts
+    parts.mkdir(mode=0o700, exist_ok=True)
     with shown() as tell:
         found = run(study, parts, workers_for(study) if workers is None else workers, tell)
     results = collected(study, found, monotonic() - began)

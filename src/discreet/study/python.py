@@ -41,7 +41,7 @@ def study(
     utility: str = "score",
     title: str = "A comparison of methods",
     workers: int = 1,
-    tell: Tell = silent,
+    tell: Tell | None = None,
 ) -> Results:
     """Return risk and utility of a table, or several, under settings of protection methods.
 
@@ -76,7 +76,7 @@ def study(
         whole("seed", seed, 0, 2**63 - 1)
         settings = _settings(usual(cubes[0]) if methods is None else methods, names)
         asked = Study(cubes, made, settings, judged, draws, seed, Told(title))
-    parts_ = run(asked, None, whole("workers", workers, 1, 1024), tell)
+    parts_ = run(asked, None, whole("workers", workers, 1, 1024), tell or silent)
     return collected(asked, parts_, monotonic() - began)
 
 

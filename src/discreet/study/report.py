@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ACROSS = 4
 """Tables side by side in the results."""
 MEASURES_ACROSS = 9
+SHORT = {"before": "risk before", "transition": "risk", "score": "utility"}
 
 
 def page(results: Results, now: datetime | None = None) -> str:
@@ -230,7 +231,7 @@ def _others(results: Results) -> list[dict[str, Any]]:
 def _printed(results: Results) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for one, here in results.printed_beside():
-        words = "risk before" if one.measure == "before" else MEASURES[one.measure].words
+        words = SHORT.get(one.measure) or MEASURES[one.measure].words
         place = f"{one.variable} {one.category}" if one.variable else "the whole"
         gap = short(here - one.value).replace("-", "−")
         found.append((one.table, one.setting, words, place, short(one.value), short(here), gap))

@@ -22,7 +22,7 @@ SWAPPING, HALF = "Swapping, 10% move", "Swapping, 5% move"
 
 @pytest.fixture(scope="module")
 def found() -> Results:
-    return of_paper("shlomo2010", census_store(), 3)
+    return of_paper("shlomo2010", census_store(2010), 3)
 
 
 @pytest.mark.slow
@@ -72,7 +72,8 @@ def test_distances_by_swapping(found: Results) -> None:
 @pytest.mark.slow
 def test_cramers_v_falls_as_arithmetic_says_not_as_printed(found: Results) -> None:
     """k of each region change places: differences shrink by k/N₁ + k/N₂ (see source.md)."""
-    tables = [f"{n}*nuts2" for n in ("age_band", "activity", "occupation", "education")]
+    names = ("age_band", "activity", "occupation", "education", "citizenship")
+    tables = [f"{name}*nuts2" for name in names]
     for rate, name in ((0.1, SWAPPING), (0.05, HALF)):
         k = rate / 2 * REGIONS.sum()
         expected = -100 * float((k / REGIONS).sum())
