@@ -26,7 +26,7 @@ Results go to standard output, progress and remarks to standard error.
 | exit status | meaning |
 |---|---|
 | 0 | done |
-| 1 | `discreet check` found a fault, `discreet verify` a file that is not genuine, or `discreet audit-log verify` a line that was altered |
+| 1 | `discreet check` found a fault; `verify` a file, `audit-log verify` a line not genuine |
 | 2 | a value is wrong; the message says which, and what is allowed |
 | 3 | a disclosure rule refuses the table |
 | 4 | the machine failed, or a promise of the program: nothing was released |
