@@ -103,7 +103,7 @@ def test_all_of_it_works_without_scripts(server: Running, browser: Browser) -> N
     page.wait_for_url("**/table?*")
     page.fill("#save-name", "Health at home")
     page.click("section.save button")
-    assert page.get_by_text("Health at home").is_visible()
+    assert page.get_by_role("link", name="Health at home").is_visible()
     page.goto(f"{server.url}/me")
     assert page.locator(".left .figure").first.inner_text() == "19"
     page.click(".signed-in button")

@@ -39,6 +39,7 @@ FAILURES: list[tuple[str, str, Any, int, str]] = [
     ("GET", f"{ROOT}?x=1", None, 400, "BAD_REQUEST"),
     ("GET", f"{ROOT}/town?tier=licensed", None, 400, "BAD_REQUEST"),
     ("GET", "/api/v1/config?x=1", None, 400, "BAD_REQUEST"),
+    ("GET", "/api/v1/me?x=1", None, 400, "BAD_REQUEST"),
     ("GET", f"{ROOT}/nowhere", None, 404, "UNKNOWN_DATASET"),
     ("GET", f"{ROOT}/%2e%2e", None, 404, "UNKNOWN_DATASET"),
     ("GET", f"{ROOT}/nowhere/check?by=sex", None, 404, "UNKNOWN_DATASET"),
@@ -150,9 +151,9 @@ def test_every_route_is_walked() -> None:
     walked = {url.split("?")[0].replace("town", "{d}") for _, url, *_ in FAILURES}
     assert {ROOT, f"{ROOT}/{{d}}", f"{ROOT}/{{d}}/check", f"{ROOT}/{{d}}/table"} <= walked
     assert {f"{ROOT}/{{d}}/table/meta", f"{ROOT}/{{d}}/table/structure"} <= walked
-    assert {"/api/v1/config", "/healthz"} <= walked
+    assert {"/api/v1/config", "/api/v1/me", "/healthz"} <= walked
     assert f"{ROOT}/{{d}}/ledger" in walked
-    assert len(OF) == 11, "a new route must be walked too"
+    assert len(OF) == 12, "a new route must be walked too"
 
 
 @pytest.mark.parametrize("error", [RuntimeError, InternalError, ParameterError, OSError])
@@ -299,5 +300,5 @@ def test_all_that_is_wrong_with_a_question_is_told_at_once(client: Client) -> No
         'By must be a list of 1 to 6 names, like ["sex", "age_band"]. '
         'Where must map names to lists of codes, like {"sex": ["2"]}. '
         "Format must be a text. "
-        "A tier cannot be asked for: over HTTP every reader is public."
+        "A tier cannot be asked for: it follows from the account or the key."
     )

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.people.example import EMAILS, PASSWORD, make
+from discreet.people.reviews import Answer
+from persons import licensed_town
+
+ASKED = (("Health", "sex,health"), ("Fine", "age_band,district,health,sex"))
+
+
+def test_the_people_of_the_demo_have_a_history_and_are_made_once(tmp_path: Path) -> None:
+    store = licensed_town(tmp_path, rows=1_000)
+    # It shows what 'Fine' shows, at which the project has one look.
+    refused = ("sex,age,health,ward", "To plan classes in the languages of home.")
+    people = make(store, ASKED, refused)
+    assert {one.email for one in people.accounts.everybody()} == set(EMAILS)
+    assert people.entrance.sign_in(EMAILS[0], PASSWORD) is not None
+    verdicts = [one.line.verdict for one in people.record.lines(EMAILS[0], action="asked")]
+    assert verdicts == ["released", "released", "USED_UP"]
+    [review] = people.reviews.all(Answer.OPEN)
+    assert (review.code, review.project) == ("USED_UP", "homes")
+    assert people.record.verify().broken is None
+    lines = len(people.record.lines())
+    people.close()
+    again = make(store, ASKED, refused)
+    assert len(again.record.lines()) == lines
+    again.close()
