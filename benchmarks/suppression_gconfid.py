@@ -145,7 +145,8 @@ def main() -> None:
         "everybody but contributors, which is what gconfid 2.0.4 (Statistics Canada) gives; both "
         "with the same weights or nearly: constant against number, digits, log(1 + value), against "
         "information, log(1 + value / least value). It is the best peer. The steps of the search "
-        "were set on these tables, so others may come out less well. Dimensions with a star have their hierarchy. Cells withheld, their share of all values, CPU seconds "
+        "were set on these tables, so others may come out less well. Dimensions "
+        "with a star have their hierarchy. Cells withheld, their share of all values, CPU seconds "
         "of one run; imports and compiling are not counted. " + won(found),
         "",
         table(
