@@ -27,6 +27,11 @@ NEAR = 1e-5
 VISITS = 200
 # With fewer open bounds than this, a programme for each of them is as fast.
 SWEEP = 20
+# A programme for many bounds at once that takes more steps than this for each cell and equation is
+# given up: in three-way tables it can take longer than all the single ones together.
+SWEEP_STEPS = 2
+# All linear programmes together may take so many steps of the simplex method.
+LINEAR_STEPS = 5_000_000
 # A single integer programme of more nodes is given up; its bound is then valid but loose.
 MIP_NODES = 200
 # All of them together may take so many steps of the simplex method: narrow intervals come first,
@@ -125,9 +130,9 @@ def intervals(
     Bounds are tightened first; what is left falls into connected parts. A part without a cycle is
     done. In the others one linear programme after another is solved from the last basis, for the
     bounds that no table met so far attains; where cells are whole and no whole table attains the
-    bound, an integer programme settles it (`certify`), the narrowest cells first and for a limited
-    number of steps; bounds left open then make the status feasible: valid, but perhaps not the
-    narrowest.
+    bound, an integer programme settles it (`certify`), the narrowest cells first. Both kinds have a
+    limited number of steps; bounds left open then make the status feasible: valid, but perhaps not
+    the narrowest.
     After `seconds`, or Ctrl-C, the bounds are returned as far as they are proved: stopped.
     """
     first = tightened(equations, low, high, sums, whole)
@@ -179,7 +184,7 @@ class _State:
         self.seen = np.stack([np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)])
         self.late = False
         self.linear = np.zeros(values.shape, bool)
-        self.steps = MIP_STEPS
+        self.steps, self.linear_steps = MIP_STEPS, LINEAR_STEPS
 
     def over(self) -> bool:
         """Return whether the time is up."""
@@ -269,8 +274,11 @@ def _settle(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
                 continue
             if state.over():
                 return True
+            if state.linear_steps <= 0:
+                break
             programme.set_cost(j, sign)
             found = programme.run()
+            state.linear_steps -= 1 + programme.steps
             programme.set_cost(j, 0.0)
             settled[side, j] = True
             if found.solved:
@@ -292,6 +300,7 @@ def _sweep(
     rows_of = Lists.of_rows(part.T)
     # A fixed seed: the order decides the time taken, never the bounds.
     rng = np.random.default_rng(len(cells))
+    programme.limit_steps(SWEEP_STEPS * (part.shape[0] + part.shape[1]))
     for _ in range(2 * len(cells)):
         side, place = np.nonzero(~settled)
         if len(place) < SWEEP or state.over():
@@ -310,6 +319,7 @@ def _sweep(
         state.show()
         if int(settled.sum()) - before < max(2, int(chosen.sum()) // 20):
             break
+    programme.limit_steps(None)
     programme.set_costs(np.zeros(len(cells)))
 
 

@@ -128,6 +128,13 @@ class LinearProgram:
         ends = INFINITY if seconds is None else self.solver.getRunTime() + seconds
         self._set("time_limit", ends)
 
+    def limit_steps(self, steps: int | None) -> None:
+        """Let further runs take so many steps of the simplex method at most, or as many as need be.
+
+        A run that is stopped by this has no values.
+        """
+        self._set("simplex_iteration_limit", 2**31 - 1 if steps is None else steps)
+
     def start(self, columns: Floats) -> None:
         """Let the next run know a point that keeps all conditions."""
         point = highspy.HighsSolution()

@@ -193,3 +193,36 @@ def test_independent_parts_do_not_touch_one_another() -> None:
     )
     alone = [intervals(one.equations, low, high), intervals(other.equations, low2, high2)]
     np.testing.assert_array_equal(both.values, np.concatenate([a.values for a in alone], axis=1))
+
+
+def _three_way(seed: int) -> tuple[sparse.csr_matrix, Array, Array]:
+    rng = np.random.default_rng(seed)
+    system = TableSystem.of((5, 5, 5))
+    values = system.values(rng.poisson(4, (5, 5, 5)))
+    hidden = rng.random(values.shape) < 0.4
+    low, high = system.merge(np.where(hidden, 0, values), np.where(hidden, np.inf, values))
+    return system.equations, low, high
+
+
+def test_a_sweep_that_is_given_up_changes_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _three_way(1)
+    usual = intervals(*problem)
+    monkeypatch.setattr(module, "SWEEP_STEPS", 0)
+    given_up = intervals(*problem)
+    assert np.array_equal(usual.values, given_up.values)
+
+
+def test_without_steps_left_ends_are_valid_and_not_called_final(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = _three_way(2)
+    final = intervals(*problem)
+    monkeypatch.setattr(module, "SWEEP_STEPS", 0)
+    monkeypatch.setattr(module, "LINEAR_STEPS", 0)
+    monkeypatch.setattr(module, "MIP_STEPS", 0)
+    first, again = intervals(*problem), intervals(*problem)
+    assert first.status is Status.FEASIBLE
+    assert not first.attained.all()
+    assert (first.low <= final.low).all()
+    assert (first.high >= final.high).all()
+    assert np.array_equal(first.values, again.values)

@@ -11,6 +11,7 @@ from scipy import sparse
 from discreet.desk.suppress.solver.problem import Problem
 from discreet.solve.linear import LinearProgram
 from discreet.solve.system import TableSystem
+from discreet.types import Floats
 
 # Larger programmes, in entries of their conditions, would take minutes.
 MOST_ENTRIES = 1_000_000
@@ -31,7 +32,9 @@ def line_bound(system: TableSystem, problem: Problem) -> float:
     size, cost = system.variables, problem.cost
     shut = np.zeros(size, bool)
     shut[system.variable[np.isinf(cost)]] = True
-    price = np.bincount(system.variable, np.where(np.isinf(cost), 0.0, cost), size)
+    price: Floats = np.bincount(system.variable, np.where(np.isinf(cost), 0.0, cost), size).astype(
+        np.float64
+    )
     taken = np.zeros(size, bool)
     taken[system.variable[problem.primary | problem.absent]] = True
     kept = np.flatnonzero(~shut)
