@@ -32,7 +32,7 @@ WRITING: dict[str, list[str]] = {
     "redesign": ["TABLE", "--rule", "smallest=3"],
 }
 # These write into folders, and refuse one that holds what they would write.
-FOLDERS = {"demo", "synth", "build", "restore", "attack", "certify"}
+FOLDERS = {"demo", "synth", "build", "restore", "attack", "certify", "study"}
 
 
 @pytest.fixture(scope="module")
