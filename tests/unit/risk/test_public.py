@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet import risk, utility
 from discreet.errors import ParameterError
 from discreet.protect.cells.rounding import RandomRounding
+from discreet.risk import public
 from discreet.risk.before import entropy_term
 from discreet.risk.prior import dense_flow, fit_prior
 from discreet.table.transition import Transition
@@ -232,3 +233,13 @@ def test_the_public_gate_reads_released_figures_alone(table: Integers, seed: int
     assert risk.public_gate(mixed, 0.5, FOUR).value == pytest.approx(
         risk.public_gate(table, 0.5, FOUR).value
     )
+
+
+@pytest.mark.parametrize(("name", "widest"), [("WIDEST_SCORE", 0.04), ("WIDEST_SHARE", 0.10)])
+def test_an_interval_is_told_up_to_its_limit(name: str, widest: float) -> None:
+    """The limits of docs/public-quality.md: wider, it tells less than knowing nothing."""
+    assert getattr(public, name) == widest
+    assert public.SMALLEST_MEAN == 5.0
+    for width, told in ((0.99 * widest, True), (1.01 * widest, False)):
+        drawn = np.array([0.5, *[0.5 - width / 2] * 30, *[0.5 + width / 2] * 30])
+        assert (public._kept(drawn, widest) is not None) == told

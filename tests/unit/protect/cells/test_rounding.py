@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
-from discreet.protect.cells.rounding import ConventionalRounding, RandomRounding
+from discreet.protect.cells.rounding import (
+    ConventionalRounding,
+    RandomRounding,
+    SmallCellAdjustment,
+)
 
 
 @settings(deadline=None)  # the first call loads the compiled kernel
@@ -96,3 +100,17 @@ def test_what_conventional_rounding_leaves_of_the_risk() -> None:
 def test_a_base_that_is_no_base_is_refused() -> None:
     with pytest.raises(ParameterError, match="base must be an integer from 2 to 100"):
         ConventionalRounding(1)
+
+
+def test_small_counts_go_to_zero_or_the_base_by_their_uniform() -> None:
+    """1 becomes 3 from 2/3 on, 2 from 1/3 on; larger counts stay, and so does their risk."""
+    method = SmallCellAdjustment(3)
+    counts, uniforms = np.array([1, 2, 1, 2, 4]), np.array([0.5, 0.5, 0.7, 0.2, 0.5])
+    assert method.apply(counts, uniforms).tolist() == [0, 3, 3, 0, 4]
+    assert (method.multiplier.small, method.multiplier.large) == (1 / 3, 1.0)
+
+
+def test_a_uniform_at_a_bound_is_in_the_interval_above_it() -> None:
+    """Rounding to 2 takes 1 down below 0.5 and up from 0.5 on."""
+    at = np.array([np.nextafter(0.5, 0), 0.5])
+    assert RandomRounding(2).apply(np.array([1, 1]), at).tolist() == [0, 2]
