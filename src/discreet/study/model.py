@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import ParameterError, unknown
 from discreet.protect import Method
@@ -57,12 +59,25 @@ class Setting:
     @property
     def key(self) -> str:
         """The name of its draws: other settings of a study do not change them."""
-        return json.dumps([self.method, self.options, self.on.value, repr(self.made or self.steps)])
+        what = _described(self.made or self.steps)
+        return json.dumps([self.method, self.options, self.on.value, what])
 
     @property
     def untouched(self) -> bool:
         """Whether nothing is changed."""
         return self.method == "none"
+
+
+def _described(value: Any) -> str:
+    """Return the repr of a method with all that it is made of: that of an array may be cut."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_described, value))}{',' * (len(value) == 1)})"
+    if is_dataclass(value):
+        held = (f"{f.name}={_described(getattr(value, f.name))}" for f in fields(value) if f.repr)
+        return f"{type(value).__qualname__}({', '.join(held)})"
+    return repr(value)
 
 
 @dataclass(frozen=True, eq=False)

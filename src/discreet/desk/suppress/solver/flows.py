@@ -90,7 +90,7 @@ class Flows:
         high = [np.minimum(forth, 1e9 * far), np.minimum(back, 1e9 * far)]
         sides[mine][place] = high[mine][place] = far
         high[other][place] = 0.0
-        finite = np.where(open_, price, 0.0)
+        finite = np.where(np.isfinite(price), price, 0.0)
         carried = np.maximum(1.0, np.minimum(far, np.minimum(above, below)))
         cost = np.where(finite > 0, finite / carried, 0.0)
         least = float(cost[cost > 0].min()) if (cost > 0).any() else 1.0
