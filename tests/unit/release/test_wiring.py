@@ -302,7 +302,7 @@ def test_the_gate_by_transition_decides_by_the_true_table(version: Version) -> N
 
 def test_the_reason_of_a_refusal_is_for_the_custodian_alone(version: Version) -> None:
     for rules, verdict in (
-        (public(counts=LENIENT | {"minimum_mean": 70}), "MEAN_CELL"),  # 4,000 in 60 cells
+        (public(counts=LENIENT | {"minimum_population": 5_000}), "MIN_POPULATION"),  # of 4,000
         (public(risk={"maximum": 0.0}), "RISK"),
     ):
         with pytest.raises(QueryRefused) as refusal:
@@ -435,7 +435,7 @@ def test_zeros_move_by_the_secret_and_by_the_table() -> None:
 
 def test_hints_are_checked_by_the_rules_of_their_tier(version: Version) -> None:
     """Halves are a way out that one tier is refused; the other tier is the first of the policy."""
-    coarse = {"counts": LENIENT | {"minimum_mean": 150}}
+    coarse = {"counts": LENIENT | {"minimum_population": 5_000}}
     halves = {"question": {"levels_refused": ["a_half", "b_half", "c_half"]}}
     rules = policy(
         public=tier(KEYS, **coarse), licensed=tier(KEYS, public=False, **coarse, **halves)
@@ -454,7 +454,7 @@ def test_hints_are_checked_by_the_rules_of_their_tier(version: Version) -> None:
 def test_hints_are_asked_of_the_rules_and_keep_the_filters(version: Version) -> None:
     """Of its own tier: fewer variables would pass here, but for a level that is refused."""
     question = ask(version, "a,b,c", "g1=g11")
-    refusing = {"counts": LENIENT | {"minimum_mean": 60}}
+    refusing = {"counts": LENIENT | {"minimum_population": 5_000}}
     strict = {"question": {"levels_refused": ["b", "b_half"]}}
     rules = policy(public=tier(KEYS, **refusing), licensed=tier(KEYS, public=False, **refusing))
     with pytest.raises(QueryRefused) as refusal:
@@ -486,17 +486,22 @@ def test_totals_that_are_published_are_written_down(version: Version) -> None:
 
 
 def test_what_was_refused_is_not_hinted_at(version: Version) -> None:
-    """A table that was made and refused is no way out: 4,000 people in 60 cells, or in 40."""
-    rules = public(counts=LENIENT | {"minimum_mean": 150})
+    """A table that was made and refused is no way out.
+
+    4,000 people in 60 cells have 67 in each. With `a` halved, of three categories two are joined
+    and one is left as it was; with `b` halved, of four, every cell has 133.
+    """
+    rules = public(counts=LENIENT | {"small": 100, "max_small": 0.1})
     answers = releaser(version, rules)
     with pytest.raises(QueryRefused) as first:
         answers.release(ask(version, "a,b,c"))
     refused = [h for h in first.value.hints if not _released(answers, h.question)]
-    assert refused, "one of the hints is refused when it is asked"
+    assert {h.question.by for h in refused} == {"a_half,b,c", "a,b,c_half"}
     with pytest.raises(QueryRefused) as again:
         answers.release(ask(version, "a,b,c"))
     asked = {hint.question.canonical for hint in again.value.hints}
     assert asked.isdisjoint(h.question.canonical for h in refused)
+    assert "a,b_half,c" in {hint.question.by for hint in again.value.hints}
 
 
 def _released(answers: Releaser, question: Any) -> bool:

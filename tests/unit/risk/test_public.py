@@ -235,11 +235,17 @@ def test_the_public_gate_reads_released_figures_alone(table: Integers, seed: int
     )
 
 
-@pytest.mark.parametrize(("name", "widest"), [("WIDEST_SCORE", 0.04), ("WIDEST_SHARE", 0.10)])
-def test_an_interval_is_told_up_to_its_limit(name: str, widest: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "limit", "widest"),
+    [
+        ("score", "WIDEST_SCORE", 0.04),
+        *((name, "WIDEST_SHARE", 0.10) for name in ("unchanged", "positive", "zeros", "small")),
+    ],
+)
+def test_an_interval_is_told_up_to_its_limit(name: str, limit: str, widest: float) -> None:
     """The limits of docs/public-quality.md: wider, it tells less than knowing nothing."""
-    assert getattr(public, name) == widest
+    assert getattr(public, limit) == widest
     assert public.SMALLEST_MEAN == 5.0
     for width, told in ((0.99 * widest, True), (1.01 * widest, False)):
         drawn = np.array([0.5, *[0.5 - width / 2] * 30, *[0.5 + width / 2] * 30])
-        assert (public._kept(drawn, widest) is not None) == told
+        assert (public._kept({name: drawn})[name] is not None) == told

@@ -42,9 +42,9 @@ def test_served_files_are_signed(store: Path, tmp_path: Path, format: str, name:
 def test_a_refusal_is_kept_without_its_record(store: Path) -> None:
     """The record has the exact risk, and why: it is for the custodian's log alone."""
     with serving([store]) as client:
-        assert client.get(f"{TABLE}?by=ward,rare").status_code == 403
+        assert client.get(f"{TABLE}?by=health,rare").status_code == 403
         service = client.service
-        held = service.cache.get(service.ask("town", "ward,rare").key)
+        held = service.cache.get(service.ask("town", "health,rare").key)
         assert isinstance(held, QueryRefused)
         assert held.record is None
         assert held.__cause__ is None
@@ -64,7 +64,7 @@ def test_a_refusal_takes_the_steps_of_a_release(
     with serving([store]) as client:
         monkeypatch.setattr(service, "to_bytes", noted)
         client.service.cache.forget(client.service.opened("town").version.id)
-        answer = client.get(f"{TABLE}?by=rare,ward&format=csv")
+        answer = client.get(f"{TABLE}?by=health,rare&format=csv")
         assert answer.status_code == 403
         assert [one.proof is not None for one in written] == [True]
         made_up = written[0]
@@ -73,7 +73,7 @@ def test_a_refusal_takes_the_steps_of_a_release(
         # The same figures for every question of this shape: nothing in them was counted.
         cells = made_up.table.values.ravel()
         assert cells.tolist() == (3 * (np.arange(cells.size) % 25)).tolist()
-        assert client.get(f"{TABLE}?by=rare,ward&format=csv").status_code == 403
+        assert client.get(f"{TABLE}?by=health,rare&format=csv").status_code == 403
         assert len(written) == 1  # what is kept is told at once, refused or released
         assert not (made_up.record and made_up.record.question)
 
