@@ -191,7 +191,7 @@ def test_a_batch_that_is_withheld_is_a_part_of_the_whole(tmp_path: Path) -> None
 
 
 def test_a_table_that_is_refused_is_refused_in_every_batch(tmp_path: Path) -> None:
-    store = town_of(tmp_path, counts={"minimum_mean": 10_000})
+    store = town_of(tmp_path, counts={"minimum_population": 10_000})
     with serving([store]) as client:
         for ward in map(str, range(3)):
             given = {"valueCodes[geography]": ward, "codelist[geography]": "town.ward"}
