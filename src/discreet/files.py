@@ -45,7 +45,7 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return what is in a file, which must be a file and not too large to be one of ours."""
     try:
         found = path.stat()
@@ -55,7 +55,7 @@ def read_bytes(path: Path) -> bytes:
         raise ParameterError(f"{str(path)!r} must be the name of a readable file.") from None
     if not stat.S_ISREG(found.st_mode):
         raise ParameterError(f"'{path}' must be a file. It is a folder or a device.")
-    bounded(path.name, found.st_size)
+    bounded(path.name, found.st_size, most)
     try:
         return path.read_bytes()
     except OSError as error:

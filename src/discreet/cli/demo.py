@@ -75,10 +75,12 @@ _ASKED = (
     ("Damp homes by health", "la,tenure,health"),
     ("Health at home", "tenure,health,age_band"),
     ("Work by district", "la,activity"),
+    ("Health in every street", "oa,tenure,health"),
 )
+# It shows what the last of them shows, at which the project has one look: whatever the size.
 _REFUSED = (
-    "oa,religion,country_of_birth",
-    "To plan classes in the languages that people speak at home.",
+    "oa,tenure,health,illness",
+    "To find the streets where people in rented homes have been ill for long.",
 )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet import __version__
 from discreet.errors import NotCertified, ParameterError
-from discreet.files import written
+from discreet.files import read_bytes, written
 from discreet.json import canonical, parsed
 from discreet.policy import BOUNDS, People, Policy
 from discreet.population import Version
@@ -152,8 +152,8 @@ def issue(store: Path, subject: Subject, report: dict[str, Any], population: Peo
 def read(path: Path, key: bytes) -> Certificate | None:
     """Return the certificate in a file, None where there is none that the owner of a key signed."""
     try:
-        proof = parsed(path.read_bytes(), path.name)
-    except (OSError, ParameterError):
+        proof = parsed(read_bytes(path, _MOST), path.name)
+    except ParameterError:
         return None
     return Certificate(proof) if is_proof(proof, key, DOMAIN, VERSION) else None
 
@@ -161,10 +161,8 @@ def read(path: Path, key: bytes) -> Certificate | None:
 def is_certificate(path: Path) -> bool:
     """Whether a file says that it is a certificate, genuine or not."""
     try:
-        if path.stat().st_size > _MOST:
-            return False
-        said = parsed(path.read_bytes(), path.name).get("statement")
-    except (OSError, ParameterError):
+        said = parsed(read_bytes(path, _MOST), path.name).get("statement")
+    except ParameterError:
         return False
     return isinstance(said, dict) and said.get("kind") == KIND
 

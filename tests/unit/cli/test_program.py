@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
-    "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy",
-    "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "sqlalchemy",
+    "argon2", "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba",
+    "numpy", "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "sqlalchemy",
     "uvicorn",
     "vl_convert", "xlsxwriter",
 }  # fmt: skip
@@ -56,7 +56,7 @@ def test_the_heavy_packages_are_those_that_the_program_requires() -> None:
 
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {text.partition(">")[0].partition("[")[0].replace("-", "_") for text in required}
-    modules = {"vl_convert_python": "vl_convert"}
+    modules = {"argon2_cffi": "argon2", "vl_convert_python": "vl_convert"}
     light = {"prometheus_client", "pydantic", "typer"}  # typer itself needs pydantic
     assert {modules.get(name, name) for name in names} - HEAVY == light
 

@@ -325,11 +325,15 @@ def test_somebody_reads_and_takes_their_own_history_alone(site: Site) -> None:
 
 # Review and governance
 
-REFUSED = "by=sex,health&columns=sex&where=ward=1,age=3"
+REFUSED = "by=sex&where=ward=1,age=3"
 
 
 def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: Site) -> None:
-    """Sex by age by health by ward has 32,000 cells for 4,000 people, 0.125 in each."""
+    """Sex by age by ward has 6,400 cells for 4,000 people, 0.625 in each.
+
+    If they are Poisson counts, .28 of the cells round to 2 and .01 to more: 2 is in .95 of those
+    that are not 0. The question itself may be asked: it has less than two cells for each person.
+    """
     ada, bob, cyd = (site.browser(who) for who in (site.ada, site.bob, site.cyd))
     custodian, auditor = site.browser(site.custodian), site.browser(site.auditor)
     address = f"/datasets/town/table?{REFUSED}"
@@ -338,7 +342,7 @@ def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: 
     form = f"/me/request?dataset=town&{REFUSED}"
     assert "Ask the office to look at it" in ada.get(form).text
     assert ada.fill(form, "/me/request", purpose="short").status_code == 400
-    purpose = "To plan places for small children we need their health by ward."
+    purpose = "To plan places for small children we need their number by ward."
     assert ada.fill(form, "/me/request", purpose=purpose).status_code == 303
     assert "In review" in ada.get("/me/tables").text
     assert "1 request waits" in custodian.get("/office").text
@@ -364,7 +368,7 @@ def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: 
     assert ("request", "NOT_AVAILABLE") in actions
     assert ("answer", "released") in actions
     # What else they ask is judged as before.
-    other = "by=sex,health&columns=sex&where=ward=2,age=3"
+    other = REFUSED.replace("ward=1", "ward=2")
     assert "Not available" in ada.get(f"/datasets/town/table?{other}").text
 
 
