@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import openpyxl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from discreet.build import build
 from discreet.synth import write
@@ -26,13 +26,6 @@ from stores import two_looks
 
 ROOT = Path(__file__).parents[2]
 SHOTS = Path(os.environ.get("DISCREET_SCREENSHOTS", ROOT / "var" / "screenshots"))
-CHROMIUM = Path(os.environ.get("DISCREET_CHROMIUM", "/usr/bin/chromium"))
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-]
 PYRAMID = "/datasets/census/table?by=age_band,sex&columns=sex&where=la=1"
 NESTED = "/datasets/census/table?by=age_broad,sex,activity&columns=sex,activity&where=la=1"
 BUILD = "/datasets/census/build?by=age_broad,sex,activity&columns=sex,activity&where=la=1"
@@ -143,15 +136,6 @@ def _publish(base: str, path: str) -> None:
         form = urlencode({**dict(parse_qsl(query)), "token": token[1]}).encode()
         with suppress(HTTPError), urlopen(base + address, form):
             pass
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    assert CHROMIUM.exists(), f"There is no browser at {CHROMIUM}: run `make tools`."
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield started
-        started.close()
 
 
 Opener = Callable[..., Page]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from discreet.people.people import People
 from discreet.people.reviews import Refused
 from persons import PASSWORD, licensed_town, person, project
 from servers import Running, running
 
-CHROMIUM = Path(os.environ.get("DISCREET_CHROMIUM", "/usr/bin/chromium"))
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 FINE = "/datasets/town/build?by=age_band,district,health,sex&columns=sex"
 
 
@@ -36,15 +32,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     people.close()
     with running([store], folder / "server") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert CHROMIUM.exists(), "a browser is needed: make tools"
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield made
-        made.close()
 
 
 def _signed_in(page: Page, server: Running, email: str) -> None:

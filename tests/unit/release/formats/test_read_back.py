@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import duckdb
 import openpyxl
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from pyjstat import pyjstat
 from pysdmx.io import get_datasets, read_sdmx
 
@@ -183,16 +183,6 @@ def test_the_cells_are_the_same(
     given = made(number, totals, withheld)
     given.write(tmp_path / "table", format)
     assert reader(tmp_path / "table", given) == cells(given)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as play:
-        arguments = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
-        arguments.append("--disable-background-networking")
-        found = play.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
-        yield found
-        found.close()
 
 
 # What is seen, and the code of each head: rows of [layer, stub codes, column code, text].
