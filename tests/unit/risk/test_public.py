@@ -247,5 +247,6 @@ def test_an_interval_is_told_up_to_its_limit(name: str, limit: str, widest: floa
     assert getattr(public, limit) == widest
     assert public.SMALLEST_MEAN == 5.0
     for width, told in ((0.99 * widest, True), (1.01 * widest, False)):
-        drawn = np.array([0.5, *[0.5 - width / 2] * 30, *[0.5 + width / 2] * 30])
+        spread = width / 0.95  # of even draws, of which the middle 95% are `width` apart
+        drawn = np.array([0.5, *np.linspace(0.5 - spread / 2, 0.5 + spread / 2, 60)])
         assert (public._kept({name: drawn})[name] is not None) == told
