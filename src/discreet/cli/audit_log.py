@@ -57,6 +57,8 @@ def verify(
     elif not found.lines:
         say("The record is empty.")
     else:
+        if found.first > 1:
+            say(f"Lines up to {found.first - 1:,} were removed, as a line of the record says.")
         say(f"All lines from {found.first:,} to {found.last:,} are as they were written.")
         typer.echo(f"{found.last}:{found.head}")
     if found.broken is not None:

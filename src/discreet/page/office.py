@@ -180,15 +180,18 @@ def _choice(opened: Opened, kind: str, text: str, question: Question) -> Choice:
 async def answer(context: Context) -> Response:
     """Answer a request: what is released is claimed first, and both are in the record."""
     review = await asyncio.to_thread(context.people.reviews.find, context.number())
-    kind, _, rest = context.visit.values.get("answer", "").partition("&")
-    if kind not in ("released", "coarser", "refused"):
-        raise ParameterError(context.visit.t("review.choose"))
+    wanted = context.visit.values.get("answer", "")
     words = context.visit.values.get("words", "").strip()
-    given, uses = ("", "", ""), ""
-    if kind != "refused":
-        parts = dict(part.split("=", 1) for part in rest.split("&"))
+    given, uses, kind = ("", "", ""), "", "refused"
+    if wanted != "refused":
         opened = _as_asked(context, review)
-        given, uses = await asyncio.to_thread(_release, opened, parts["by"], parts.get("where", ""))
+        # What the page offers, and nothing else that a form may hold.
+        choices = await asyncio.to_thread(_choices, context, opened, review)
+        chosen = next((one for one in choices if one.value == wanted), None)
+        if chosen is None:
+            raise ParameterError(context.visit.t("review.choose"))
+        given, uses = await asyncio.to_thread(_release, opened, chosen.by, chosen.where)
+        kind = chosen.kind
     await asyncio.to_thread(
         context.people.reviews.answer, context.who, review.id, Answer(kind), words, given, uses
     )

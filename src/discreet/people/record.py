@@ -21,6 +21,8 @@ from discreet.people.tables import Kept, allow_removal, forbid_changes, record, 
 
 START = "0" * 64
 """What the first line has for the hash of those before it."""
+RETENTION = "retention"
+"""What the line is about that says which lines were removed after their time."""
 NOBODY = "command line"
 """Who did what was done by a command: whoever may read the store."""
 
@@ -173,7 +175,7 @@ class Record:
             allow_removal(connection)
             connection.execute(sa.delete(record).where(gone))
             forbid_changes(connection)
-            append(connection, Line("retention", note=f"lines up to {last.n} were removed"))
+            append(connection, Line(RETENTION, note=_removal(last.n, last.hash)))
             return number
 
 
@@ -194,7 +196,9 @@ def _noted(head: str) -> tuple[int, str] | None:
 def _followed(
     lines: Iterator[Written], start: int, before: str, noted: tuple[int, str] | None
 ) -> Verified:
+    began = before
     last, seen, many = start, noted is None or noted[0] <= start, 0
+    said = not start  # lines may only be missing at the beginning if one that is there says so
     for one in lines:
         found = Verified(many, start + 1, last, before, one.n)
         if one.n != last + 1:
@@ -207,10 +211,19 @@ def _followed(
             if one.hash != noted[1]:
                 return _with(found, f"line {one.n} is not the one that was noted")
             seen = True
+        if one.line.action == RETENTION and one.line.note == _removal(start, began):
+            said = True
         last, before, many = one.n, one.hash, many + 1
+    if not said:
+        return Verified(many, start + 1, last, before, 1, f"lines up to {start} are missing")
     if not seen and noted is not None:
         return Verified(many, start + 1, last, before, noted[0], f"line {noted[0]} is missing")
     return Verified(many, start + 1, last, before)
+
+
+def _removal(n: int, hash: str) -> str:
+    """Return the words by which a line says that those up to one were removed after their time."""
+    return f"lines up to {n} were removed; that one had the hash {hash}"
 
 
 def _with(found: Verified, why: str) -> Verified:

@@ -353,6 +353,9 @@ def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: 
     assert auditor.fill("/office/requests/1", answer="refused").status_code == 403
     assert custodian.fill("/office/requests/1", words="x").status_code == 400
     chosen = unescape(re.findall(r'name="answer" value="(released[^"]*)"', page)[0])
+    # Only what the page offers can be released, whatever a form says.
+    other = "released&by=age,sex,ward,health&where="
+    assert custodian.fill("/office/requests/1", answer=other, words="x").status_code == 400
     answer = custodian.fill("/office/requests/1", answer=chosen, words="For your plan.")
     assert answer.status_code == 303
     assert custodian.fill("/office/requests/1", answer=chosen).status_code in (400, 403)

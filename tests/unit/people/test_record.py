@@ -14,7 +14,7 @@ from discreet.people.exported import as_csv
 from discreet.people.model import Person
 from discreet.people.people import People
 from discreet.people.record import START, Line, Record, chained, due
-from discreet.people.tables import record
+from discreet.people.tables import allow_removal, forbid_changes, record, record_start
 
 
 def write(people: People, number: int = 5) -> Record:
@@ -102,6 +102,20 @@ def test_an_end_that_was_cut_off_is_found_by_what_was_noted(people: People) -> N
 def test_what_was_noted_must_be_whole(people: People, head: str) -> None:
     with pytest.raises(ParameterError, match="NUMBER:HASH"):
         people.record.verify(head)
+
+
+def test_a_beginning_that_was_cut_off_is_missed(people: People) -> None:
+    """Where the chain starts is a row that whoever may write the database can write too."""
+    kept = write(people)
+    last = kept.lines()[1]
+    with people.kept.writing() as connection:
+        allow_removal(connection)
+        connection.execute(sa.delete(record).where(record.c.n <= last.n))
+        start = {"n": last.n, "hash": last.hash, "time": last.time}
+        connection.execute(sa.insert(record_start), start)
+        forbid_changes(connection)
+    found = kept.verify()
+    assert (found.broken, found.why) == (1, "lines up to 2 are missing")
 
 
 def test_lines_can_be_had_of_one_person(people: People) -> None:
