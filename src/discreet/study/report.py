@@ -254,8 +254,8 @@ def _notes(results: Results) -> list[str]:
     if rated:
         found.append(
             f"{listed(list(dict.fromkeys(rated)), 4).capitalize()}: judged with the rate known to "
-            "the intruder and every cell taken to change at that rate, also in tables without the "
-            "areas that were swapped."
+            "the intruder and every cell taken to change at that rate. A draw in which no cell "
+            "changed has the risk of the untouched table."
         )
     if seen:
         found.append(

@@ -58,7 +58,10 @@ def finding(results: Results) -> str:
         nearest = min(results.under, key=lambda n: (-results.under[n], _excess(results, n)))
         there = f" ({results.under[nearest]} of {len(tables)} tables)" if len(tables) > 1 else ""
         return f"No setting keeps {every} under {limit}. Nearest: {lower(nearest)}{there}."
-    best = max(under, key=lambda name: utility[name])
+    risk: dict[str, float] = {}
+    for point in results.points:
+        risk[point.full] = risk.get(point.full, 0.0) + point.risk.mean
+    best = max(under, key=lambda name: (utility[name], -risk[name]))
     said = f"{best} keeps {every} under {limit}, and of those that do changes {_it(tables)} least."
     others = [name for name in under if name != best]
     worse = sum(best in results.dominated.get(name, ()) for name in others)
@@ -66,9 +69,9 @@ def finding(results: Results) -> str:
         where = "any table" if len(tables) > 1 else "risk or utility"
         said += f" {_number(worse)} under it too, but no better in {where}."
     if len(others) > worse:
-        said += (
-            f" {_number(len(others) - worse)} under it at less risk, and change {_it(tables)} more."
-        )
+        many = len(others) - worse
+        change = "changes" if many == 1 else "change"
+        said += f" {_number(many)} under it at less risk, and {change} {_it(tables)} more."
     above = Counter(p.method for p in results.points) - Counter(
         p.method for p in results.points if results.under[p.full] == len(tables)
     )

@@ -63,7 +63,15 @@ def test_the_identity_leaves_the_risk_as_it_was() -> None:
 def test_swapping_is_judged_by_its_rate() -> None:
     known = Known.of(IndividualSwapping(0.1), 2)
     assert known.complete
-    assert float(known.after(F, F, risk.WEIGHTS)) == float(risk.after_swapping(F, F, 0.1))
+    assert float(known.after(F, G, risk.WEIGHTS)) == float(risk.after_swapping(F, G, 0.1))
+
+
+def test_a_table_that_a_swap_did_not_change_is_as_risky_as_before() -> None:
+    true = np.array([[4, 7, 0], [1, 12, 3]])
+    untouched = float(risk.before(true))
+    assert float(Known(rate=0.3).after(true, true, risk.WEIGHTS)) == pytest.approx(untouched)
+    moved = true + np.array([[1, -1, 0], [-1, 1, 0]])
+    assert float(Known(rate=0.3).after(true, moved, risk.WEIGHTS)) < untouched
 
 
 def test_the_multiplier_of_a_table_is_the_mean_over_its_figures() -> None:
