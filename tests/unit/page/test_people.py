@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from applications import GENEROUS, Client, serving
+from discreet.errors import ParameterError
 from discreet.ledger import Database
 from discreet.page.people import PAGES
 from discreet.page.signing import local
@@ -427,6 +428,9 @@ def test_mail_that_cannot_be_sent_stops_nothing_and_is_logged_without_its_text(
     folder.mkdir()
     reload(site.client.app, replace(MAIL, mail_folder=str(folder)))
     folder.rmdir()
+    with pytest.raises(ParameterError, match="mail_folder must be a folder"):
+        reload(site.client.app, replace(MAIL, mail_folder=str(folder), rate=1))
+    assert site.client.app.state.live.settings.rate == MAIL.rate  # all stays as it was
     ada = site.browser(site.ada)
     assert _sent_for_review(ada) == 303
     assert "In review" in ada.get("/me/tables").text
@@ -453,6 +457,7 @@ def test_the_sign_on_is_that_of_the_settings_as_they_were_last_read(site: Site) 
     assert start in page
     assert 'name="password"' not in page
     assert site.browser().get(start, headers=says).status_code == 303
+    site.client._http.cookies.clear()  # which the client keeps too
     reload(site.client.app, GENEROUS)
     assert site.browser().get(start, headers=says).status_code == 404
     assert 'name="password"' in site.browser().get("/sign-in").text
