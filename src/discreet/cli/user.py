@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +13,8 @@ import typer
 from discreet.cli.options import AsJson, StoreFolder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.people.accounts import Accounts
+    from discreet.people.mail import Mail
     from discreet.people.people import People
     from discreet.policy import Policy
 
@@ -23,6 +24,14 @@ Email = Annotated[str, typer.Argument(metavar="EMAIL", show_default=False)]
 Quota = Annotated[
     int | None,
     typer.Option(metavar="N", help="New tables of fine detail in all.", show_default=False),
+]
+
+ByMail = Annotated[
+    bool, typer.Option("--mail", help="Send it to the person too, as the settings say.")
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.toml", help="Of the server, for --mail.", show_default=False),
 ]
 
 
@@ -38,31 +47,65 @@ def add(
     group: Annotated[
         list[str] | None, typer.Option(metavar="G", help="A group. May be repeated.")
     ] = None,
+    by_mail: ByMail = False,
+    settings: SettingsFile = None,
 ) -> None:
     """Make an account, and print an invitation that works once."""
     from discreet.people.model import Holder
 
+    mail = _mail(settings) if by_mail else None
     people = opened(store)
     person = people.accounts.add(email, name, role, 20 if quota is None else quota)
     for one in group or ():
         people.accounts.join(Holder.GROUP, one, person)
-    _invite(people, email)
+    _invite(people, email, mail)
 
 
 @command.command()
-def invite(store: StoreFolder, email: Email) -> None:
+def invite(
+    store: StoreFolder, email: Email, by_mail: ByMail = False, settings: SettingsFile = None
+) -> None:
     """Print a new invitation, also for a new password; earlier ones are void."""
-    _invite(opened(store), email)
+    mail = _mail(settings) if by_mail else None
+    _invite(opened(store), email, mail)
 
 
-def _invite(people: People, email: str) -> None:
-    token = people.entrance.invite(people.accounts.find(email))
+def _mail(settings: Path | None) -> Mail:
+    """Return where mail goes by the settings, before anything is done that would be told by it."""
+    from discreet.errors import ParameterError
+    from discreet.server.settings import read_settings
+
+    mail = read_settings(settings, os.environ).mail
+    if mail is None:
+        raise ParameterError("--mail needs mail_folder or smtp_host in the settings.")
+    return mail
+
+
+def _invite(people: People, email: str, mail: Mail | None) -> None:
+    person = people.accounts.find(email)
+    token = people.entrance.invite(person)
     typer.echo(f"/invitation/{token}")
+    if mail is not None and _sent(mail, person.email, token):
+        typer.echo(f"Sent to {person.email}. It works once, within 7 days.", err=True)
+        return
     typer.echo(
         "Send this address to the person, with the name of your server in front. It works once, "
         "within 7 days.",
         err=True,
     )
+
+
+def _sent(mail: Mail, email: str, token: str) -> bool:
+    """Send an invitation; say if it could not be sent, and go on."""
+    from discreet.errors import ParameterError
+    from discreet.page.post import invitation
+
+    try:
+        mail.send(invitation(mail, email, token))
+    except (OSError, ValueError, ParameterError) as error:
+        typer.echo(f"The mail could not be sent ({type(error).__name__}).", err=True)
+        return False
+    return True
 
 
 @command.command("list")

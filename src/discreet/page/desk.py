@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, Forbidden, LedgerUnavailable, ParameterError
 from discreet.page.claims import posted
+from discreet.page.post import Post
 from discreet.page.visit import Visit, render
 from discreet.people.model import Role, Who
 from discreet.people.people import People
@@ -17,10 +18,11 @@ from discreet.service import Opened, Service
 from discreet.service.service import Known
 
 
-@dataclass(frozen=True)
+@dataclass
 class About:
-    """How people sign in here."""
+    """How people sign in here, and are told of things; it may change while a server runs."""
 
+    post: Post
     organisation: str = ""
     """The address of the office's own sign-on, empty for none."""
     passwords: bool = True

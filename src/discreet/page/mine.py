@@ -194,10 +194,11 @@ async def send(context: Context) -> Response:
         state.question.where, "none", code,
     )  # fmt: skip
     coarser = "; ".join(text for key, text in values.items() if key.startswith("coarser."))
-    await asyncio.to_thread(
+    id = await asyncio.to_thread(
         context.people.reviews.send, context.who, about, values.get("purpose", ""), coarser,
         values.get("wanted", ""),
     )  # fmt: skip
+    context.about.post.request(context.people, id)
     return see(context.visit.link("/me/tables"))
 
 

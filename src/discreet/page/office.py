@@ -195,6 +195,7 @@ async def answer(context: Context) -> Response:
     await asyncio.to_thread(
         context.people.reviews.answer, context.who, review.id, Answer(kind), words, given, uses
     )
+    context.about.post.answer(context.people, review, Answer(kind))
     return see(context.visit.link(f"/office/requests/{review.id}"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet import __version__, page
+from discreet.page.desk import About
 from discreet.page.people import mount_people
+from discreet.page.post import Post
 from discreet.people.people import People
 from discreet.server import discover, px, routes, sdmx, sign_on
 from discreet.server.errors import of_status
@@ -50,6 +53,7 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         yield
         await keeper.stop()
         await service.stop()
+        await asyncio.to_thread(app.state.about.post.close)
         identity.people.close()
 
     app = FastAPI(
@@ -70,8 +74,9 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
     page.mount(app, service)
-    sign_on.check(settings)
-    about = sign_on.add(app, service, identity.people, settings)
+    check(settings)
+    about = app.state.about = About(Post(log.trouble))
+    sign_on.add(app, service, identity.people, about, live)
     mount_people(app, service, identity.people, about)
     app.exception_handler(HTTPException)(_http)
     app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
@@ -79,10 +84,18 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     return app
 
 
+def check(settings: Settings) -> None:
+    """Complain about settings that cannot be meant together."""
+    sign_on.check(settings)
+    settings.mail  # noqa: B018  (raises)
+
+
 def reload(app: FastAPI, settings: Settings) -> None:
     """Let other settings hold from the next request on."""
-    service, limits = app.state.service, settings.limits
+    service, limits, mail = app.state.service, settings.limits, settings.mail
     app.state.live.settings = app.state.api.settings = settings
+    sign_on.reload(app.state.about, app.state.live)
+    app.state.about.post.mail = mail
     app.state.keeper.seconds = settings.verify
     service.limits = limits
     service.cache.budget = limits.cache_bytes

@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from discreet.errors import ParameterError
-from discreet.server.app import reload
+from discreet.server.app import check, reload
 from discreet.server.connections import Acceptor, Connection
 from discreet.server.log import Log
 from discreet.server.settings import Live, Settings
@@ -64,6 +64,7 @@ class Server(uvicorn.Server):
         try:
             settings = self._reread()
             check_certificate(settings)
+            check(settings)
         except (ParameterError, OSError) as error:
             self.log.write(event="reload", level="error", message=str(error))
             return

@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.checks import whole
 from discreet.errors import ParameterError, unknown
+from discreet.people.mail import Mail
 from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
@@ -82,6 +83,14 @@ class Settings:
     # The role of somebody whom a proxy or provider knows and who has no account yet: reader or
     # licensed; empty for nobody.
     sign_on_role: str = ""
+    # Where messages to people go: a folder, or a mail server (smtp_tls: starttls, tls or none).
+    mail_folder: str = ""
+    mail_from: str = ""
+    smtp_host: str = ""
+    smtp_port: int = 587
+    smtp_user: str = ""
+    smtp_password: str = field(default="", repr=False)
+    smtp_tls: str = "starttls"
     # Where Prometheus finds the metrics; 0 for nowhere.
     metrics_host: str = "127.0.0.1"
     metrics_port: int = 0
@@ -99,6 +108,7 @@ class Settings:
             if one.type == "int" and one.name not in ("metrics_port", "verify"):
                 whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
+        whole("smtp_port", self.smtp_port, 1, 65_535)
         whole("verify", self.verify, 0)
         if not _AGENCY.fullmatch(self.agency):
             raise ParameterError(
@@ -119,6 +129,16 @@ class Settings:
                     f"proxies must be addresses or networks like '10.0.0.0/8'. Got {text!r}."
                 ) from None
         return tuple(found)
+
+    @property
+    def mail(self) -> Mail | None:
+        """Where messages go, None for nowhere."""
+        if not self.mail_folder and not self.smtp_host:
+            return None
+        return Mail(
+            self.mail_from, self.public_url, self.mail_folder, self.smtp_host, self.smtp_port,
+            self.smtp_user, self.smtp_password, self.smtp_tls,
+        )  # fmt: skip
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import Forbidden, ParameterError
@@ -25,7 +26,7 @@ from discreet.people import secrets
 from discreet.people.model import Person, Role, email_of
 from discreet.people.people import People
 from discreet.server.clients import is_proxy
-from discreet.server.settings import Settings
+from discreet.server.settings import Live, Settings
 from discreet.service import Service
 
 START = "/sign-in/organisation"
@@ -34,22 +35,30 @@ _SECONDS = 600  # between leaving for the identity provider and coming back
 _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # none that a public key could sign with
 
 
-def add(app: FastAPI, service: Service, people: People, settings: Settings) -> About:
-    """Add the routes of the office's sign-on, if one is set; return how people sign in."""
-    sign_on = SignOn(settings)
-    if not sign_on.by_proxy and not sign_on.by_provider:
-        return About()
-    about = About(START, settings.passwords == "yes")
+def add(app: FastAPI, service: Service, people: People, about: About, live: Live) -> None:
+    """Add the routes of the office's sign-on; they are there while one is set."""
+    sign_on = SignOn(live)
     pages = (Page(START, sign_on.start, roles=None), Page(BACK, sign_on.back, roles=None))
     mount(app, service, people, pages, about)
-    return about
+
+
+def reload(about: About, live: Live) -> None:
+    """Let people sign in as the settings say now."""
+    sign_on = SignOn(live)
+    about.organisation = START if sign_on.by_proxy or sign_on.by_provider else ""
+    about.passwords = live.settings.passwords == "yes"
 
 
 @dataclass
 class SignOn:
     """Lets people in whom the office's own identity provider knows."""
 
-    settings: Settings
+    live: Live
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self.live.settings
 
     @property
     def by_proxy(self) -> bool:
@@ -67,6 +76,8 @@ class SignOn:
         if self.by_proxy:
             email, groups = self._of_proxy(context)
             return await self._let_in(context, email, email, groups, "proxy", following)
+        if not self.by_provider:
+            raise HTTPException(404)
         return await self._to_provider(context, following)
 
     # A proxy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 import sys
 from contextlib import closing
@@ -101,3 +102,34 @@ def test_people_projects_licences_keys_and_the_record(
         1,
         "The record is not as it was written: line 2 is not as it was written.\n",
     )
+
+
+def test_an_invitation_goes_by_mail_if_the_settings_say_where(
+    store: Path, run: Run, tmp_path: Path
+) -> None:
+    settings, folder = tmp_path / "server.toml", tmp_path / "mail"
+    folder.mkdir()
+    ours = 'public_url = "https://tables.example.org"\nmail_from = "office@example.org"\n'
+    settings.write_text(ours)
+    new = ("user", "add", store, "bea@example.org", "--name", "Bea", "--mail", "--settings")
+    status, _, err = run(*new, settings)
+    assert (status, "needs mail_folder or smtp_host" in " ".join(err.split())) == (2, True)
+    assert "bea@" not in run("user", "list", store)[1]  # nothing was begun
+    settings.write_text(f'{ours}mail_folder = "{folder}"\n')
+    status, out, err = run(*new, settings)
+    assert (status, "Sent to bea@example.org" in err) == (0, True)
+    (message,) = folder.iterdir()
+    text = message.read_text("utf-8")
+    assert f"\nhttps://tables.example.org{out.strip()}?lang=en\n" in text
+    with socket.socket() as taken:  # bound, and does not listen
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        settings.write_text(f'{ours}smtp_host = "127.0.0.1"\nsmtp_port = {port}\n')
+        again = ("user", "invite", store, "bea@example.org", "--mail", "--settings", settings)
+        status, out, err = run(*again)
+    assert (status, "could not be sent (ConnectionRefusedError)" in err) == (0, True)
+    token = out.strip().removeprefix("/invitation/")
+    assert token not in err
+    people = People.of_store(store)
+    assert people.entrance.invited(token) is not None
+    people.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from uuid import uuid4
@@ -11,12 +13,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from applications import Client, serving
+from applications import GENEROUS, Client, serving
+from discreet.errors import ParameterError
 from discreet.ledger import Database
 from discreet.page.people import PAGES
 from discreet.page.signing import local
 from discreet.people.model import Person
 from discreet.people.people import People
+from discreet.server.app import reload
 from persons import PASSWORD, licensed_town, person, project, quick_hashes
 
 FINE = "by=age_band,district,health,sex&columns=sex"
@@ -373,6 +377,93 @@ def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: 
     # What else they ask is judged as before.
     other = REFUSED.replace("ward=1", "ward=2")
     assert "Not available" in ada.get(f"/datasets/town/table?{other}").text
+
+
+def _until(folder: Path, number: int) -> list[Path]:
+    """Return messages once there are as many; they are written by a thread."""
+    for _ in range(600):
+        if len(list(folder.glob("*.eml"))) >= number:
+            break
+        time.sleep(0.05)
+    return sorted(folder.glob("*.eml"))
+
+
+PURPOSE = "To plan places for small children we need their number by ward."
+MAIL = replace(GENEROUS, mail_from="office@example.org", public_url="https://tables.example.org")
+
+
+def _sent_for_review(ada: Browser) -> int:
+    _publish(ada, REFUSED)
+    form = f"/me/request?dataset=town&{REFUSED}"
+    return ada.fill(form, "/me/request", purpose=PURPOSE).status_code
+
+
+def test_mail_tells_of_a_request_and_of_its_answer_and_holds_neither(
+    site: Site, tmp_path: Path
+) -> None:
+    reload(site.client.app, replace(MAIL, mail_folder=str(tmp_path)))
+    custodian = site.browser(site.custodian)
+    assert _sent_for_review(site.browser(site.ada)) == 303
+    (asked,) = _until(tmp_path, 1)
+    page = custodian.get("/office/requests/1").text
+    chosen = unescape(re.findall(r'name="answer" value="(released[^"]*)"', page)[0])
+    words = "There are 17 of them."
+    assert custodian.fill("/office/requests/1", answer=chosen, words=words).status_code == 303
+    files = _until(tmp_path, 2)
+    assert files[0] == asked
+    texts = [file.read_text("utf-8") for file in files]
+    assert "\nTo: cus@example.org\n" in texts[0]
+    assert "\nhttps://tables.example.org/office/requests/1?lang=en\n" in texts[0]
+    assert "\nTo: ada@example.org\n" in texts[1]
+    assert "Answered: released." in texts[1]
+    assert "Beantwortet: freigegeben." in texts[1]
+    for text in texts:
+        body = text.partition("\n\n")[2]
+        for kept in (PURPOSE, words, "ward", "sex", "Ada", "homes"):
+            assert kept not in body
+        assert set(re.findall(r"\d+", body)) == {"1"}  # the number of the request
+
+
+def test_mail_that_cannot_be_sent_stops_nothing_and_is_logged_without_its_text(
+    site: Site, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    reload(site.client.app, replace(MAIL, mail_folder=str(folder)))
+    folder.rmdir()
+    with pytest.raises(ParameterError, match="mail_folder must be a folder"):
+        reload(site.client.app, replace(MAIL, mail_folder=str(folder), rate=1))
+    assert site.client.app.state.live.settings.rate == MAIL.rate  # all stays as it was
+    ada = site.browser(site.ada)
+    assert _sent_for_review(ada) == 303
+    assert "In review" in ada.get("/me/tables").text
+    for _ in range(600):
+        told = [line for line in site.client.log.splitlines() if '"event":"mail"' in line]
+        if told:
+            break
+        time.sleep(0.05)
+    (line,) = told
+    assert '"error":"FileNotFoundError"' in line
+    for kept in ("cus@", "office@", PURPOSE, "requests/1"):
+        assert kept not in line
+
+
+def test_the_sign_on_is_that_of_the_settings_as_they_were_last_read(site: Site) -> None:
+    start, says = "/sign-in/organisation", {"X-Remote-User": "ada@example.org"}
+    assert site.browser().get(start, headers=says).status_code == 404
+    assert start not in site.browser().get("/sign-in").text
+    by_proxy = replace(
+        GENEROUS, proxies=("127.0.0.1",), proxy_user_header="X-Remote-User", passwords="no"
+    )
+    reload(site.client.app, by_proxy)
+    page = site.browser().get("/sign-in").text
+    assert start in page
+    assert 'name="password"' not in page
+    assert site.browser().get(start, headers=says).status_code == 303
+    site.client._http.cookies.clear()  # which the client keeps too
+    reload(site.client.app, GENEROUS)
+    assert site.browser().get(start, headers=says).status_code == 404
+    assert 'name="password"' in site.browser().get("/sign-in").text
 
 
 def test_a_question_that_is_not_refused_need_not_be_reviewed(site: Site) -> None:
