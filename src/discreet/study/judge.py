@@ -162,7 +162,8 @@ class Known:
     ) -> RiskAfter:
         """Return the risk after protection by the transition, in the form that the weights ask."""
         if self.rate is not None:
-            if np.array_equal(true, released):  # nobody in this table was swapped out of a cell
+            # Nobody in this table was swapped out of a cell, unless a multiplier says otherwise.
+            if self.multiplier is None and np.array_equal(true, released):
                 return after_swapping(true, released, 0.0, weights)
             return after_swapping(true, released, self.rate, weights, self.multiplier)
         assert self.chances is not None
