@@ -147,6 +147,8 @@ class Front:
                 told = [*common, (b"x-request-id", request_id.encode())]
                 if "who" in state:  # what is somebody's own is not for the pages of others
                     told = [*filter(_not_shared, told), _OWN]
+                if any(name == b"referrer-policy" for name, _ in given):  # a page's own is stricter
+                    told = [one for one in told if one[0] != b"referrer-policy"]
                 message["headers"] = [*_apart(given, state, scope["path"]), *told]
             await send(message)
 

@@ -201,6 +201,8 @@ def test_an_invitation_is_used_on_its_page(site: Site) -> None:
     page = f"/invitation/{site.people.entrance.invite(new)}"
     one = site.browser()
     assert "Welcome, New" in one.get(page).text
+    # Its address is a secret: it is told to nobody, not even to another page of ours.
+    assert one.get(page).headers.get_list("referrer-policy") == ["no-referrer"]
     assert one.fill(page, password="short", again="short").status_code == 400
     assert one.fill(page, password=PASSWORD, again="another").status_code == 400
     assert one.fill(page, password=PASSWORD, again=PASSWORD).headers["location"] == "/sign-in"
