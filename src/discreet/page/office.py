@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, ParameterError, QueryRefused
+from discreet.page.builder import title
+from discreet.page.charts.choose import unit_word
 from discreet.page.desk import Context, see
 from discreet.page.fixes import before
 from discreet.page.foresight import Foresight
@@ -138,8 +140,10 @@ async def request_page(context: Context) -> Response:
     review = await asyncio.to_thread(context.people.reviews.find, context.number())
     opened = _as_asked(context, review)
     choices = await asyncio.to_thread(_choices, context, opened, review)
+    state = State.read({"by": review.by, "where": review.where}, opened.schema)
     return render(
         context.visit, "office-request.html", 200, _STORED, place="office", review=review,
+        named=title(state, unit_word(opened.schema.unit, context.visit.t), context.visit.t),
         choices=choices, opened=opened, tier=opened.tier,
         maximum=context.service.opened(review.dataset).policy.tier(review.tier).risk.maximum,
     )  # fmt: skip
