@@ -94,9 +94,9 @@ class SpaceRules:
     """
 
     # 0 guards nothing: for synthetic data and for a protected base alone.
-    # Measured (docs/attacks.md): below 50 and one look, a table with its totals gives small cells
-    # away in .23 to .28 of cases where reading gives .12 to .16; with two looks in .28 to .34, and
-    # guarding below 30 in .27 to .33. Guarding below 100 gains little and refuses 5% more.
+    # Measured (docs/ledger.md): below 50 and one look, a table with its totals gives small cells
+    # away in .21 to .27 of cases where reading gives .11 to .16; below 100 with two looks, or below
+    # 30 with one, in .27 to .33. Guarding below 100 with one look refuses 5% more.
     guard_below: int = 50
     looks: int = 1
     # What the tiers that are not public may see of a class, all people together.
