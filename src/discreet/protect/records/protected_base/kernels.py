@@ -29,6 +29,9 @@ MOST_DRAWS = 200
 MOST_STEPS = 100_000
 """Households added or removed in an area, before it keeps the number of people that it has."""
 
+MOST_RESIZED = 3
+"""People by whom a household becomes larger or smaller at a time."""
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _next(state: Any) -> Any:
@@ -297,6 +300,46 @@ def house(
             return
         numbers[size] += sign
         left -= sign * size
+
+
+@njit(cache=True, nogil=True)
+def even_out(
+    numbers: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    together: NDArray[np.int64],
+    held: NDArray[np.bool_],
+    weight: int,
+    tries: int,
+    state: NDArray[np.uint64],
+) -> None:
+    """Resize two households of an area at a time, one up and one down, so that figures come close.
+
+    `wanted` are households by area and size, `together` those of all areas, which count `weight`
+    times. Every area keeps its people. Only what does not raise the squares of what is off, times
+    the size, is done: sizes then share what the number of people takes or gives.
+    """
+    areas, sizes = numbers.shape
+    off = numbers.sum(axis=0) - together
+    change = np.zeros(sizes, np.int64)
+    for _ in range(tries):
+        a, by = _below(state, areas), 1 + _below(state, MOST_RESIZED)
+        low, high = 1 + _below(state, sizes - 1), 1 + _below(state, sizes - 1)
+        if low + by >= sizes or high - by < 1 or not (held[low + by] and held[high - by]):
+            continue
+        if numbers[a, low] < 1 or numbers[a, high] < 1 + (low == high):
+            continue
+        around = (low, low + by, high, high - by)
+        for i in range(4):
+            change[around[i]] += 2 * (i % 2) - 1
+        worse = 0
+        for k in range(sizes):
+            each = 2 * (numbers[a, k] - wanted[a, k] + weight * off[k]) + (1 + weight) * change[k]
+            worse += k * change[k] * each
+        for k in around:
+            if worse <= 0:
+                numbers[a, k] += change[k]
+                off[k] += change[k]
+            change[k] = 0
 
 
 @njit(cache=True, nogil=True)

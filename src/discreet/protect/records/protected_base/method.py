@@ -27,6 +27,7 @@ from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Search, Unit, Wide
+from discreet.protect.records.protected_base.households import Households
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
 
@@ -146,6 +147,7 @@ class _Work:
 
     def run(self) -> Fitted:
         upper = self._upper()
+        _ = self.households  # made before threads need it
         fits = self._each("fitting", self._alone, [(u, upper) for u in range(len(self.units))])
         stopped = self._polish(fits, upper)
         residuals = self._means(fits, upper)
@@ -301,7 +303,7 @@ class _Work:
             np.array([unit.tops[0]], np.uint64)
         )
         donors = self._donors(rows)
-        starts, sizes = self._slots(unit, rows, donors, targets[0].people)
+        starts, sizes = self._slots(number, unit, donors, targets[0].people)
         codes = self.records.matrix(donors.rows)
         held = np.concatenate([target.cells for target in targets])
         fit = Fit(unit, self.design, donors, self.design.cells(codes), starts, sizes, held, words)
@@ -313,39 +315,24 @@ class _Work:
         return fit
 
     def _slots(
-        self, unit: Unit, rows: NDArray[np.int64], donors: Donors, people: NDArray[np.int64]
+        self, number: int, unit: Unit, donors: Donors, people: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the slots of each smallest area begin, and how many people each has."""
-        if self.records.household is None:
-            starts = np.concatenate([[0], np.cumsum(people)]).astype(np.int64)
-            return starts, np.ones(starts[-1], np.int64)
-        numbers = self._households(unit, rows, donors)
-        held = np.diff(donors.bounds) > 0
-        words = KeyMix(self.secret, "protected base: households").words(
-            unit.members[0].astype(np.uint64)
+        """Return where the slots of each smallest area begin, and how many people each is for."""
+        if self.households is not None:
+            return self.households.slots(number, unit.members[0], donors, people)
+        starts = np.concatenate([[0], np.cumsum(people)]).astype(np.int64)
+        return starts, np.ones(starts[-1], np.int64)
+
+    @cached_property
+    def households(self) -> Households | None:
+        records = self.records
+        if records.household is None:
+            return None
+        levels = (self.areas.within, len(self.areas.of) - 1)
+        words = KeyMix(self.secret, "protected base: households")
+        return Households(
+            records.household, records.area, records.keys, self.rows, self._noisy, levels, words
         )
-        for area in range(len(numbers)):
-            kernels.house(numbers[area], int(people[area]), held, words[area : area + 1])
-        starts = np.concatenate([[0], np.cumsum(numbers.sum(axis=1))]).astype(np.int64)
-        every = np.tile(np.arange(numbers.shape[1]), len(numbers))
-        return starts, np.repeat(every, numbers.ravel())
-
-    def _households(self, unit: Unit, rows: NDArray[np.int64], donors: Donors) -> NDArray[np.int64]:
-        """Return noisy numbers of households by smallest area and size, as far as donors have it.
-
-        The noise follows from the people in them, as that of people does.
-        """
-        household = self.records.household
-        assert household is not None
-        starts = np.flatnonzero(np.diff(household[rows], prepend=-1))
-        largest = len(donors.bounds) - 2
-        size = np.minimum(np.diff(starts, append=len(rows)), largest)
-        place = np.searchsorted(unit.members[0], self.records.area[rows[starts]])
-        shape = (len(unit.members[0]), largest + 1)
-        counts, sums = np.zeros(shape, np.int32), np.zeros(shape, np.uint32)
-        np.add.at(counts, (place, size), 1)
-        np.add.at(sums, (place, size), np.add.reduceat(self.records.keys[rows], starts))
-        return self._noisy(0, counts, sums).astype(np.int64)
 
     @cached_property
     def triples(self) -> Triples:
