@@ -81,7 +81,8 @@ class Asker:
         asked = self.service.ask("town", by, where)
         self.service.cache.forget(self.opened.version.id)
         if anew:
-            self.opened.releaser.tables._held.clear()
+            for kept in (self.opened.releaser.tables, self.opened.releaser.made_up):
+                kept._held.clear()
         begin, found = time.process_time(), False
         try:
             await self.service.file(asked, "json-stat")
