@@ -38,25 +38,25 @@ SECONDS = 1800.0  # …by the clock, on a busy machine
 
 # By the beginning of a module's path, the tests that are run: the first that fits.
 COVERING: tuple[tuple[str, str], ...] = (
-    ("release/hints.py", "release/test_hints.py release/test_wiring.py"),
-    ("release/protection.py", "release/test_protection.py release/test_wiring.py "
+    ("release/hints.py", "release/test_hints.py release/test_wiring_*.py"),
+    ("release/protection.py", "release/test_protection.py release/test_wiring_*.py "
      "release/test_pipeline.py"),
-    ("release/projection.py", "release/test_projection.py release/test_wiring.py "
+    ("release/projection.py", "release/test_projection.py release/test_wiring_*.py "
      "release/test_pipeline.py release/test_truth.py"),
-    ("release/told.py", "release/test_wiring.py release/test_pipeline.py "
+    ("release/told.py", "release/test_wiring_*.py release/test_pipeline.py "
      "release/test_projection.py release/test_truth.py"),
     ("release/record.py", "release/test_record.py release/test_pipeline.py"),
     ("release/signature.py", "release/test_signature.py release/test_verify.py "
      "release/test_forgeries.py population/test_sealed.py"),
     ("release/verify.py", "release/test_verify.py release/test_forgeries.py"),
     ("release/beforehand.py", "release/test_beforehand.py release/test_pipeline.py "
-     "release/test_wiring.py release/test_truth.py"),
-    ("release/measures.py", "release/test_wiring.py release/test_beforehand.py "
+     "release/test_wiring_*.py release/test_truth.py"),
+    ("release/measures.py", "release/test_wiring_*.py release/test_beforehand.py "
      "release/test_pipeline.py release/test_truth.py"),
-    ("release/", "release/test_wiring.py release/test_pipeline.py release/test_projection.py "
+    ("release/", "release/test_wiring_*.py release/test_pipeline.py release/test_projection.py "
      "release/test_hints.py release/test_protection.py"),
-    ("rules/", "rules release/test_pipeline.py release/test_wiring.py"),
-    ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring.py release/test_pipeline.py "
+    ("rules/", "rules release/test_pipeline.py release/test_wiring_*.py"),
+    ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring_*.py release/test_pipeline.py "
      "release/test_truth.py build/test_edition.py"),
     ("ledger/", "ledger/test_space.py ledger/test_index.py ledger/test_memory.py "
      "ledger/test_ledger.py ledger/test_database.py rules/test_space.py "
@@ -70,11 +70,11 @@ COVERING: tuple[tuple[str, str], ...] = (
      "service/test_catalogue.py"),
     ("protect/records/", "protect/records"),
     ("protect/", "protect/test_keys.py protect/cells protect/lookup protect/test_base.py "
-     "protect/test_conformance.py release/test_wiring.py"),
+     "protect/test_conformance.py release/test_wiring_*.py"),
     ("risk/", "risk/test_before.py risk/test_attribute.py risk/test_transition.py "
      "risk/test_public.py rules/test_rules.py"),
     ("query/", "query release/test_projection.py"),
-    ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring.py "
+    ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring_*.py "
      "build/test_edition.py"),
     ("tabulate/", "tabulate/test_views.py"),
     ("build/edition.py", "build/test_edition.py"),
@@ -102,7 +102,11 @@ class Fault:
     def tests(self) -> list[str]:
         """The tests that should notice it."""
         names = next(names for start, names in COVERING if self.module.startswith(start))
-        return [f"tests/unit/{name}" for name in names.split()]
+        unit = ROOT / "tests" / "unit"
+        found = {name: sorted(unit.glob(name)) for name in names.split()}
+        if gone := [name for name, paths in found.items() if not paths]:
+            raise ValueError(f"{self.module}: there are no tests {' '.join(gone)}.")
+        return [str(path.relative_to(ROOT)) for paths in found.values() for path in paths]
 
     def into(self, source: Path) -> str:
         """Return the module with the fault in it."""
