@@ -1,7 +1,7 @@
 """What attackers learn from everything the public may ask: each preset, before and after.
 
     python benchmarks/attacks.py [--persons 300000] [--seeds 1,2,3] [--seconds 120] [--workers 2]
-        [--folder var/bench]
+        [--folder var/bench] [--written]
 
 *After* is the program as it is. *Before* is the same stores with the space of questions open, as in
 version 0.1 (before.py). Every attacker is the first to ask, and ends by what it has tried. The
@@ -54,15 +54,26 @@ Found = dict[str, Any]
 
 
 def measured(folder: Path, options: argparse.Namespace, seeds: Sequence[int]) -> list[Found]:
-    """Return the findings by preset, seed, state and attack; those that are kept are not made."""
+    """Return the findings by preset, seed, state and attack; those that are kept are not made.
+
+    What is now comes first, and what takes long to be built last.
+    """
     for seed in seeds:
         census(folder, options.persons, seed)  # shared by all presets, so made before
-    # What is now comes first, of all.
-    tasks = [*product((AFTER,), seeds, PRESETS), (AFTER, seeds[0], NOBODY)]
-    tasks += product((BEFORE,), seeds, (p for p in PRESETS if p not in ONLY_AFTER))
+    tasks = [(AFTER, seed, preset) for seed, preset in product(seeds, EVERY)]
+    tasks += [(BEFORE, seed, preset) for seed, preset in product(seeds, EVERY)]
+    tasks = [t for t in tasks if not (t[0] == BEFORE and t[2] in ONLY_AFTER)]
+    tasks = [t for t in tasks if t[2] != NOBODY or t[1] == seeds[0]]
+    tasks = sorted(tasks, key=lambda t: t[2] in ONLY_AFTER and t[1] != seeds[0])
     work = partial(_attacked, folder, options.persons, options.seconds)
     with ProcessPoolExecutor(options.workers) as pool:
         return [found for part in pool.map(work, tasks) for found in part]
+
+
+def kept(folder: Path, persons: int) -> list[Found]:
+    """Return what was found so far, whichever seeds it is of."""
+    paths = sorted(folder.glob(f"attacks-*-{persons}-*.json"))
+    return [found for path in paths for found in json.loads(path.read_text())]
 
 
 def _attacked(
@@ -279,11 +290,14 @@ def main() -> None:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--written", action="store_true", help="write what is kept, run nothing")
     parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(",")]
     options.folder.mkdir(parents=True, exist_ok=True)
-    found = measured(options.folder, options, seeds)
+    if not options.written:
+        measured(options.folder, options, seeds)
+    found = kept(options.folder, options.persons)
     write_section("attacks", report(found, options))
     write_section("attacks-short", brief(found, options), PAGE.with_name("attacks.md"))
     base = _preset("protected-base", _of(found, "protected-base"))
