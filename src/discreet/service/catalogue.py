@@ -119,6 +119,12 @@ class Catalogue:
         lost = "database" if self._lost else ""
         return next((trouble.word for trouble in self._troubles.values()), lost)
 
+    @property
+    def uncertified(self) -> tuple[Path, ...]:
+        """The stores whose current version waits for a certificate."""
+        word = dict(_WORDS)[NotCertified]
+        return tuple(path for path, trouble in self._troubles.items() if trouble.word == word)
+
     def health(self) -> dict[str, str]:
         """Return whether all is well, or why not; raise `Damaged` if a data set has no answers."""
         for opened in self._by_id.values():
