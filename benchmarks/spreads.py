@@ -31,16 +31,14 @@ FACTORS = (0.5, 1.0, 1.5)
 def measured(path: Path, factor: float, options: argparse.Namespace) -> list[Found]:
     """Return what each attack finds among people of a spread, as `discreet attack --synthetic`."""
     kept = options.folder / f"spreads-{path.name}-{factor}.json"
-    if kept.exists():
-        return list(json.loads(kept.read_text()))
+    found: list[Found] = json.loads(kept.read_text()) if kept.exists() else []
     opened = open_store(path, database="sqlite://")
     target = invented_target(opened.version, opened.policy, options.seed, USUAL.times(factor))
-    found = []
-    for attack in ATTACKS:
+    for attack in ATTACKS[len(found) :]:
         rng = np.random.default_rng([options.seed, crc32(attack.id.encode())])
         found.append(tried(attack, target, rng, options.seconds, now=process_time).as_dict())
+        kept.write_text(json.dumps(found, indent=1))
         print(path.name, factor, attack.name, found[-1]["attack"], flush=True)
-    kept.write_text(json.dumps(found, indent=1))
     return found
 
 
