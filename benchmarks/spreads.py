@@ -1,6 +1,7 @@
 """Whether a verdict on invented people depends on how unlike each other they are.
 
-    python benchmarks/spreads.py [--persons 300000] [--seed 1] [--seconds 120] [--folder var/bench]
+    python benchmarks/spreads.py [--persons 300000] [--seed 1] [--seconds 120]
+        [--presets cell-keys,rounding-3] [--folder var/bench]
 
 The spreads of invented people (study/attacks/invented.py) were chosen, not measured. All attacks
 are run with half of them, with themselves and with half as much again.
@@ -24,7 +25,7 @@ from discreet.study.attacks import ATTACKS
 from discreet.study.attacks.finding import tried
 from discreet.study.attacks.invented import USUAL, invented_target
 
-PRESETS = ("cell-keys", "rounding-3")
+PRESETS = "cell-keys,rounding-3"
 FACTORS = (0.5, 1.0, 1.5)
 
 
@@ -56,10 +57,11 @@ def main() -> None:
     parser.add_argument("--persons", type=int, default=300_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--presets", default=PRESETS)
     parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
     columns, head = [], ["attack"]
-    for preset in PRESETS:
+    for preset in options.presets.split(","):
         path = store(options.folder, preset, options.persons, options.seed)
         for factor in FACTORS:
             columns.append([cell(one) for one in measured(path, factor, options)])
