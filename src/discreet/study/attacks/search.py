@@ -21,7 +21,7 @@ from discreet.population import Level
 from discreet.query import Query, Question, QuestionClass
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by, where
-from discreet.study.attacks.unions import NOTE, SMALL, about_nine, wanted
+from discreet.study.attacks.unions import NOTE, about_nine, wanted
 from discreet.types import Flags, Floats, Integers
 
 
@@ -89,8 +89,7 @@ class Search:
     ) -> Finding:
         """Return the finding of the best set of questions, on the areas that were kept back.
 
-        Beside it stand the same rule learnt from the published figure alone, and from nothing. The
-        informed reader may also say which small count is most frequent behind such a figure.
+        Beside it stand the same rule learnt from the published figure alone, and from nothing.
         """
         scored = wanted(counts, direct) & split.kept_back[:, None]
         tries, known = int(scored.sum()), np.nan_to_num(direct)
@@ -98,14 +97,13 @@ class Search:
         def share(found: Floats) -> Share:
             return Share.of(int((found == counts)[scored].sum()), tries)
 
-        alone = (known, split.estimates(known[None], counts), split.frequent(known, counts))
-        reading, *learnt = map(share, alone)
+        reading, learnt = share(known), share(split.estimates(known[None], counts))
         return Finding(
             self.name,
             share(split.estimates(world.anew(best), counts)),
             reading,
             share(split.estimates(known[None][:0], counts)),
-            max(reading, *learnt, key=lambda one: one.value),
+            max(reading, learnt, key=lambda one: one.value),
             questions=world.asked,
             note=f"{NOTE}, {tried} sets of questions tried, the best has {len(best)}",
         )
@@ -244,17 +242,6 @@ class Split:
     def estimates(self, answers: Floats, counts: Integers) -> Floats:
         """Return the whole numbers that the rules say."""
         return np.asarray(np.maximum(np.rint(self._told(answers, counts)), 0))
-
-    def frequent(self, figures: Floats, counts: Integers) -> Floats:
-        """Return the most frequent small count behind each figure, learnt where it may."""
-        found = figures.copy()
-        for i, (count, figure) in enumerate(zip(counts.T, figures.T, strict=True)):
-            learns = self.learns & (count >= 1) & (count <= SMALL)
-            for value in np.unique(figure):
-                behind = count[learns & (figure == value)]
-                if len(behind):
-                    found[figure == value, i] = np.bincount(behind).argmax()
-        return found
 
     def _told(self, answers: Floats, counts: Integers) -> Floats:
         """Return what the rule of least squares says of each category, learnt where it may."""

@@ -13,7 +13,7 @@ from discreet.population import Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.study.attacks.finding import Finding, Verdict, tried
-from discreet.study.attacks.search import Gene, Search, Split, World
+from discreet.study.attacks.search import Gene, Search, World
 from discreet.tabulate import ScanEngine
 from populations import level
 
@@ -93,16 +93,6 @@ def test_a_question_is_asked_once_for_all_sets_of_questions(town: Any) -> None:
     assert world.asked == 3
     world.answers(genome[::-1])
     assert world.asked == 3
-
-
-def test_a_reader_of_one_figure_learns_which_small_count_is_behind_it() -> None:
-    # Behind a 3 there are two ones, one 2 and five zeros: of small counts, a 1 is most frequent.
-    # No 6 is there to learn from: it is taken as it is.
-    figures = np.array([3, 3, 3, 3, 3, 3, 3, 3, 6, 3])[:, None].astype(float)
-    counts = np.array([1, 1, 2, 0, 0, 0, 0, 0, 5, 4])[:, None]
-    learns = np.array([True] * 8 + [False] * 2)
-    split = Split(learns, ~learns, ~learns)
-    assert split.frequent(figures, counts)[:, 0].tolist() == [1.0] * 8 + [6.0, 1.0]
 
 
 def test_it_finds_nothing_where_every_answer_is_a_sum_of_the_same_figures(town: Any) -> None:
