@@ -96,8 +96,10 @@ class Store:
         """Return the place of a version among the others: by its number, not by the clock."""
         return manifests.number(self.versions / name), name
 
-    def open(self) -> Version:
-        """Return the current version, its columns mapped."""
+    def open(self, name: str | None = None) -> Version:
+        """Return the current version, or another one that is kept, its columns mapped."""
+        if name is not None:
+            return Version.open(self.versions / name)
         name = self.current()
         if name is None:
             raise ParameterError(

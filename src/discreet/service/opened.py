@@ -110,8 +110,13 @@ class Opened:
         return hashlib.blake2b(text.encode(), digest_size=16, key=self._tag_key).digest()
 
 
-def open_store(path: Path, originals: Path | None = None, database: str | None = None) -> Opened:
-    """Return the current version of a store, ready to answer.
+def open_store(
+    path: Path,
+    originals: Path | None = None,
+    database: str | None = None,
+    name: str | None = None,
+) -> Opened:
+    """Return the current version of a store, or the one of this name, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
     the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
@@ -120,7 +125,7 @@ def open_store(path: Path, originals: Path | None = None, database: str | None =
     checksums before a record is first read; what views answer needs none.
     """
     store = Store(path)
-    version = store.open()
+    version = store.open(name)
     secret = unsealed(store, version)
     policy = parse_policy(version.policy_values, "policy", str(version.path))
     if version.counts is not None:
