@@ -27,7 +27,7 @@ from discreet.study.data import (
     part_of,
     table_of,
 )
-from discreet.study.measures import MEASURES, USUAL
+from discreet.study.measures import MEASURES, RISK, USUAL
 from discreet.study.methods import ON_CUBE, Untouched, settings_of
 from discreet.study.model import Judged, On, Printed, Setting, Study, Table, Told, named
 from discreet.toml import Mistakes, Section, load, texts
@@ -145,7 +145,7 @@ def _judged(section: Section, top: Section) -> Judged:
     mistakes = Mistakes("measures")
     take = section.take
     every = list(MEASURES)
-    risk = mistakes.gather(lambda: named("measure", take("risk", str, default="transition"), every))
+    risk = mistakes.gather(lambda: named("measure", take("risk", str, default=RISK), every))
     utility = mistakes.gather(
         lambda: named("measure", take("utility", str, default="score"), every)
     )

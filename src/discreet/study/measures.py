@@ -72,7 +72,8 @@ def _small_changed(true: Integers, released: Integers, _: Context) -> float:
 
 
 MEASURES: dict[str, Measure] = {
-    "transition": Measure("risk by the transition", True),
+    "transition-seen": Measure("risk by the transition seen over all draws", True),
+    "transition": Measure("risk by the transition, as far as the method has one", True),
     "transition-observed": Measure("risk by the transition, contents as observed", True),
     "split": Measure("risk by the transition, small and large counts apart", True),
     "conditional-entropy": Measure(
@@ -86,6 +87,11 @@ MEASURES: dict[str, Measure] = {
     "claims": Measure("cells that an intruder's best guess names right, share", True),
     "small-records": Measure(
         "people in cells of 1 and 2 left as they were, share",
+        True,
+        lambda F, G, c: risk.unchanged_small_records(F, G),
+    ),
+    "small-records-as-printed": Measure(
+        "people in cells of 1 and 2 left as they were, share; by record where records moved",
         True,
         lambda F, G, c: risk.unchanged_small_records(F, G),
     ),
@@ -131,12 +137,22 @@ MEASURES: dict[str, Measure] = {
 }
 """Every measure, in the order of the results."""
 
+RISK = "transition-seen"
+"""The risk of a map that does not name one: the same yardstick for every method."""
+
 BY_METHOD = tuple(name for name, measure in MEASURES.items() if measure.of is None)
-"""Those that need to know the method."""
+"""Those that need to know the method, or all of its draws."""
+
+POOLED = ("transition-seen", "claims")
+"""Those that all draws give together, in the same way for every method."""
+
+UNLIKE = ("transition", "transition-observed", "split", "small-records-as-printed")
+"""Those that mean different things for different methods: ranked only where they mean one."""
 
 USUAL = tuple(
     name
     for name in MEASURES
-    if name not in ("transition-observed", "conditional-entropy-as-printed")
+    if name
+    not in ("transition-observed", "conditional-entropy-as-printed", "small-records-as-printed")
 )
 """What a study takes without being asked."""

@@ -104,7 +104,7 @@ class Table:
 class Judged:
     """How settings are judged: the two measures of the map, the others, weights and limit."""
 
-    risk: str = "transition"
+    risk: str = "transition-seen"
     utility: str = "score"
     measures: tuple[str, ...] = ()
     weights: tuple[float, ...] = WEIGHTS

@@ -37,7 +37,7 @@ def study(
     seed: int = 1,
     limit: float = 0.15,
     weights: Sequence[float] = WEIGHTS,
-    risk: str = "transition",
+    risk: str = "transition-seen",
     utility: str = "score",
     title: str = "A comparison of methods",
     workers: int = 1,

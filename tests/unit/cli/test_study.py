@@ -41,6 +41,8 @@ def test_a_study_writes_its_folder_and_prints_the_finding(study: Path, tmp_path:
     said = invoke(study, "--out", tmp_path / "out")
     assert "under the limit" in said
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    # All of it comes from true counts: for the custodian alone.
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o600}
 
 
 def test_a_study_is_not_written_over_unless_told(study: Path, tmp_path: Path) -> None:
