@@ -195,6 +195,27 @@ def settings_of(
     return found
 
 
+INSTEAD = {
+    "record-swapping": "individual-swapping acts on counts",
+    "pram": 'with on = "cube" it acts on counts',
+    "input-perturbation": 'cell-key-perturbation or stochastic-perturbation with on = "cube" '
+    "acts on counts",
+}
+
+
+def refuse_records(values: Mapping[str, Any]) -> None:
+    """Raise where a method acts on records and only counts are there: what would act on them."""
+    method = values.get("method")
+    given = values.get("on")
+    if method in STEPS and (given == On.RECORDS or (method not in BEFORE and given is None)):
+        acting = f"the methods of discreet protect act on counts, {' and '.join(ON_CUBE)} too"
+        instead = INSTEAD.get(method, acting)
+        raise ParameterError(
+            f"{method} acts on records, and these data are counts: data must name a 'dataset'. "
+            f"Without records, {instead}."
+        )
+
+
 def make(method: str, options: Mapping[str, Any], variables: Sequence[Sequence[str]]) -> Method:
     """Return a method on counts; an axis is given by the name of a variable, or its place."""
     texts = {key: _option(value) for key, value in options.items()}

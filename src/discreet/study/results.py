@@ -68,7 +68,7 @@ class Point:
         return f"{self.method}, {self.setting}" if self.setting else self.method
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a study found. It prints, plots, filters, and is a data frame.
 
@@ -319,6 +319,13 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.plot()
+
+    def __repr__(self) -> str:
+        tables, settings = len(self.tables), len(self.settings) - 1
+        return (
+            f"<Results: {tables} table{'s' * (tables != 1)}, {settings} setting"
+            f"{'s' * (settings != 1)}, {self.study.draws} draws. print() shows them>"
+        )
 
     def __str__(self) -> str:
         from discreet.study.words import text
