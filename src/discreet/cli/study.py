@@ -82,7 +82,11 @@ def command(
     out.mkdir(mode=0o700, parents=True, exist_ok=True)  # all in it comes from true counts
     parts.mkdir(mode=0o700, exist_ok=True)
     with shown() as tell:
-        found = run(study, parts, workers_for(study) if workers is None else workers, tell)
+        try:
+            found = run(study, parts, workers_for(study) if workers is None else workers, tell)
+        except KeyboardInterrupt:
+            typer.echo("\nThe same command goes on from here.", err=True)
+            raise
     results = collected(study, found, monotonic() - began)
     results.write(out)
     for path in parts.iterdir():

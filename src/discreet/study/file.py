@@ -143,13 +143,13 @@ def _listed(top: Section, key: str, reader: Any, mistakes: Mistakes) -> list[Any
 
 def _asked(values: Any, place: int) -> Asked:
     section = Section(values, f"table {place}")
-    name = section.take("name", str, default=str(place))
+    name = section.take("name", str, default="")
     by = tuple(parts(section.take("by", str, default=""), "by"))
     where = parse_where(section.take("where", str, default=None))
     title = section.take("title", str, default="") or _title(by, where)
     of = section.take("of", str, default="")
     section.end()
-    return Asked(name, title, by, where, of)
+    return Asked(name or title or str(place), title, by, where, of)
 
 
 def _title(by: Sequence[str], where: Any) -> str:

@@ -150,7 +150,7 @@ TITLES = {
     "cell-key-perturbation": "Each cell gets noise drawn by the keys of its people",
     "sampling": "Counted from a sample of the people",
     "same-margins": "Another table with the same margins",
-    "individual-swapping": "Pairs of people change regions before counting",
+    "individual-swapping": "Pairs of people exchange their categories of one variable",
     "pram": "Categories of a variable changed at random, frequencies kept on average",
     "record-swapping": "Pairs of households exchange areas before counting",
     "over-imputation": "Values blanked and imputed again from donors",
@@ -191,7 +191,8 @@ def settings_of(
             continue
         made = make(method, options, names_of.get(on, ()))
         texts = tuple((key, str(value)) for key, value in options.items())
-        found.append(Setting(name, label, method, texts, on, made, (), multiplier, title))
+        about = _about(title, options)
+        found.append(Setting(name, label, method, texts, on, made, (), multiplier, about))
     return found
 
 
@@ -308,6 +309,16 @@ def _label(pattern: str, options: Mapping[str, Any], swept: Sequence[Mapping[str
             ) from None
     told = [key for key in options if len({str(one.get(key)) for one in swept}) > 1] or options
     return ", ".join(f"{key.replace('_', ' ')} {_shown(options[key])}" for key in told)
+
+
+def _about(title: str, options: Mapping[str, Any]) -> str:
+    """Return what a method does, with the variable that people exchange or that changes."""
+    axis = options.get("axis")
+    return (
+        title.replace("of one variable", f"of {axis}").replace("of a variable", f"of {axis}")
+        if axis is not None and not str(axis).isdecimal()
+        else title
+    )
 
 
 def _percents(options: Mapping[str, Any]) -> dict[str, str]:

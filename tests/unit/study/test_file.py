@@ -65,7 +65,7 @@ def test_a_table_is_a_sum_of_the_hypercube_in_the_order_asked(tmp_path: Path) ->
     np.testing.assert_array_equal(first.counts, cube.sum(axis=2).T)
     np.testing.assert_array_equal(second.counts, cube[1:3].sum(axis=0).T)
     assert first.codes[1] == ("a0", "a1", "a2", "a3")
-    assert second.name == "2"
+    assert second.name == "work × age, area a1|a2"
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_totals_that_are_called_so_are_set_aside_and_must_be_sums(tmp_path: Path
 
 def test_a_table_of_nobody_is_a_mistake(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("area=a1|a2", "area=a3"))
-    with pytest.raises(ParameterError, match="table '2' holds nobody"):
+    with pytest.raises(ParameterError, match=r"table 'work × age, area a3' holds nobody"):
         read(path)
 
 
