@@ -128,11 +128,16 @@ def _source(section: Section, folder: Path, instead: Path | None = None) -> Sour
     if instead is not None and kind == "tables":
         paths = tuple(instead / path.name for path in paths)
     elif instead is not None:
-        paths = (instead,)
+        kind, paths = _kind(instead), (instead,)
     for path in paths:
         if not path.exists():
             raise ParameterError(f"data.{kind}: there is no {path}.")
     return Source(kind, paths, about, absent_zero, sums_are_cells)
+
+
+def _kind(path: Path) -> str:
+    """Return what a path must be: a folder is a store, and a description says of records."""
+    return "store" if path.is_dir() else "dataset" if path.suffix == ".toml" else "cube"
 
 
 def _listed(top: Section, key: str, reader: Any, mistakes: Mistakes) -> list[Any]:

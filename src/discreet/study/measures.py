@@ -66,6 +66,11 @@ def _entropy(true: Integers, released: Integers, context: Context) -> float:
     return risk.median_entropy(released, context.subgroups)
 
 
+def _of_size(low: int, high: int) -> Callable[[Integers, Integers, Context], float]:
+    """Return the share of released cells of some sizes."""
+    return lambda F, G, c: float(((low <= G) & (high >= G)).mean())
+
+
 def _small_changed(true: Integers, released: Integers, _: Context) -> float:
     small = (true == 1) | (true == 2)
     return float((true != released)[small].mean()) if small.any() else float("nan")
@@ -130,6 +135,10 @@ MEASURES: dict[str, Measure] = {
     ),
     "cramers-v": Measure("Cramér's V, change in percent", False, _cramers_v),
     "median-entropy": Measure("entropy of the subgroups, median", False, _entropy),
+    "zeros": Measure("cells of 0, share", False, _of_size(0, 0)),
+    "ones": Measure("cells of 1, share", False, _of_size(1, 1)),
+    "twos": Measure("cells of 2, share", False, _of_size(2, 2)),
+    "three-to-five": Measure("cells of 3 to 5, share", False, _of_size(3, 5)),
     "margins": Measure("largest relative change of a one-way total", True, _margins),
     "unchanged": Measure(
         "cells left as they were, share", False, lambda F, G, c: float((F == G).mean())
@@ -152,7 +161,7 @@ UNLIKE = ("transition", "transition-observed", "split", "small-records-as-printe
 USUAL = tuple(
     name
     for name in MEASURES
-    if name
-    not in ("transition-observed", "conditional-entropy-as-printed", "small-records-as-printed")
+    if name not in ("transition-observed", "zeros", "ones", "twos", "three-to-five")
+    and not name.endswith("as-printed")
 )
 """What a study takes without being asked."""
