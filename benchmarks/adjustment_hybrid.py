@@ -30,7 +30,7 @@ def main() -> None:
         path = folder / "records.csv"
         for way, options in WAYS.items():
             found = adjust(path, "p=10", seed=1, **given, **options)
-            facts, quality = found.facts, found.facts["quality"]
+            facts, quality = found.facts, found.quality
             empty = len(facts.get("withheld", ())) + (facts.get("complements") or 0)
             rows.append(
                 (

@@ -163,13 +163,15 @@ def adjust_records(
 
     For more cells than fit in a table: sums of `value`, by the columns of `by`; several lists of
     columns are linked tables, and only they are published, with their margins. `rule` is p of the
-    p% rule, or any rule as for `adjust`. The tables made of the records may be published, the
-    records may not.
+    p% rule, or any rule as for `adjust`. With `withhold` cells that are short of their protection
+    are listed, with others, so that nobody computes them. The tables made of the records may be
+    published, the records may not.
     """
     from itertools import combinations
 
     from discreet.desk.adjust import records as solver
     from discreet.desk.adjust.records.report import RecordsReport
+    from discreet.desk.adjust.records.withheld import with_complements
     from discreet.desk.cells import read_records
     from discreet.desk.cells.given import groups_of, tables_of
     from discreet.desk.sensitivity import record_rules
@@ -199,4 +201,7 @@ def adjust_records(
     found = solver.adjust_records(
         rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
     )
-    return RecordsReport(source, value, order, records, place, found, withhold, tables=chosen)
+    short = None
+    if withhold and found.short.any():
+        short = with_complements(records, found, order, chosen)
+    return RecordsReport(source, value, order, records, place, found, short, tables=chosen)

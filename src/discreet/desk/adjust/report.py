@@ -174,13 +174,14 @@ class AdjustReport(ChangeReport):
             facts["complements"] = None if secondary is None else int(secondary.sum())
         if self.coarse is not None:
             facts["rounded"] = int(self._rounded.sum())
-        facts["quality"] = self._quality
+        if self.coarse is not None or self.held is not None:
+            facts["quality"] = self.quality
         if self.exposure is not None:
             facts["intruder"] = self._intruder(self.exposure)
         return facts
 
     @property
-    def _quality(self) -> dict[str, Any]:
+    def quality(self) -> dict[str, Any]:
         """What the cells that are not sensitive, and not 0, look like to a reader."""
         result = self.result
         others = result.published & ~result.sensitive & (result.cells.values > 0)
