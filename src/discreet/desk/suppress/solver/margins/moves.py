@@ -10,6 +10,9 @@ import numpy as np
 from discreet.desk.suppress.solver.margins import kernels
 from discreet.types import Flags, Floats, Integers
 
+# Cells of each table from which codes of all dimensions are filled up.
+STARTS = 3
+
 Cell = dict[int, int]
 """The code of a cell in each of its dimensions that is not a total."""
 
@@ -55,6 +58,78 @@ class Moves:
             if found is not None:
                 return found
         return None
+
+    def exchange(
+        self,
+        cell: Cell,
+        own: int,
+        rises: bool,
+        ask: float,
+        limits: tuple[Floats, Flags, Floats],
+    ) -> Move | None:
+        """Return a change that adds to the cell, in all tables, and takes as much off elsewhere.
+
+        A code of every dimension, and so a cell of every table: those of the cell, filled up, and
+        others. It takes many cells, but goes far: large contributions make large cells wherever
+        they are. What both have in common stays.
+        """
+        room, closed, _ = limits
+        open_cells = np.where(closed, -np.inf, room)
+        free = np.where(open_cells >= 0, open_cells, -np.inf)
+        enough = np.where(open_cells >= ask, open_cells, -np.inf)
+        mine, theirs = (free, enough) if rises else (enough, free)
+        mine = mine.copy()
+        mine[own] = np.inf
+        codes = self._filled(cell, mine)
+        if codes is None:
+            return None
+        path = self._path(codes)
+        for start in self._largest(theirs):
+            others = self._filled(start, theirs)
+            if others is None:
+                continue
+            other = self._path(others)
+            if own in other:
+                continue
+            sign = 1 if rises else -1
+            signs = dict.fromkeys(path - other, sign) | dict.fromkeys(other - path, -sign)
+            return np.array(list(signs), np.int64), np.array(list(signs.values()), np.int64)
+        return None
+
+    def _filled(self, cell: Cell, score: Floats) -> Cell | None:
+        """Return a code of every dimension, such that the least score of its cells is large."""
+        codes = dict(cell)
+        for d in range(self.number):
+            if d in codes or not self.sizes[d]:
+                continue
+            least = np.full(self.sizes[d], np.inf)
+            for table, array in self.tables.items():
+                if d in table:
+                    at = [slice(0, -1) if one == d else codes.get(one, -1) for one in table]
+                    least = np.minimum(least, score[array[tuple(at)]])
+            codes[d] = int(np.argmax(least))
+        least = min(score[variable] for variable in self._path(codes))
+        return codes if least > -np.inf else None
+
+    def _path(self, codes: Cell) -> set[int]:
+        """Return the variables of all cells of all tables that have these codes, or totals."""
+        return {
+            int(array[at])
+            for table, array in self.tables.items()
+            for at in product(*((codes[d], -1) for d in table))
+        }
+
+    def _largest(self, score: Floats) -> list[Cell]:
+        """Return the cells of each table with the largest scores, the largest of all first."""
+        found = []
+        for table, array in self.tables.items():
+            inner = score[array[tuple(slice(0, -1) for _ in table)]]
+            for place in np.argsort(-inner, axis=None, kind="stable")[:STARTS].tolist():
+                at = np.unravel_index(place, inner.shape)
+                codes = {d: int(code) for d, code in zip(table, at, strict=True)}
+                found.append((float(inner[at]), codes))
+        found.sort(key=lambda one: -one[0])
+        return [codes for size, codes in found if size > -np.inf]
 
     def near(self, cell: Cell, codes: int, values: Floats) -> Flags:
         """Return the variables of a cell's codes and so many others of each dimension.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
 
 from discreet.desk.suppress.solver.check import prove
-from discreet.desk.suppress.solver.margins.moves import Cell, Moves
+from discreet.desk.suppress.solver.margins.moves import Cell, Move, Moves
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Asked, Programmes
 from discreet.desk.suppress.solver.undoing import Change, Views
@@ -28,7 +28,7 @@ MOST_AXES = 3
 PARTS, SMALLEST = 1024, 256
 PASSES = 2
 # Codes of each dimension that a linear programme looks at, in turn.
-CODES = (4, 8, 16, 1_000_000)
+CODES = (4, 8, 16)
 NEAR = 1e-9
 
 
@@ -220,18 +220,19 @@ class Search:
     def _certificate(self, need: int, asked: Asked, whom: Sequence[int] = ()) -> Change | None:
         """Return a change that moves the cell of a need as asked, for all that these know.
 
-        Cubes first; where no sum of them does, a linear programme over some codes of each
-        dimension, and over more and more of them.
+        Cubes first; then what is added in all tables and taken off elsewhere; and a linear
+        programme over some codes of each dimension.
         """
         rise, fall, width = asked
         ways = [(True, rise)] if rise > 0 else [(False, fall)]
         if width > 0:
             ways = [(True, width), (False, width)]
         with self._known(whom, need):
-            for rises, amount in ways:
-                change = self._sum(need, rises, amount)
-                if change is not None:
-                    return change
+            for find in (self.moves.cheapest, self.moves.exchange):
+                for rises, amount in ways:
+                    change = self._sum(need, rises, amount, find)
+                    if change is not None:
+                        return change
         if len(whom) > 1:
             return None  # they are answered in parts
         if self.programmes is None:
@@ -247,8 +248,10 @@ class Search:
                 return change
         return None
 
-    def _sum(self, need: int, rises: bool, amount: float) -> Change | None:
-        """Return cubes that together move the cell by an amount, each as far as it can."""
+    def _sum(
+        self, need: int, rises: bool, amount: float, find: Callable[..., Move | None]
+    ) -> Change | None:
+        """Return changes that together move the cell by an amount, each as far as it can."""
         own = int(self.system.variable[self.needs.cell[need]])
         cell = self.where(int(self.needs.cell[need]))
         if not cell or (not rises and self.room[own] < amount * (1 - NEAR)):
@@ -261,7 +264,7 @@ class Search:
         try:
             while left and ask:
                 limits = (self.room, self.closed, self.price)
-                move = self.moves.cheapest(cell, own, rises, ask * unit, limits)
+                move = find(cell, own, rises, ask * unit, limits)
                 if move is None:
                     ask = ask // 2 if ask // 2 * SMALLEST >= parts else 0
                     continue
