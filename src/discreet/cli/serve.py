@@ -19,21 +19,28 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="Processes that answer; one for each core, say.")
+    ] = 1,
 ) -> None:
     """Serve the web pages and the API of one or more stores.
 
     Runs until it is stopped, and then finishes the requests it is answering. A
     new version of a store is noticed and served. The log goes to standard error.
-    On SIGHUP settings and certificate are read again.
+    On SIGHUP settings and certificate are read again. Several workers share
+    one cache of answers and all limits.
     Settings are also read from environment variables: DISCREET_RATE, say,
     overrides `rate` in the file.
     """
     from discreet.server.run import serve
-    from discreet.server.settings import read_settings
+    from discreet.server.settings import Settings, read_settings
 
     chosen = read_settings(settings, os.environ)
 
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")
 
-    serve(stores, host, port, chosen, listening, lambda: read_settings(settings, os.environ))
+    def reread() -> Settings:
+        return read_settings(settings, os.environ)
+
+    serve(stores, host, port, chosen, listening, reread, workers)

@@ -21,6 +21,7 @@ from discreet.server.log import Log
 from discreet.server.metrics import Metrics
 from discreet.server.settings import Live, Settings
 from discreet.service.lanes import begin_request
+from discreet.service.shared import Seat
 
 _COMMON = [
     (b"x-content-type-options", b"nosniff"),
@@ -104,9 +105,16 @@ class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
     def __init__(
-        self, app: ASGIApp, live: Live, log: Log, metrics: Metrics, identity: Identity
+        self,
+        app: ASGIApp,
+        live: Live,
+        log: Log,
+        metrics: Metrics,
+        identity: Identity,
+        seat: Seat | None = None,
     ) -> None:
         self._app = app
+        self._tokens = None if seat is None else seat.shared.tokens
         self._identity = identity
         self._live = live
         self._log = log
@@ -117,9 +125,12 @@ class Front:
         """Have these settings; limits begin anew where they are other ones."""
         self._settings = settings
         self._networks = settings.networks
-        self._buckets = Buckets(settings.burst)
-        self._account_buckets = Buckets(settings.burst)
-        self._key_buckets = {key.name: Buckets(settings.burst) for key in settings.keys}
+        self._buckets = self._of("address")
+        self._account_buckets = self._of("account")
+        self._key_buckets = self._of("key")
+
+    def _of(self, kind: str) -> Buckets:
+        return Buckets(self._settings.burst, name=kind, tokens=self._tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -149,6 +160,8 @@ class Front:
                     told = [*filter(_not_shared, told), _OWN]
                 if any(name == b"referrer-policy" for name, _ in given):  # a page's own is stricter
                     told = [one for one in told if one[0] != b"referrer-policy"]
+                if self._live.draining:
+                    told.append((b"connection", b"close"))  # ask the next server
                 message["headers"] = [*_apart(given, state, scope["path"]), *told]
             await send(message)
 
@@ -259,7 +272,7 @@ class Front:
         key = None if given is None else key_of(given, self._settings.keys)
         if key is not None:
             state["key"] = key.name
-            wait = self._key_buckets[key.name].take(key.name, key.rate)
+            wait = self._key_buckets.take(key.name, key.rate)
         else:
             wait = self._buckets.take(client, self._settings.rate)
         self._take(wait)

@@ -96,6 +96,8 @@ class Settings:
     metrics_port: int = 0
     # Seconds that running requests are given to finish when the server is told to stop.
     grace: int = 30
+    # Seconds before that in which it still answers, and says at /readyz that it is not ready.
+    drain: int = 0
     # What the office is called as an agency in SDMX.
     agency: str = "DISCREET"
     # Keys with a limit of their own.
@@ -105,11 +107,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            if one.type == "int" and one.name not in ("metrics_port", "verify"):
+            if one.type == "int" and one.name not in ("metrics_port", "verify", "drain"):
                 whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
         whole("smtp_port", self.smtp_port, 1, 65_535)
         whole("verify", self.verify, 0)
+        whole("drain", self.drain, 0)
         if not _AGENCY.fullmatch(self.agency):
             raise ParameterError(
                 "agency must be letters, digits, '_', '-' or '.' after a letter, as SDMX has it. "
@@ -146,6 +149,8 @@ class Live:
     """The settings that hold now; they may be read again while a server runs."""
 
     settings: Settings
+    draining: bool = False
+    """Whether the server was told to stop, and finishes what it has."""
 
 
 def read_settings(
