@@ -45,12 +45,13 @@ def running(
     settings: str = GENEROUS,
     verify: bool = True,
     workers: int = 1,
+    port: int = 0,
     **options: Any,
 ) -> Iterator[Running]:
     """Run a server until the end of the block."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "server.toml").write_text(settings, encoding="utf-8")
-    command = [*PROGRAM, "serve", *map(str, stores), "--port", "0"]
+    command = [*PROGRAM, "serve", *map(str, stores), "--port", str(port)]
     command += ["--settings", str(folder / "server.toml"), "--workers", str(workers)]
     log = folder / "log"
     with log.open("a") as stderr:

@@ -17,6 +17,7 @@ from discreet.page.desk import About
 from discreet.page.people import mount_people
 from discreet.page.post import Post
 from discreet.people.people import People
+from discreet.population import Store
 from discreet.server import discover, px, routes, sdmx, sign_on
 from discreet.server.errors import of_status
 from discreet.server.front import Front
@@ -24,6 +25,7 @@ from discreet.server.identity import Identity
 from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
+from discreet.server.rates import Rates
 from discreet.server.settings import Live, Settings
 from discreet.service import Service
 from discreet.service.shared import Seat
@@ -48,12 +50,16 @@ def create_app(
     keeper = Keeper(service, log, settings.verify)
     live = Live(settings)
     identity = Identity(People.of_store(stores[0]))
+    shared = None if seat is None else seat.shared.tokens
+    rates = Rates(settings, shared, identity.people.kept.database, _key_of(stores[0]))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
         keeper.start()
+        rates.start()
         yield
+        rates.stop()
         await keeper.stop()
         await service.stop()
         await asyncio.to_thread(app.state.about.post.close)
@@ -70,7 +76,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service, app.state.live = service, live
-    app.state.identity = identity
+    app.state.identity, app.state.rates = identity, rates
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
     app.state.api = routes.add(app, service, live, identity.people)
     discover.add(app, app.state.api)
@@ -82,9 +88,17 @@ def create_app(
     sign_on.add(app, service, identity.people, about, live)
     mount_people(app, service, identity.people, about)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity, seat=seat)
+    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity, rates=rates)
     reload(app, settings)
     return app
+
+
+def _key_of(store: Path) -> bytes:
+    """Return what the servers of a store alone know, for names that nobody else can read."""
+    try:
+        return Store(store).secret.read_bytes()
+    except OSError:
+        return b""  # the store is sealed: nobody is answered
 
 
 def check(settings: Settings) -> None:
@@ -97,6 +111,7 @@ def reload(app: FastAPI, settings: Settings) -> None:
     """Let other settings hold from the next request on."""
     service, mail = app.state.service, settings.mail
     app.state.live.settings = settings
+    app.state.rates.use(settings)
     sign_on.reload(app.state.about, app.state.live)
     app.state.about.post.mail = mail
     app.state.keeper.seconds = settings.verify

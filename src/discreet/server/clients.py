@@ -84,3 +84,11 @@ class Buckets:
             wait = 0 if tokens >= 1 else math.ceil((1 - tokens) * 60 / rate)
             self._held.put(client, (tokens if wait else tokens - 1, now))
         return wait
+
+    def lower(self, client: str, tokens: float) -> None:
+        """Let a client have no more than this many tokens now: others have taken some too."""
+        client = self._name + client
+        with self._turn:
+            held = self._held.get(client)
+            if held is not None:
+                self._held.put(client, (min(held[0], tokens), held[1]))

@@ -14,14 +14,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.page import error_page
-from discreet.server.clients import Buckets, client_of, is_proxy, key_of
+from discreet.server.clients import client_of, is_proxy, key_of
 from discreet.server.errors import Failure, failure_of, internal, response_of, too_long
 from discreet.server.identity import Identity
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
+from discreet.server.rates import Rates
 from discreet.server.settings import Live, Settings
 from discreet.service.lanes import begin_request
-from discreet.service.shared import Seat
 
 _COMMON = [
     (b"x-content-type-options", b"nosniff"),
@@ -111,10 +111,10 @@ class Front:
         log: Log,
         metrics: Metrics,
         identity: Identity,
-        seat: Seat | None = None,
+        rates: Rates,
     ) -> None:
         self._app = app
-        self._tokens = None if seat is None else seat.shared.tokens
+        self._rates = rates
         self._identity = identity
         self._live = live
         self._log = log
@@ -122,15 +122,9 @@ class Front:
         self._use(live.settings)
 
     def _use(self, settings: Settings) -> None:
-        """Have these settings; limits begin anew where they are other ones."""
+        """Have these settings."""
         self._settings = settings
         self._networks = settings.networks
-        self._buckets = self._of("address")
-        self._account_buckets = self._of("account")
-        self._key_buckets = self._of("key")
-
-    def _of(self, kind: str) -> Buckets:
-        return Buckets(self._settings.burst, name=kind, tokens=self._tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -260,21 +254,21 @@ class Front:
             api = is_api(scope["path"])
             known = await self._identity.known(headers, state["secure"], api, said)
         except Failure:
-            self._take(self._buckets.take(client, self._settings.rate))
+            self._take(self._rates.take("address", client, settings.rate))
             raise
         state["accounts"] = await self._identity.accounts()
         if known is not None:
             state["known"], state["who"] = known.of, known.who
-            rate = self._settings.account_rate
-            self._take(self._account_buckets.take(str(known.who.person.id), rate))
+            account = str(known.who.person.id)
+            self._take(self._rates.take("account", account, settings.account_rate))
             return
         given = headers.get("x-api-key")
         key = None if given is None else key_of(given, self._settings.keys)
         if key is not None:
             state["key"] = key.name
-            wait = self._key_buckets.take(key.name, key.rate)
+            wait = self._rates.take("key", key.name, key.rate)
         else:
-            wait = self._buckets.take(client, self._settings.rate)
+            wait = self._rates.take("address", client, settings.rate)
         self._take(wait)
         if given is not None and key is None:
             raise Failure(401, "UNKNOWN_KEY", "The key in X-API-Key is not known here.")
