@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,14 @@ def command(
     workers: Annotated[
         int, typer.Option(metavar="N", help="Processes that answer; one for each core, say.")
     ] = 1,
+    root_path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The path under which readers find it, as /stat.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve the web pages and the API of one or more stores.
 
@@ -35,12 +44,11 @@ def command(
     from discreet.server.run import serve
     from discreet.server.settings import Settings, read_settings
 
-    chosen = read_settings(settings, os.environ)
-
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")
 
-    def reread() -> Settings:
-        return read_settings(settings, os.environ)
+    def read() -> Settings:
+        found = read_settings(settings, os.environ)
+        return found if root_path is None else replace(found, root_path=root_path)
 
-    serve(stores, host, port, chosen, listening, reread, workers)
+    serve(stores, host, port, read(), listening, read, workers)

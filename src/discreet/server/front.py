@@ -65,15 +65,26 @@ _PREFLIGHT = {
 }
 
 
-def _is_preflight(scope: Scope) -> bool:
+def _is_preflight(scope: Scope, path: str) -> bool:
     """Whether a browser asks if a page of somebody else may send a request."""
     asks = any(name == b"access-control-request-method" for name, _ in scope["headers"])
-    return scope["method"] == "OPTIONS" and asks and is_api(scope["path"])
+    return scope["method"] == "OPTIONS" and asks and is_api(path)
 
 
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
     return path.startswith(_PROGRAMS) or path in _ALWAYS
+
+
+def under(scope: Scope, root: str) -> Scope:
+    """Return a request as it is under a path that readers see.
+
+    A proxy may leave the path in front of what it hands on, or take it off; either is understood.
+    """
+    path = scope["path"]
+    if path == root or path.startswith(f"{root}/"):
+        path = path[len(root) :] or "/"
+    return {**scope, "root_path": root, "path": root + path}
 
 
 def _not_shared(header: tuple[bytes, bytes]) -> bool:
@@ -137,12 +148,14 @@ class Front:
         begin = perf_counter()
         request_id = secrets.token_hex(8)
         state: dict[str, Any] = {**scope.get("state", {})}
-        inner: Scope = {**scope, "state": state}
+        root = self._settings.root_path
+        inner: Scope = {**under(scope, root), "state": state}
+        path = inner["path"][len(root) :]
         if scope["method"] == "HEAD":
             inner["method"] = "GET"  # the server below leaves out the body
             state["quiet"] = True  # whoever wants no table releases none
         status = 0
-        common = API_HEADERS if is_api(scope["path"]) else PAGE_HEADERS
+        common = API_HEADERS if is_api(path) else PAGE_HEADERS
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -156,12 +169,12 @@ class Front:
                     told = [one for one in told if one[0] != b"referrer-policy"]
                 if self._live.draining:
                     told.append((b"connection", b"close"))  # ask the next server
-                message["headers"] = [*_apart(given, state, scope["path"]), *told]
+                message["headers"] = [*_apart(given, state, path), *told]
             await send(message)
 
         try:
-            await self._admit(inner, state)
-            if _is_preflight(scope):
+            await self._admit(inner, state, path)
+            if _is_preflight(scope, path):
                 await Response(status_code=204, headers=_PREFLIGHT)(inner, receive, answer)
                 return
             await self._app(inner, self._in_time(receive), answer)
@@ -171,7 +184,7 @@ class Front:
             failure = self._told(error, request_id)
             if status:
                 raise  # half an answer is out: cut the connection rather than lie
-            await self._response(failure, scope["path"], request_id)(inner, receive, answer)
+            await self._response(failure, path, request_id)(inner, receive, answer)
         finally:
             self._note(inner, scope["method"], status, perf_counter() - begin, request_id)
 
@@ -223,7 +236,7 @@ class Front:
             cache=cache,
         )
 
-    async def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
+    async def _admit(self, scope: Scope, state: dict[str, Any], path: str) -> None:
         """Raise what keeps a request out."""
         settings = self._settings
         if len(scope["query_string"]) > settings.max_query:
@@ -242,7 +255,7 @@ class Front:
             # Two programs could disagree about where such a request ends.
             text = "A request may not have both Content-Length and Transfer-Encoding."
             raise Failure(400, "BAD_REQUEST", text, headers=_CLOSE)
-        if scope["path"] in _ALWAYS:
+        if path in _ALWAYS:
             return
         peer = scope.get("client")
         # Each proxy may have added a line of its own, the last one the nearest.
@@ -251,8 +264,7 @@ class Front:
         state["secure"] = self._secure(scope, headers)
         try:
             said = self._said(peer[0] if peer else "", headers)
-            api = is_api(scope["path"])
-            known = await self._identity.known(headers, state["secure"], api, said)
+            known = await self._identity.known(headers, state["secure"], is_api(path), said)
         except Failure:
             self._take(self._rates.take("address", client, settings.rate))
             raise
@@ -300,7 +312,8 @@ class Front:
         if is_api(path):
             return response_of(failure, request_id, problem=path.startswith("/px/"))
         page = error_page(
-            failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id
-        )
+            failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id,
+            self._settings.root_path,
+        )  # fmt: skip
         page.headers.update({"Cache-Control": "no-store", **failure.headers})
         return page

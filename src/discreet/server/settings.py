@@ -18,6 +18,7 @@ from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
 Network = IPv4Network | IPv6Network
+_ROOT = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 _AGENCY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
@@ -98,6 +99,8 @@ class Settings:
     grace: int = 30
     # Seconds before that in which it still answers, and says at /readyz that it is not ready.
     drain: int = 0
+    # The path under which readers find the server where others share its host: /stat, say.
+    root_path: str = ""
     # What the office is called as an agency in SDMX.
     agency: str = "DISCREET"
     # Keys with a limit of their own.
@@ -117,6 +120,11 @@ class Settings:
             raise ParameterError(
                 "agency must be letters, digits, '_', '-' or '.' after a letter, as SDMX has it. "
                 f"Got {self.agency!r}."
+            )
+        if not _ROOT.fullmatch(self.root_path):
+            raise ParameterError(
+                "root_path must be a path like '/stat', without a '/' at its end. "
+                f"Got {self.root_path!r}."
             )
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
