@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,21 +20,35 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="Processes that answer; one for each core, say.")
+    ] = 1,
+    root_path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The path under which readers find it, as /stat.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve the web pages and the API of one or more stores.
 
     Runs until it is stopped, and then finishes the requests it is answering. A
     new version of a store is noticed and served. The log goes to standard error.
-    On SIGHUP settings and certificate are read again.
+    On SIGHUP settings and certificate are read again. Several workers share
+    one cache of answers and all limits.
     Settings are also read from environment variables: DISCREET_RATE, say,
     overrides `rate` in the file.
     """
     from discreet.server.run import serve
-    from discreet.server.settings import read_settings
-
-    chosen = read_settings(settings, os.environ)
+    from discreet.server.settings import Settings, read_settings
 
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")
 
-    serve(stores, host, port, chosen, listening, lambda: read_settings(settings, os.environ))
+    def read() -> Settings:
+        found = read_settings(settings, os.environ)
+        return found if root_path is None else replace(found, root_path=root_path)
+
+    serve(stores, host, port, read(), listening, read, workers)

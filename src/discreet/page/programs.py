@@ -18,11 +18,11 @@ class Program:
 
 
 def api_address(
-    dataset: str, state: State, totals: str, format: str | None = None, route: str = "table"
+    folder: str, state: State, totals: str, format: str | None = None, route: str = "table"
 ) -> str:
-    """Return the address at which programs get this table."""
+    """Return the address at which programs get this table, in the folder of its data set."""
     return address(
-        f"/api/v1/datasets/{dataset}/{route}",
+        f"{folder}/{route}",
         {
             "by": ",".join(state.by),
             "where": state.where or None,

@@ -65,8 +65,9 @@ def table(
     here = _kept(visit)
     cells = [cell for row in laid.rows for cell in row.cells]
     free = len(release.withheld)
-    csv = api_address(opened.id, state, asked, "csv")
-    meta = api_address(opened.id, state, asked, route="table/meta")
+    api = visit.to(f"/api/v1/datasets/{opened.id}")
+    csv = api_address(api, state, asked, "csv")
+    meta = api_address(api, state, asked, route="table/meta")
     return render(
         visit, "table.html", 200, ROBOTS, place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, told=told, totals=asked,
@@ -118,13 +119,14 @@ def _downloads(
 ) -> list[Download]:  # fmt: skip
     """Return the files that a reader may take away, all named after the question."""
     t, stem, folder = visit.t, _stem(opened, state), f"/datasets/{opened.id}"
+    api = visit.to(f"/api/v1{folder}")
     found = []
     for key in dict.fromkeys([*_FIRST, *FORMATS]):
-        name, href = file_name(stem, key), api_address(opened.id, state, totals, key)
+        name, href = file_name(stem, key), api_address(api, state, totals, key)
         text = t(f"take.{key}") if t.has(f"take.{key}") else FORMATS[key].label
         found.append(Download(key, text, href, name))
         if key == "csv":
-            meta = api_address(opened.id, state, totals, route="table/meta")
+            meta = api_address(api, state, totals, route="table/meta")
             found.append(Download("meta", t("take.meta"), meta, name + META))
     shown = visit.link(f"{folder}/shown.csv", state, **here)
     found.insert(1, Download("shown", t("take.shown"), shown, f"{stem}-shown.csv"))

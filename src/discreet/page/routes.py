@@ -29,7 +29,7 @@ from discreet.page.claims import Claims, posted
 from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
-from discreet.page.visit import ROBOTS, Visit, render
+from discreet.page.visit import ROBOTS, Visit, render, root_of
 from discreet.population import Schema
 from discreet.release import Release
 from discreet.rules import Code
@@ -101,7 +101,8 @@ async def _table(service: Service, request: Request, visit: Visit) -> Response:
         if refused.code in BAR:
             return pages.build(foresight, visit, BAR[refused.code])
         return result.refused(foresight, state, refused, visit)
-    return result.table(foresight, state, release, visit, str(request.base_url).rstrip("/"))
+    origin = str(request.base_url).rstrip("/").removesuffix(visit.root)
+    return result.table(foresight, state, release, visit, origin)
 
 
 TABLE = "/datasets/{dataset}/table"
@@ -124,7 +125,7 @@ def _claimed(service: Service) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-async def _robots() -> Response:
+async def _robots(request: Request) -> Response:
     away = (
         "/api/",
         "/me",
@@ -136,7 +137,7 @@ async def _robots() -> Response:
         "/datasets/*/chart.",
         "/datasets/*/shown.",
     )
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in away)]
+    lines = ["User-agent: *", *(f"Disallow: {root_of(request.scope)}{path}" for path in away)]
     return Response("\n".join(lines) + "\n", media_type="text/plain")
 
 
@@ -238,7 +239,7 @@ def _edited(request: Request, visit: Visit, schema: Schema) -> Response | None:
     action = values.get("do", "")
     if action.startswith(("only:", "also:", "clear:geography")):
         kept.pop("area", None)
-    target = visit.link(request.url.path, state, open=opened, **kept)
+    target = visit.link(visit.path, state, open=opened, **kept)
     return RedirectResponse(target, 303)
 
 
@@ -253,10 +254,16 @@ def failed(visit: Visit, status: int, text: str, retry: int | None = None, **mor
 
 
 def error_page(
-    status: int, code: str, message: str, hint: str | None, hints: tuple[Any, ...], number: str
+    status: int,
+    code: str,
+    message: str,
+    hint: str | None,
+    hints: tuple[Any, ...],
+    number: str,
+    root: str = "",
 ) -> Response:
     """Return the page of a failure outside the pages themselves, such as too many requests."""
-    visit = Visit(texts("en"), None, "/", {})
+    visit = Visit(texts("en"), None, "/", {}, root=root)
     if status == 404:
         return failed(visit, status, "error.unknown")
     if status >= 500:

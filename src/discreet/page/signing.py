@@ -24,18 +24,18 @@ def session_cookie(secure: bool) -> str:
     return "__Host-discreet" if secure else "discreet"
 
 
-def local(address: str) -> str:
+def local(address: str, usual: str = "/me") -> str:
     """Return an address of this server to go to, or the usual one if it is another's."""
     parts = urlsplit(address)
     plain = all(32 < ord(sign) < 127 for sign in address) and "\\" not in address
     ours = address.startswith("/") and not address.startswith("//") and not parts.netloc
-    return address if ours and plain and not parts.scheme else "/me"
+    return address if ours and plain and not parts.scheme else usual
 
 
 async def sign_in_page(context: Context, failed: str = "", status: int = 200) -> Response:
     """Return the form; it carries what a cookie says too, so that no other page can send it."""
     visit = context.visit
-    following = local(visit.values.get("next", "/me"))
+    following = local(visit.values.get("next", ""), visit.to("/me"))
     if context.visit.who is not None:
         return RedirectResponse(following, 303)
     given = context.request.cookies.get(_FORM, "") or secrets.token()
@@ -72,12 +72,12 @@ async def sign_in(context: Context) -> Response:
         )  # fmt: skip
     if token is None:
         return await sign_in_page(context, "sign_in.failed", 401)
-    return begun(context, token, values.get("next", "/me"))
+    return begun(context, token, values.get("next", ""))
 
 
 def begun(context: Context, token: str, following: str) -> Response:
     """Return where somebody goes who has signed in, with the cookie of the session."""
-    answer = see(local(following))
+    answer = see(local(following, context.visit.to("/me")))
     answer.set_cookie(
         session_cookie(context.secure), token, path="/", httponly=True, samesite="lax",
         secure=context.secure, max_age=int(LONGEST.total_seconds()),

@@ -27,6 +27,11 @@ _RENAMED = {"wafers": "layers", "wafer": "layer"}
 """What old links call layers."""
 
 
+def root_of(scope: Mapping[str, Any]) -> str:
+    """Return the path under which readers find the server; empty where it has a host to itself."""
+    return str(scope.get("root_path", "")).rstrip("/")
+
+
 @dataclass(frozen=True, eq=False)
 class Visit:
     """The language of a request and the addresses in it."""
@@ -42,6 +47,8 @@ class Visit:
     """Whether anybody could."""
     private: bool = False
     """Whether the values are of a form, which no address may hold."""
+    root: str = ""
+    """The path under which readers find the server, such as /stat."""
 
     @classmethod
     def of(cls, request: Request, posted: Pairs = ()) -> Visit:
@@ -52,7 +59,17 @@ class Visit:
         lang = choose(asked, request.headers.get("accept-language"))
         who = getattr(request.state, "who", None)
         accounts = getattr(request.state, "accounts", False)
-        return cls(texts(lang), asked, request.url.path, values, who, accounts)
+        root = root_of(request.scope)
+        path = request.url.path.removeprefix(root)
+        return cls(texts(lang), asked, path, values, who, accounts, root=root)
+
+    def to(self, path: str) -> str:
+        """Return the address of a path, as readers find it."""
+        return self.root + path
+
+    def static(self, name: str) -> str:
+        """Return the address of a static file."""
+        return self.to(address_of(name))
 
     def check_form(self) -> None:
         """Raise unless a form that was posted is one that this session was given."""
@@ -67,13 +84,13 @@ class Visit:
         values: dict[str, str | None] = state.values() if state is not None else {}
         values |= {key: None if value is None else str(value) for key, value in more.items()}
         values["lang"] = self.asked
-        return address(path, values)
+        return address(self.to(path), values)
 
     def other_language(self) -> str:
         """Return this page's address in the other language."""
         kept = {} if self.private else self.values
         values: dict[str, str | None] = {**kept, "lang": self.t("language.other_code")}
-        return address(self.path, values)
+        return address(self.to(self.path), values)
 
 
 @cache
@@ -85,7 +102,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["static"] = address_of
     found.globals["svg"] = Markup  # the drawings are our own, with every text in them escaped
     found.globals["unit"] = unit_word
     return found
@@ -102,7 +118,14 @@ def render(
     html = (
         _environment()
         .get_template(template)
-        .render(t=visit.t, lang=visit.t.lang, visit=visit, link=visit.link, **context)
+        .render(
+            t=visit.t,
+            lang=visit.t.lang,
+            visit=visit,
+            link=visit.link,
+            static=visit.static,
+            **context,
+        )
     )
     common = {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
     return HTMLResponse(html, status, {**common, **(headers or {})})

@@ -17,6 +17,7 @@ from discreet.page.desk import About
 from discreet.page.people import mount_people
 from discreet.page.post import Post
 from discreet.people.people import People
+from discreet.population import Store
 from discreet.server import discover, px, routes, sdmx, sign_on
 from discreet.server.errors import of_status
 from discreet.server.front import Front
@@ -24,8 +25,10 @@ from discreet.server.identity import Identity
 from discreet.server.keeper import Keeper
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
+from discreet.server.rates import Rates
 from discreet.server.settings import Live, Settings
 from discreet.service import Service
+from discreet.service.shared import Seat
 
 _ABOUT = """Any table of these data sets, protected by the rules that its office has set.
 
@@ -33,24 +36,30 @@ Ask `check` whether a question may be asked, and `table` for the answer. The sam
 has the same answer until the data are published anew; answers carry an ETag."""
 
 
-def create_app(stores: Sequence[Path], settings: Settings | None = None) -> FastAPI:
-    """Return the application that serves some stores.
+def create_app(
+    stores: Sequence[Path], settings: Settings | None = None, seat: Seat | None = None
+) -> FastAPI:
+    """Return the application that serves some stores, alone or as one of several workers.
 
     The service is `app.state.service`; pages get it by `discreet.page.mount(app, service)`.
     """
     settings = settings or Settings()
-    log = Log()
-    service = Service(stores, settings.limits, log.trouble)
-    metrics = Metrics(service)
+    log = Log(worker=None if seat is None else seat.number)
+    service = Service(stores, settings.limits, log.trouble, seat)
+    metrics = Metrics(service, seat)
     keeper = Keeper(service, log, settings.verify)
     live = Live(settings)
     identity = Identity(People.of_store(stores[0]))
+    shared = None if seat is None else seat.shared.tokens
+    rates = Rates(settings, shared, identity.people.kept.database, _key_of(stores[0]))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
         keeper.start()
+        rates.start()
         yield
+        rates.stop()
         await keeper.stop()
         await service.stop()
         await asyncio.to_thread(app.state.about.post.close)
@@ -67,9 +76,9 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
         redirect_slashes=False,
     )
     app.state.service, app.state.live = service, live
-    app.state.identity = identity
+    app.state.identity, app.state.rates = identity, rates
     app.state.log, app.state.metrics, app.state.keeper = log, metrics, keeper
-    app.state.api = routes.add(app, service, settings, identity.people)
+    app.state.api = routes.add(app, service, live, identity.people)
     discover.add(app, app.state.api)
     px.add(app, app.state.api)
     sdmx.add(app, app.state.api)
@@ -79,9 +88,17 @@ def create_app(stores: Sequence[Path], settings: Settings | None = None) -> Fast
     sign_on.add(app, service, identity.people, about, live)
     mount_people(app, service, identity.people, about)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity)
+    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity, rates=rates)
     reload(app, settings)
     return app
+
+
+def _key_of(store: Path) -> bytes:
+    """Return what the servers of a store alone know, for names that nobody else can read."""
+    try:
+        return Store(store).secret.read_bytes()
+    except OSError:
+        return b""  # the store is sealed: nobody is answered
 
 
 def check(settings: Settings) -> None:
@@ -92,18 +109,13 @@ def check(settings: Settings) -> None:
 
 def reload(app: FastAPI, settings: Settings) -> None:
     """Let other settings hold from the next request on."""
-    service, limits, mail = app.state.service, settings.limits, settings.mail
-    app.state.live.settings = app.state.api.settings = settings
+    service, mail = app.state.service, settings.mail
+    app.state.live.settings = settings
+    app.state.rates.use(settings)
     sign_on.reload(app.state.about, app.state.live)
     app.state.about.post.mail = mail
     app.state.keeper.seconds = settings.verify
-    service.limits = limits
-    service.cache.budget = limits.cache_bytes
-    for lane, workers in (
-        (service.light, limits.light_workers),
-        (service.heavy, limits.heavy_workers),
-    ):
-        lane.resize(workers, limits.queue, limits.seconds, limits.wait)
+    service.use(settings.limits)
 
 
 async def _http(request: Request, error: Exception) -> Response:

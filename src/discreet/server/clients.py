@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from time import monotonic
 
 from discreet.lru import Lru
 from discreet.server.settings import Key, Network
+from discreet.service.shared import Tokens
 
-_MOST = 100_000  # clients that are remembered; the one seen longest ago goes first
+MOST = 100_000  # clients that are remembered; the one seen longest ago goes first
 
 
 @lru_cache(maxsize=10_000)
@@ -54,18 +56,39 @@ def key_of(given: str, keys: Sequence[Key]) -> Key | None:
 
 
 class Buckets:
-    """Token buckets by client: `rate` tokens flow in per minute, up to `burst`."""
+    """Token buckets by client: `rate` tokens flow in per minute, up to `burst`.
 
-    def __init__(self, burst: int, clock: Callable[[], float] = monotonic) -> None:
+    Several workers have the buckets of one name in common, in `tokens`.
+    """
+
+    def __init__(
+        self,
+        burst: int,
+        clock: Callable[[], float] = monotonic,
+        name: str = "",
+        tokens: Tokens | None = None,
+    ) -> None:
         self.burst = burst
         self._clock = clock
-        self._held: Lru[str, tuple[float, float]] = Lru(_MOST)
+        self._name = f"{name} {burst} "
+        self._held = Lru[str, tuple[float, float]](MOST) if tokens is None else tokens
+        self._turn: AbstractContextManager[None] = nullcontext() if tokens is None else tokens.turn
 
     def take(self, client: str, rate: int) -> int:
         """Return 0 if the client may go on, and otherwise the seconds it has to wait."""
-        now = self._clock()
-        tokens, before = self._held.get(client) or (float(self.burst), now)
-        tokens = min(self.burst, tokens + (now - before) * rate / 60)
-        wait = 0 if tokens >= 1 else math.ceil((1 - tokens) * 60 / rate)
-        self._held.put(client, (tokens if wait else tokens - 1, now))
+        client = self._name + client
+        with self._turn:
+            now = self._clock()
+            tokens, before = self._held.get(client) or (float(self.burst), now)
+            tokens = min(self.burst, tokens + (now - before) * rate / 60)
+            wait = 0 if tokens >= 1 else math.ceil((1 - tokens) * 60 / rate)
+            self._held.put(client, (tokens if wait else tokens - 1, now))
         return wait
+
+    def lower(self, client: str, tokens: float) -> None:
+        """Let a client have no more than this many tokens now: others have taken some too."""
+        client = self._name + client
+        with self._turn:
+            held = self._held.get(client)
+            if held is not None:
+                self._held.put(client, (min(held[0], tokens), held[1]))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 64  # connections accepted before others are looked at
 _PAUSE = 0.25  # seconds until a full server looks for room again
 _SCARCE = 1.0  # …and until one without descriptors does
+_ELSEWHERE = 0.005  # seconds in which a worker with fewer connections may take a new one
 _SETTLED = 1.0  # seconds after which an idle connection may be closed in favour of a new one
 _OUT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -140,15 +141,17 @@ class Acceptor:
     """Takes new connections off the queue of the system as long as there is room for them.
 
     Without room it closes who has been idle longest; if nobody is idle, or there are no descriptors
-    left, it pauses, and newcomers wait in the queue of the system.
+    left, it pauses, and newcomers wait in the queue of the system. Of several workers, all of which
+    take from one queue, the one with fewer connections goes first.
     """
 
     def __init__(self, server: Server, listener: socket.socket, most: int) -> None:
         self.most = most
         self._server = server
+        self._seat = server.seat
         self._listener = listener
         self._opening: set[asyncio.Task[Any]] = set()
-        self._reading = self._closed = False
+        self._reading = self._closed = self._waited = False
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         listener.setblocking(False)
@@ -157,11 +160,26 @@ class Acceptor:
     @property
     def held(self) -> int:
         """How many connections there are, those included that are still shaking hands."""
-        return len(self._server.server_state.connections) + len(self._opening)
+        own = len(self._server.server_state.connections) + len(self._opening)
+        if self._seat is None:
+            return own
+        self._seat.tell("connections", own)
+        return own + int(sum(self._seat.others("connections")))
+
+    def _after_you(self) -> bool:
+        """Whether to leave a connection to another worker, which has fewer; but not for long."""
+        if self._seat is None or self._waited:
+            self._waited = False
+            return False
+        others = self._seat.others("connections")
+        own = self.held - int(sum(others))
+        self._waited = bool(others) and own > min(others)
+        return self._waited
 
     def resume(self) -> None:
         """Listen again."""
-        if not self._reading and not self._closed and self.held < self.most:
+        held = self.held  # which the other workers are told as well
+        if not self._reading and not self._closed and held < self.most:
             self._reading = True
             self._loop.add_reader(self._listener.fileno(), self._ready)
 
@@ -183,6 +201,9 @@ class Acceptor:
 
     def _ready(self) -> None:
         for _ in range(_AT_ONCE):
+            if self._after_you():
+                self._pause(_ELSEWHERE)
+                return
             if self.held >= self.most and not self._close_idle():
                 self._pause(_PAUSE)
                 return
@@ -210,6 +231,8 @@ class Acceptor:
             )
         except (OSError, asyncio.CancelledError):  # gone, or no TLS: the peer's mistake
             connection.close()
+        if self._closed:
+            self._loop.call_later(_SETTLED, self._close_idle)
 
     def _close_idle(self) -> bool:
         """Close those who have been idle longest; return whether there was anybody."""
@@ -223,10 +246,12 @@ class Acceptor:
         return bool(settled)
 
     def close(self) -> None:
-        """Accept nobody any more."""
+        """Accept nobody any more, but for those who wait already."""
         if self._reading:
             self._loop.remove_reader(self._listener.fileno())
-        self._reading, self._closed = False, True
+            self._reading, self._waited = False, True
+            self._ready()
+        self._closed = True
 
     async def wait_closed(self) -> None:
         """Wait for those who were just let in."""

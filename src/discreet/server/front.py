@@ -14,11 +14,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.page import error_page
-from discreet.server.clients import Buckets, client_of, is_proxy, key_of
+from discreet.server.clients import client_of, is_proxy, key_of
 from discreet.server.errors import Failure, failure_of, internal, response_of, too_long
 from discreet.server.identity import Identity
 from discreet.server.log import Log
 from discreet.server.metrics import Metrics
+from discreet.server.rates import Rates
 from discreet.server.settings import Live, Settings
 from discreet.service.lanes import begin_request
 
@@ -64,15 +65,26 @@ _PREFLIGHT = {
 }
 
 
-def _is_preflight(scope: Scope) -> bool:
+def _is_preflight(scope: Scope, path: str) -> bool:
     """Whether a browser asks if a page of somebody else may send a request."""
     asks = any(name == b"access-control-request-method" for name, _ in scope["headers"])
-    return scope["method"] == "OPTIONS" and asks and is_api(scope["path"])
+    return scope["method"] == "OPTIONS" and asks and is_api(path)
 
 
 def is_api(path: str) -> bool:
     """Whether programs rather than people ask for a path."""
     return path.startswith(_PROGRAMS) or path in _ALWAYS
+
+
+def under(scope: Scope, root: str) -> Scope:
+    """Return a request as it is under a path that readers see.
+
+    A proxy may leave the path in front of what it hands on, or take it off; either is understood.
+    """
+    path = scope["path"]
+    if path == root or path.startswith(f"{root}/"):
+        path = path[len(root) :] or "/"
+    return {**scope, "root_path": root, "path": root + path}
 
 
 def _not_shared(header: tuple[bytes, bytes]) -> bool:
@@ -104,9 +116,16 @@ class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
     def __init__(
-        self, app: ASGIApp, live: Live, log: Log, metrics: Metrics, identity: Identity
+        self,
+        app: ASGIApp,
+        live: Live,
+        log: Log,
+        metrics: Metrics,
+        identity: Identity,
+        rates: Rates,
     ) -> None:
         self._app = app
+        self._rates = rates
         self._identity = identity
         self._live = live
         self._log = log
@@ -114,12 +133,9 @@ class Front:
         self._use(live.settings)
 
     def _use(self, settings: Settings) -> None:
-        """Have these settings; limits begin anew where they are other ones."""
+        """Have these settings."""
         self._settings = settings
         self._networks = settings.networks
-        self._buckets = Buckets(settings.burst)
-        self._account_buckets = Buckets(settings.burst)
-        self._key_buckets = {key.name: Buckets(settings.burst) for key in settings.keys}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -132,12 +148,14 @@ class Front:
         begin = perf_counter()
         request_id = secrets.token_hex(8)
         state: dict[str, Any] = {**scope.get("state", {})}
-        inner: Scope = {**scope, "state": state}
+        root = self._settings.root_path
+        inner: Scope = {**under(scope, root), "state": state}
+        path = inner["path"][len(root) :]
         if scope["method"] == "HEAD":
             inner["method"] = "GET"  # the server below leaves out the body
             state["quiet"] = True  # whoever wants no table releases none
         status = 0
-        common = API_HEADERS if is_api(scope["path"]) else PAGE_HEADERS
+        common = API_HEADERS if is_api(path) else PAGE_HEADERS
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -149,12 +167,14 @@ class Front:
                     told = [*filter(_not_shared, told), _OWN]
                 if any(name == b"referrer-policy" for name, _ in given):  # a page's own is stricter
                     told = [one for one in told if one[0] != b"referrer-policy"]
-                message["headers"] = [*_apart(given, state, scope["path"]), *told]
+                if self._live.draining:
+                    told.append((b"connection", b"close"))  # ask the next server
+                message["headers"] = [*_apart(given, state, path), *told]
             await send(message)
 
         try:
-            await self._admit(inner, state)
-            if _is_preflight(scope):
+            await self._admit(inner, state, path)
+            if _is_preflight(scope, path):
                 await Response(status_code=204, headers=_PREFLIGHT)(inner, receive, answer)
                 return
             await self._app(inner, self._in_time(receive), answer)
@@ -164,7 +184,7 @@ class Front:
             failure = self._told(error, request_id)
             if status:
                 raise  # half an answer is out: cut the connection rather than lie
-            await self._response(failure, scope["path"], request_id)(inner, receive, answer)
+            await self._response(failure, path, request_id)(inner, receive, answer)
         finally:
             self._note(inner, scope["method"], status, perf_counter() - begin, request_id)
 
@@ -216,7 +236,7 @@ class Front:
             cache=cache,
         )
 
-    async def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
+    async def _admit(self, scope: Scope, state: dict[str, Any], path: str) -> None:
         """Raise what keeps a request out."""
         settings = self._settings
         if len(scope["query_string"]) > settings.max_query:
@@ -235,7 +255,7 @@ class Front:
             # Two programs could disagree about where such a request ends.
             text = "A request may not have both Content-Length and Transfer-Encoding."
             raise Failure(400, "BAD_REQUEST", text, headers=_CLOSE)
-        if scope["path"] in _ALWAYS:
+        if path in _ALWAYS:
             return
         peer = scope.get("client")
         # Each proxy may have added a line of its own, the last one the nearest.
@@ -244,24 +264,23 @@ class Front:
         state["secure"] = self._secure(scope, headers)
         try:
             said = self._said(peer[0] if peer else "", headers)
-            api = is_api(scope["path"])
-            known = await self._identity.known(headers, state["secure"], api, said)
+            known = await self._identity.known(headers, state["secure"], is_api(path), said)
         except Failure:
-            self._take(self._buckets.take(client, self._settings.rate))
+            self._take(self._rates.take("address", client, settings.rate))
             raise
         state["accounts"] = await self._identity.accounts()
         if known is not None:
             state["known"], state["who"] = known.of, known.who
-            rate = self._settings.account_rate
-            self._take(self._account_buckets.take(str(known.who.person.id), rate))
+            account = str(known.who.person.id)
+            self._take(self._rates.take("account", account, settings.account_rate))
             return
         given = headers.get("x-api-key")
         key = None if given is None else key_of(given, self._settings.keys)
         if key is not None:
             state["key"] = key.name
-            wait = self._key_buckets[key.name].take(key.name, key.rate)
+            wait = self._rates.take("key", key.name, key.rate)
         else:
-            wait = self._buckets.take(client, self._settings.rate)
+            wait = self._rates.take("address", client, settings.rate)
         self._take(wait)
         if given is not None and key is None:
             raise Failure(401, "UNKNOWN_KEY", "The key in X-API-Key is not known here.")
@@ -293,7 +312,8 @@ class Front:
         if is_api(path):
             return response_of(failure, request_id, problem=path.startswith("/px/"))
         page = error_page(
-            failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id
-        )
+            failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id,
+            self._settings.root_path,
+        )  # fmt: skip
         page.headers.update({"Cache-Control": "no-store", **failure.headers})
         return page

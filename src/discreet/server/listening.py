@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,6 +22,7 @@ from discreet.server.app import check, reload
 from discreet.server.connections import Acceptor, Connection
 from discreet.server.log import Log
 from discreet.server.settings import Live, Settings
+from discreet.service.shared import Seat
 
 _RESERVE = 64  # descriptors that connections leave to files, and…
 _PER_STORE = 16  # …to each store: its columns, twice while it changes to a new version
@@ -27,9 +32,15 @@ class Server(uvicorn.Server):
     """Runs an application on a listening socket."""
 
     def __init__(
-        self, config: uvicorn.Config, app: FastAPI, reread: Callable[[], Settings] | None
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        reread: Callable[[], Settings] | None,
+        seat: Seat | None = None,
     ) -> None:
         super().__init__(config)
+        self.seat = seat
+        self._until = 0.0
         self.live: Live = app.state.live
         self.log: Log = app.state.log
         self._app = app
@@ -43,13 +54,50 @@ class Server(uvicorn.Server):
             sys.exit(3)
         assert sockets is not None
         (listener,) = sockets
+        self.servers = []
+        await self._open_elsewhere()
         self.acceptor = Acceptor(self, listener, self._most())
         self.servers = [self.acceptor]  # type: ignore[list-item]
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+        if self.seat is not None:
+            self.log.write(event="worker", level="info", status="answers")
         self.started = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Have handlers for signals, those included that came shortly before."""
+        with super().capture_signals():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+            yield
+
+    async def _open_elsewhere(self) -> None:
+        """Leave connections to workers that are ready, until this one is."""
+        if self.seat is None:
+            return
+        while any(self.seat.others("ready")) and not self._app.state.service.ready:
+            if self.should_exit or await self.on_tick(1):
+                return
+            await asyncio.sleep(0.05)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; on SIGTERM after some seconds in which the server only says that it will."""
+        drain = self.live.settings.drain if sig == signal.SIGTERM else 0
+        if self.live.draining or not drain:
+            super().handle_exit(sig, frame)
+        else:
+            self._captured_signals.append(sig)
+            self._until = time.monotonic() + drain
+        self.live.draining = True
 
     async def on_tick(self, counter: int) -> bool:
         """Look at every connection once a second."""
+        if self._until and time.monotonic() >= self._until:
+            self.should_exit = True
+        if self.seat is not None:
+            self._app.state.metrics.tell()
+            if os.getppid() != self.seat.parent:
+                self.should_exit = True  # who would replace or stop this worker is gone
         if counter % 10 == 0:
             now = asyncio.get_running_loop().time()
             for connection in tuple(self.server_state.connections):

@@ -20,18 +20,19 @@ from discreet.errors import Damaged, Sealed
 
 
 class Log:
-    """Writes lines to a stream, standard error if none is given."""
+    """Writes lines to a stream, standard error if none is given; one of several workers says so."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, worker: int | None = None) -> None:
         self._stream = stream
+        self._who = {} if worker is None else {"worker": worker}
 
     def write(self, **facts: Any) -> None:
         """Write one line."""
-        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        facts = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **self._who, **facts}
         try:
-            line = orjson.dumps({"time": time, **facts}).decode()
+            line = orjson.dumps(facts).decode()
         except TypeError:  # a name of a file that is no text, say
-            line = json.dumps({"time": time, **facts}, default=repr)
+            line = json.dumps(facts, default=repr)
         stream = self._stream or sys.stderr
         try:
             stream.write(line + "\n")

@@ -32,6 +32,12 @@ class Part:
     asked: Asked
     table: ProtectedTable
     release: Release | None
+    root: str = ""
+    """The path under which readers find the server."""
+
+    def signed(self, format: str) -> str:
+        """Return the address of the signed file of the whole table."""
+        return self.asked.link(f"{self.root}/api/v1/datasets/{self.asked.opened.id}/table", format)
 
     @property
     def title(self) -> str:
@@ -62,7 +68,9 @@ def _filtered(opened: Opened, variable: str) -> bool:
     return variable not in opened.tier.question.filters_refused
 
 
-async def part_of(service: Service, asked: Asked, picked: Picked, claim: bool) -> Part:
+async def part_of(
+    service: Service, asked: Asked, picked: Picked, claim: bool, root: str = ""
+) -> Part:
     """Return the figures of a part, or raise `QueryRefused` where the whole is refused."""
     try:
         release = await service.release(asked, claim)
@@ -73,8 +81,8 @@ async def part_of(service: Service, asked: Asked, picked: Picked, claim: bool) -
         shape = tuple(len(axis) for axis in asked.question.axes)
         none, all_of = np.zeros(shape, np.int64), np.ones(shape, bool)
         table = ProtectedTable(asked.question.dimensions, none, all_of)
-        return Part(asked, cut(table, picked), None)
-    return Part(asked, cut(release.table, picked), release)
+        return Part(asked, cut(table, picked), None, root)
+    return Part(asked, cut(release.table, picked), release, root)
 
 
 def cut(table: ProtectedTable, picked: Picked) -> ProtectedTable:

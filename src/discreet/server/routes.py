@@ -21,7 +21,7 @@ from discreet.server import models, openapi
 from discreet.server.answers import as_json, file_of, holds, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
-from discreet.server.settings import Settings
+from discreet.server.settings import Live, Settings
 from discreet.service import FORMATS, Asked, File, Opened, Service
 from discreet.service.service import Known
 
@@ -50,9 +50,9 @@ ROUTES = {
 """The path of each handler."""
 
 
-def add(app: FastAPI, service: Service, settings: Settings, people: People) -> Api:
+def add(app: FastAPI, service: Service, live: Live, people: People) -> Api:
     """Add the routes to an application, and return what answers on them."""
-    api = Api(service, settings, people)
+    api = Api(service, live, people)
 
     async def at_once(request: Request) -> Response:
         request.scope["route"] = SimpleNamespace(path=TABLE)  # for the log, as FastAPI does
@@ -78,8 +78,13 @@ class Api:
     """What is answered on each route."""
 
     service: Service
-    settings: Settings
+    live: Live
     people: People
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self.live.settings
 
     async def datasets(self, request: Request) -> Response:
         """List the data sets."""
@@ -141,7 +146,7 @@ class Api:
             # Only who was given the answer can know its name: it need not be made again.
             request.state.cache = "hit"
             return unchanged(request, key.hex(), asked.public)
-        request.state.cache = "hit" if self.service.holds(asked) else "miss"
+        request.state.cache = "hit" if self.service.holds(asked, key) else "miss"
         claim = claims(request, asked) if claim is None else claim
         file: File = await self.service.file(asked, given.format, claim)
         if typed is not None and _known(request) is None:
@@ -216,6 +221,9 @@ class Api:
 
     async def readyz(self) -> Response:
         """Say whether every store is open and warm, and at its current version."""
+        if self.live.draining:
+            wait = {"Retry-After": "1"}
+            raise Failure(503, "STOPPING", "The server is stopping.", headers=wait)
         self._opened()
         return as_json(models.Status(**self.service.catalogue.health()))
 

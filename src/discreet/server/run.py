@@ -8,19 +8,22 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import uvicorn
 
+from discreet.checks import whole
 from discreet.errors import NotCertified, ParameterError
 from discreet.policy import parse_policy
 from discreet.population import Store
 from discreet.population.sealed import unsealed
-from discreet.server.app import create_app
+from discreet.server.app import check, create_app
 from discreet.server.listening import Server, check_certificate
 from discreet.server.settings import Settings
+from discreet.server.workers import MOST_WORKERS, Supervisor
 from discreet.service.certificate import check_certified, served_instead
+from discreet.service.shared import Seat
 
 _SWITCH = 0.001  # seconds; the default is five times as long
 _NOT_DUMPABLE = (4, 0)  # PR_SET_DUMPABLE, see prctl(2)
@@ -33,56 +36,82 @@ def serve(
     settings: Settings,
     listening: Callable[[str], None] = lambda address: None,
     reread: Callable[[], Settings] | None = None,
+    workers: int = 1,
 ) -> None:
     """Serve some stores until SIGTERM or Ctrl-C; what runs is finished first.
 
-    On SIGHUP the settings are read again by `reread`.
+    On SIGHUP the settings are read again by `reread`. Several `workers` are processes that share
+    the socket; this one then starts them and replaces one that ends.
     """
+    whole("workers", workers, 1, MOST_WORKERS)
     _look_at(stores)
     prepare_process()
-    app = create_app(stores, settings)
-    metrics = None
-    listener = _listen(host, port)
-    try:
+    check(settings)
+    check_certificate(settings)
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listen(host, port))
+        metrics = None
         if settings.metrics_port:
-            try:
-                metrics = app.state.metrics.listen(settings.metrics_host, settings.metrics_port)
-            except OSError as error:
-                raise ParameterError(
-                    f"metrics cannot be served on {settings.metrics_host} port "
-                    f"{settings.metrics_port}: {error.strerror}"
-                ) from None
-        place = listener.getsockname()
-        shown = f"[{place[0]}]" if ":" in place[0] else place[0]
-        config = uvicorn.Config(
-            app,
-            access_log=False,  # the front writes the log…
-            log_config=None,  # …and all else that is said goes into it
-            log_level="error",
-            proxy_headers=False,  # the front believes configured proxies only
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=settings.grace,
-            timeout_keep_alive=3_600,  # `idle_seconds` ends it before
-            h11_max_incomplete_event_size=settings.max_header,
-            ssl_certfile=settings.certificate or None,
-            ssl_keyfile=settings.certificate_key or None,
-        )
-        check_certificate(settings)
-        config.load()
-        app.state.log.capture()
+            place = settings.metrics_host, settings.metrics_port
+            metrics = stack.enter_context(_listen(*place, "metrics cannot be served"))
+        shown, number = listener.getsockname()[:2]
+        shown = f"[{shown}]" if ":" in shown else shown
+        scheme = "https" if settings.certificate else "http"
+
+        def said() -> None:
+            listening(f"{scheme}://{shown}:{number}")
+
+        if workers == 1:
+            answer(stores, settings, reread, listener, metrics, said)
+        else:
+
+            def work(seat: Seat, settings: Settings) -> None:
+                answer(stores, settings, reread, listener, metrics, lambda: None, seat)
+
+            Supervisor(work, workers, settings, reread).run(said)
+
+
+def answer(
+    stores: Sequence[Path],
+    settings: Settings,
+    reread: Callable[[], Settings] | None,
+    listener: socket.socket,
+    metrics: socket.socket | None,
+    listening: Callable[[], None],
+    seat: Seat | None = None,
+) -> None:
+    """Answer on a socket until told to stop: as the only process, or as a worker in its seat."""
+    app = create_app(stores, settings, seat)
+    scraped = None if metrics is None else app.state.metrics.listen(metrics)
+    config = uvicorn.Config(
+        app,
+        access_log=False,  # the front writes the log…
+        log_config=None,  # …and all else that is said goes into it
+        log_level="error",
+        proxy_headers=False,  # the front believes configured proxies only
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=settings.grace,
+        timeout_keep_alive=3_600,  # `idle_seconds` ends it before
+        h11_max_incomplete_event_size=settings.max_header,
+        ssl_certfile=settings.certificate or None,
+        ssl_keyfile=settings.certificate_key or None,
+    )
+    config.load()
+    app.state.log.capture()
+    if seat is None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the settings can be read again
-        listening(f"{'https' if config.ssl else 'http'}://{shown}:{place[1]}")
-        # Threads that write large tables hold the interpreter; the event loop gets it back sooner.
-        sys.setswitchinterval(_SWITCH)
-        # Uvicorn finishes, then raises the signal once more for whoever asked before it.
-        signal.signal(signal.SIGTERM, lambda number, frame: None)
-        Server(config, app, reread).run([listener])
+    listening()
+    # Threads that write large tables hold the interpreter; the event loop gets it back sooner.
+    sys.setswitchinterval(_SWITCH)
+    # Uvicorn finishes, then raises the signal once more for whoever asked before it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until it listens to it
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
+    try:
+        Server(config, app, reread, seat).run([listener])
     finally:
-        listener.close()
-        if metrics is not None:
-            metrics.shutdown()
-            metrics.server_close()
+        if scraped is not None:
+            scraped.shutdown()
 
 
 def prepare_process() -> None:
@@ -118,7 +147,7 @@ def _look_at(stores: Sequence[Path]) -> None:
         ids[version.schema.id] = path
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, failed: str = "cannot listen") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends at once; otherwise small answers wait for 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -129,5 +158,5 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
-        raise ParameterError(f"cannot listen on {host} port {port}: {reason}") from None
+        raise ParameterError(f"{failed} on {host} port {port}: {reason}") from None
     return listener

@@ -18,6 +18,7 @@ from discreet.service import Limits
 from discreet.toml import Mistakes, Section, load
 
 Network = IPv4Network | IPv6Network
+_ROOT = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 _AGENCY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
@@ -96,6 +97,10 @@ class Settings:
     metrics_port: int = 0
     # Seconds that running requests are given to finish when the server is told to stop.
     grace: int = 30
+    # Seconds before that in which it still answers, and says at /readyz that it is not ready.
+    drain: int = 0
+    # The path under which readers find the server where others share its host: /stat, say.
+    root_path: str = ""
     # What the office is called as an agency in SDMX.
     agency: str = "DISCREET"
     # Keys with a limit of their own.
@@ -105,15 +110,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            if one.type == "int" and one.name not in ("metrics_port", "verify"):
+            if one.type == "int" and one.name not in ("metrics_port", "verify", "drain"):
                 whole(one.name, getattr(self, one.name), 1)
         whole("metrics_port", self.metrics_port, 0, 65_535)
         whole("smtp_port", self.smtp_port, 1, 65_535)
         whole("verify", self.verify, 0)
+        whole("drain", self.drain, 0)
         if not _AGENCY.fullmatch(self.agency):
             raise ParameterError(
                 "agency must be letters, digits, '_', '-' or '.' after a letter, as SDMX has it. "
                 f"Got {self.agency!r}."
+            )
+        if not _ROOT.fullmatch(self.root_path):
+            raise ParameterError(
+                "root_path must be a path like '/stat', without a '/' at its end. "
+                f"Got {self.root_path!r}."
             )
         self.networks  # noqa: B018  (raises on a proxy that is no network)
 
@@ -146,6 +157,8 @@ class Live:
     """The settings that hold now; they may be read again while a server runs."""
 
     settings: Settings
+    draining: bool = False
+    """Whether the server was told to stop, and finishes what it has."""
 
 
 def read_settings(

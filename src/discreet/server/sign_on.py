@@ -72,7 +72,8 @@ class SignOn:
 
     async def start(self, context: Context) -> Response:
         """Begin a session if the proxy says who it is, or lead to the provider."""
-        following = local(context.visit.values.get("next", "/me"))
+        visit = context.visit
+        following = local(visit.values.get("next", ""), visit.to("/me"))
         if self.by_proxy:
             email, groups = self._of_proxy(context)
             return await self._let_in(context, email, email, groups, "proxy", following)
@@ -249,8 +250,8 @@ def _kept(context: Context) -> tuple[str, str, str, str]:
         text = context.request.cookies.get(_cookie(context), "")[:4_000]
         state, nonce, verifier, following = json.loads(base64.urlsafe_b64decode(text))
     except ValueError:
-        return "", "", "", "/me"
-    return str(state), str(nonce), str(verifier), local(str(following))
+        return "", "", "", ""
+    return str(state), str(nonce), str(verifier), str(following)
 
 
 def check(settings: Settings) -> None:

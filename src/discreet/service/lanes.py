@@ -12,6 +12,7 @@ from threading import Event
 from typing import TypeVar
 
 from discreet.errors import Busy, Stopped, TooLong
+from discreet.service.shared import Seat
 
 Answer = TypeVar("Answer")
 _REQUEST: ContextVar[set[str] | None] = ContextVar("request", default=None)
@@ -30,14 +31,24 @@ class Lane:
     Whoever would wait for longer than `wait` seconds is turned away at once, and told when to come
     back: a late answer helps nobody, and makes the next one later still. A request that was let in
     once goes before others, or what was done for it would be lost.
+
+    Of several worker processes each has threads and a line of its own (`seat`); how many may wait
+    is counted over all of them.
     """
 
     def __init__(
-        self, name: str, workers: int, queue: int, seconds: float, wait: float | None = None
+        self,
+        name: str,
+        workers: int,
+        queue: int,
+        seconds: float,
+        wait: float | None = None,
+        seat: Seat | None = None,
     ) -> None:
         self.running = 0
         self.shed = 0
         self._name = name
+        self._seat = seat
         self._line: deque[asyncio.Future[None]] = deque()
         self._mean = 0.0
         self._pool: ThreadPoolExecutor | None = None
@@ -89,7 +100,7 @@ class Lane:
             self.running += 1
         else:
             expected = self.expected()
-            if len(self._line) >= self.queue or expected > self.wait:
+            if self._in_all() >= self.queue or expected > self.wait:
                 raise self._busy(expected)
             await self._stand(False, min(self.wait, self.seconds))
         if let_in is not None:
@@ -102,6 +113,7 @@ class Lane:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         (self._line.appendleft if first else self._line.append)(turn)
+        self._tell()
         try:
             await asyncio.wait({turn}, timeout=seconds)
         except asyncio.CancelledError:
@@ -117,6 +129,7 @@ class Lane:
             self._leave()
         else:
             self._line.remove(turn)
+            self._tell()
 
     def _leave(self) -> None:
         """Make room for whoever is next."""
@@ -124,6 +137,17 @@ class Lane:
         while self._line and self.running < self.workers:
             self.running += 1
             self._line.popleft().set_result(None)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Let the other workers know how many wait here."""
+        if self._seat is not None:
+            self._seat.tell(f"waiting_{self._name}", len(self._line))
+
+    def _in_all(self) -> float:
+        """Return how many wait, in all workers."""
+        own = len(self._line)
+        return own if self._seat is None else own + sum(self._seat.others(f"waiting_{self._name}"))
 
     def _busy(self, expected: float) -> Busy:
         self.shed += 1

@@ -42,6 +42,7 @@ from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
 from discreet.service.limits import Limits
 from discreet.service.opened import Opened
+from discreet.service.shared import Seat
 
 Found = TypeVar("Found")
 Known = Callable[[Opened], Asking]
@@ -66,20 +67,35 @@ class Service:
         stores: Sequence[Path],
         limits: Limits | None = None,
         tell: Callable[[str, BaseException], None] = lambda event, error: None,
+        seat: Seat | None = None,
     ) -> None:
-        self.limits = limits or Limits()
         self.catalogue = Catalogue(stores)
-        self.cache: Cache[Kept] = Cache(self.limits.cache_bytes)
+        self.cache: Cache[Kept] = Cache(0)
+        self._seat = seat
         self._tell = tell
         self._told: dict[Path, tuple[int, ...]] = {}
         self._names: Lru[tuple[str, ...], bytes] = Lru(_MEMO)
         self._flights: dict[bytes, asyncio.Task[Any]] = {}
         self._watches: list[asyncio.Task[None]] = []
-        self.light = self._lane("light", self.limits.light_workers)
-        self.heavy = self._lane("heavy", self.limits.heavy_workers)
+        self.light, self.heavy = (
+            Lane("light", 1, 0, 1, seat=seat),
+            Lane("heavy", 1, 0, 1, seat=seat),
+        )
+        self.use(limits or Limits())
 
-    def _lane(self, name: str, workers: int) -> Lane:
-        return Lane(name, workers, self.limits.queue, self.limits.seconds)
+    def use(self, limits: Limits) -> None:
+        """Have these limits from now on; one of several workers has its share of them.
+
+        Of the memory for answers half is then common to all workers, the rest their own.
+        """
+        self.limits, seat = limits, self._seat
+        own = (lambda whole: whole) if seat is None else seat.share
+        self.cache.budget = limits.cache_bytes if seat is None else own(limits.cache_bytes // 2)
+        for lane, workers in (
+            (self.light, limits.light_workers),
+            (self.heavy, limits.heavy_workers),
+        ):
+            lane.resize(own(workers), limits.queue, limits.seconds, limits.wait)
 
     # Stores
 
@@ -317,9 +333,11 @@ class Service:
             raise unknown("format", format[:64], FORMATS)
         return asked.opened.tag(asked.key.hex(), format, __version__)
 
-    def holds(self, asked: Asked) -> bool:
-        """Whether the release or the refusal of a question is at hand."""
-        return self.cache.get(asked.key) is not None
+    def holds(self, asked: Asked, file: bytes | None = None) -> bool:
+        """Whether the release or the refusal of a question is at hand, or the file of a name."""
+        if self.cache.get(asked.key) is not None:
+            return True
+        return file is not None and self._held(asked.opened, file) is not None
 
     def at_hand(self, *typed: str) -> File | None:
         """Return the answer to a question typed exactly like an earlier one, if it is kept."""
@@ -346,14 +364,23 @@ class Service:
         self, opened: Opened, key: bytes, work: Callable[[], Coroutine[Any, Any, File]]
     ) -> File:
         """Return the file of this name if it is kept, or else the one that the work makes."""
-        held = self.cache.get(key)
-        if isinstance(held, File):
+        held = self._held(opened, key)
+        if held is not None:
             return held
 
         async def kept() -> File:
             return self._kept(opened, key, await work())
 
         return await self._once(key, kept)
+
+    def _held(self, opened: Opened, key: bytes) -> File | None:
+        """Return the file of this name if this worker keeps it, or another has made it."""
+        held: Kept | None = self.cache.get(key)
+        if held is None and self._seat is not None and opened.version.guard.wrong is None:
+            held = self._seat.shared.answers.get(key)
+            if held is not None:
+                self._own(opened, key, held)
+        return held if isinstance(held, File) else None
 
     async def made(self, opened: Opened, key: bytes, work: Callable[[], File]) -> File:
         """Return what a data set looks like to a program, written once and kept; no figures."""
@@ -407,6 +434,12 @@ class Service:
         return found
 
     def _kept(self, opened: Opened, key: bytes, value: Value) -> Value:
+        """Keep an answer; a file is for the other workers too."""
+        if self._seat is not None and isinstance(value, File):
+            self._seat.shared.answers.put(key, value)
+        return self._own(opened, key, value)
+
+    def _own(self, opened: Opened, key: bytes, value: Value) -> Value:
         # A version that is no longer current is not asked for again.
         current = self.catalogue.datasets.get(opened.id)
         if current is not None and current.version is opened.version:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import Damaged
@@ -38,7 +39,8 @@ def verify_version(version: Version, pause: Pause | None = None) -> None:
         if path.name not in known:
             raise Damaged(f"{path} is no file of this version. Remove it.")
     for path in views_of(version):
-        cells_of(version, path)
+        with suppress(FileNotFoundError):  # a server evicted it meanwhile
+            cells_of(version, path)
 
 
 def views_of(version: Version) -> list[Path]:

@@ -270,13 +270,20 @@ def _name(key: Key) -> str:
 
 
 def files(folder: Path | None, schema: Schema) -> Iterator[tuple[Key, Path]]:
-    """Yield the views in a folder that have the size they should, the least recently used first."""
+    """Yield the views in a folder that have the size they should, the least recently used first.
+
+    Another process may evict one at any moment: it is not there, and no error.
+    """
     if folder is None or not folder.is_dir():
         return
-    for path in sorted(folder.glob("*.u64"), key=lambda path: path.stat().st_mtime_ns):
+    found = []
+    for path in folder.glob("*.u64"):
+        with suppress(FileNotFoundError):
+            found.append((path.stat(), path))
+    for stat, path in sorted(found, key=lambda one: one[0].st_mtime_ns):
         key = tuple(path.name.removesuffix(".u64").split("."))
         shape = [len(schema.find(name)[1]) for name in key]
-        if path.stat().st_size == 8 * prod(shape) + _DIGEST:
+        if stat.st_size == 8 * prod(shape) + _DIGEST:
             yield key, path
 
 

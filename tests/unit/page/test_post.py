@@ -11,11 +11,21 @@ from pathlib import Path
 import pytest
 
 from applications import GENEROUS
-from discreet.errors import ParameterError
+from discreet.errors import NotCertified, ParameterError
 from discreet.server.app import reload
 from sites import Browser, Site, publish
 
 REFUSED = "by=sex&where=ward=1,age=3"
+
+
+def test_the_office_is_told_what_to_run_for_a_version_without_a_certificate(
+    site: Site, town: Path
+) -> None:
+    custodian = site.browser(site.custodian)
+    assert "discreet certify" not in custodian.get("/office").text
+    catalogue = site.client.app.state.service.catalogue
+    catalogue._note(town, (), NotCertified("no certificate"))
+    assert f"<code>discreet certify {town.name}</code>" in custodian.get("/office").text
 
 
 def test_a_refused_question_is_reviewed_and_released_to_the_project_alone(site: Site) -> None:

@@ -52,7 +52,7 @@ def test_a_bucket_empties_and_fills() -> None:
 
 
 def test_only_so_many_clients_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.server.clients._MOST", 10)
+    monkeypatch.setattr("discreet.server.clients.MOST", 10)
     buckets = Buckets(1)
     for i in range(100):
         buckets.take(str(i), 1)

@@ -36,7 +36,7 @@ function read() {
   try {
     const found = JSON.parse(localStorage.getItem(NAME) || "[]");
     // Only addresses of this site: what is stored may have been tampered with.
-    return found.filter((one) => typeof one.href === "string" && one.href.startsWith("/datasets/"));
+    return found.filter((one) => typeof one.href === "string" && /^(\/[\w.~-]+)*\/datasets\//.test(one.href));
   } catch {
     return [];
   }

@@ -54,8 +54,8 @@ def json_stat(part: Part) -> bytes:
 
 def _told(part: Part) -> dict[str, Any]:
     """Return the question, and where its signed file is; the figures of this one are not signed."""
-    signed = part.asked.link(f"/api/v1/datasets/{part.asked.opened.id}/table", "json-stat")
-    found: dict[str, Any] = {"question": part.asked.question.canonical, "signed": signed}
+    found: dict[str, Any] = {"question": part.asked.question.canonical}
+    found["signed"] = part.signed("json-stat")
     if part.release is not None:
         found["quality"] = part.release.document["quality"]
     return found

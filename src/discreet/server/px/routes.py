@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from discreet import __version__
 from discreet.errors import ParameterError, unknown
+from discreet.page.visit import root_of
 from discreet.server.answers import file_of, plain_json
 from discreet.server.errors import Failure
 from discreet.server.levels import levels_of, variables_of
@@ -147,7 +148,7 @@ class Px:
         if FORMATS[kind]:
             _written_whole(wanted, asked.question.filters)
             return file_of(request, await service.file(asked, FORMATS[kind], claim))
-        part = await part_of(service, asked, picked, claim)
+        part = await part_of(service, asked, picked, claim, self.api.settings.root_path)
         key = opened.tag(asked.key.hex(), "px", *(code for one in wanted for code in one.codes))
         body = await service.light.run(lambda stop: json_stat(part))
         name = f"{asked.stem}.json"
@@ -186,4 +187,4 @@ def _language(given: Mapping[str, str]) -> None:
 
 
 def _base(request: Request) -> str:
-    return str(request.scope.get("root_path", "")) + PREFIX
+    return root_of(request.scope) + PREFIX

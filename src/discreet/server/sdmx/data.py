@@ -79,12 +79,11 @@ def _head(flow: Flow, part: Part, along: str) -> str:
 
 
 def _texts(part: Part) -> dict[str, str]:
-    opened = part.asked.opened
     return {
         "TITLE": clean(part.title),
         "NOTES": "\n".join(map(clean, part.notes)),
         "QUESTION": part.asked.question.canonical,
-        "SIGNED": part.asked.link(f"/api/v1/datasets/{opened.id}/table", "sdmx-ml"),
+        "SIGNED": part.signed("sdmx-ml"),
     }
 
 

@@ -142,7 +142,8 @@ class Sdmx:
         wanted = picked(flow, key, given)
         service = self.api.service
         asked = ask_part(service, flow.opened.id, wanted)
-        part = await part_of(service, asked, wanted, claims(request, asked))
+        root = self.api.settings.root_path
+        part = await part_of(service, asked, wanted, claims(request, asked), root)
         along = given.get("dimensionAtObservation", "")
         keys_only = given.get("detail") in ("serieskeysonly", "nodata")
 
