@@ -16,6 +16,7 @@ STORE/versions/<id>/          written once, never changed
     protection.json           how records were protected beforehand, for the custodian only
     views/                    marginal tables that answer many questions without a scan: a
                               cache, to which running readers add
+    areas.u32                 of records elsewhere: the place of each area as they number it
     areas.i64                 where the records of each smallest area begin; records are
                               sorted by it, so an area of any level is one stretch of them
 """
@@ -36,10 +37,12 @@ from numpy.typing import NDArray
 from discreet.errors import Damaged, ParameterError
 from discreet.files import sync, written
 from discreet.population import manifest as manifests
+from discreet.population.coded import Elsewhere
 from discreet.population.intact import Guard, Pause, checksum
 from discreet.population.schema import Level, Schema, Variable
 
 PROTECTION = "protection.json"
+PLACES = "areas.u32"
 _VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -192,7 +195,28 @@ class Version:
     @property
     def rows(self) -> int:
         """The number of records, or of populated cells of a hypercube."""
-        return len(self.keys)
+        return len(self.keys) if self.elsewhere is None else int(self.manifest["rows"])
+
+    @cached_property
+    def elsewhere(self) -> Elsewhere | None:
+        """Where the records are, if they are not in the store."""
+        said = self.manifest.get("engine")
+        return None if said is None else Elsewhere(**said)
+
+    @cached_property
+    def places(self) -> NDArray[np.uint32] | None:
+        """The place of each smallest area as records elsewhere number it."""
+        if PLACES not in self.manifest.get("files", {}):
+            return None
+        return np.fromfile(self.path / PLACES, np.uint32)
+
+    def held(self) -> None:
+        """Raise `ParameterError` if the records are not in the store."""
+        if self.elsewhere is not None:
+            raise ParameterError(
+                f"the records of '{self.schema.id}' are not in the store: they are counted by "
+                f"{self.elsewhere.kind}, and this needs them one by one."
+            )
 
     @property
     def modulus(self) -> int:
@@ -211,6 +235,7 @@ class Version:
 
     def column(self, variable: Variable) -> NDArray[Any]:
         """Return the codes of a variable, record by record."""
+        self.held()
         wide, row = self.place[variable.id]
         column: NDArray[Any] = self.codes16[row] if wide else self.codes8[row]
         return column
@@ -250,6 +275,8 @@ class Version:
 
     def _check_ranges(self) -> None:
         """Refuse codes without a category: the kernels would write where they must not."""
+        if self.elsewhere is not None:
+            return
         for variable in self.schema.columns:
             column = self.column(variable)
             if len(column) and int(column.max()) >= len(variable.finest):
@@ -280,7 +307,7 @@ def _read_json(path: Path, name: str, manifest: dict[str, Any]) -> Any:
 
 def _mapped(path: Path, manifest: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Return the columns of a version by name."""
-    rows = int(manifest["rows"])
+    rows = 0 if manifest.get("engine") else int(manifest["rows"])
 
     def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
         if 0 in shape:

@@ -1,0 +1,27 @@
+"""The engine that counts a version: the scan, or the one that its records lie with."""
+
+from __future__ import annotations
+
+from discreet.population import Version
+from discreet.population.coded import Elsewhere
+from discreet.tabulate.engines.sql import PushDown, Runner
+from discreet.tabulate.scan import ScanEngine
+
+
+def engine_of(version: Version) -> ScanEngine | PushDown:
+    """Return the engine behind the views of a version; it connects when it is first asked."""
+    elsewhere = version.elsewhere
+    if elsewhere is None:
+        return ScanEngine(version, before=version.verified)
+    return PushDown(version, runner_of(elsewhere))
+
+
+def runner_of(elsewhere: Elsewhere) -> Runner:
+    """Return what runs queries over coded records."""
+    if elsewhere.kind == "spark":
+        from discreet.tabulate.engines.spark import SparkRunner
+
+        return SparkRunner(str(elsewhere.remote), elsewhere.coded)
+    from discreet.tabulate.engines.duckdb import DuckRunner
+
+    return DuckRunner(elsewhere.coded)
