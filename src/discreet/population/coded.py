@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyarrow import fs
-
 from discreet.errors import Damaged, ParameterError
 
 AREA = "area"
@@ -33,6 +31,8 @@ class Coded:
 
     def place(self) -> tuple[Any, str]:
         """Return the file system of the folder, and the path of the folder in it."""
+        from pyarrow import fs  # which takes a moment, and is seldom needed
+
         if "://" not in self.address:
             return fs.LocalFileSystem(), self.address
         try:
@@ -58,12 +58,16 @@ class Coded:
 
     def files(self) -> dict[str, int]:
         """Return the Parquet files of the folder by name, with their bytes."""
+        from pyarrow import fs
+
         system, path = self.place()
         found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
         return {one.base_name: one.size for one in found if one.base_name.endswith(ENDING)}
 
     def remove(self) -> None:
         """Remove the folder and all that is in it, if it is there."""
+        from pyarrow import fs
+
         system, path = self.place()
         if system.get_file_info(path).type != fs.FileType.NotFound:
             system.delete_dir(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,15 @@ class Engine(Protocol):
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
         """Return the table, or raise `Stopped` soon after `stop` is set."""
+        ...
+
+
+@runtime_checkable
+class Distant(Protocol):
+    """An engine that may be out of reach."""
+
+    def reach(self) -> None:
+        """Raise `EngineUnavailable` if nothing would be counted now."""
         ...
 
 

@@ -32,7 +32,7 @@ from discreet.lru import Lru
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import Engine, Words, gather, summed_table
+from discreet.tabulate.engine import Distant, Engine, Words, gather, summed_table
 
 BUDGET = 64 * 2**20
 """Bytes of views that a reader keeps, those built with the store included."""
@@ -144,6 +144,11 @@ class ViewEngine:
             except (OSError, Damaged):
                 self._drop(view)
         return self.build(key, stop).answer(question, self.version.modulus)
+
+    def reach(self, question: Question) -> None:
+        """Raise `EngineUnavailable` if a question that no view covers could not be counted now."""
+        if isinstance(self.behind, Distant) and not self.covers(question):
+            self.behind.reach()
 
     def covers(self, question: Question) -> bool:
         """Whether a view that is held answers the question, so that no record need be read."""

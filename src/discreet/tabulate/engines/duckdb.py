@@ -17,7 +17,6 @@ from pyarrow import dataset
 from discreet.errors import EngineUnavailable, Stopped
 from discreet.population.coded import ENDING, Coded
 from discreet.tabulate.engine import stopping
-from discreet.tabulate.engines.sql import RECORDS
 
 
 class DuckRunner:
@@ -25,8 +24,8 @@ class DuckRunner:
 
     quote = '"'
 
-    def __init__(self, coded: str, threads: int | None = None) -> None:
-        self._coded = Coded(coded)
+    def __init__(self, folders: Mapping[str, str], threads: int | None = None) -> None:
+        self._folders = {name: Coded(address) for name, address in folders.items()}
         self._connection = duckdb.connect(
             config={
                 **({} if threads is None else {"threads": threads}),
@@ -36,10 +35,9 @@ class DuckRunner:
             }
         )
         self._connection.execute("SET enable_progress_bar = false")
-        self._data: Any = None
-        if self._coded.local:
-            folder = _text(self._coded.address)
-            self._connection.execute(f"SET allowed_directories = [{folder}]")
+        self._data: dict[str, Any] = {}
+        allowed = ", ".join(_text(one.address) for one in self._folders.values() if one.local)
+        self._connection.execute(f"SET allowed_directories = [{allowed}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
@@ -50,7 +48,8 @@ class DuckRunner:
     def reach(self) -> None:
         """Raise `EngineUnavailable` if the files cannot be listed."""
         try:
-            self._coded.files()
+            for folder in self._folders.values():
+                folder.files()
         except OSError as error:
             raise EngineUnavailable(str(error)) from error
 
@@ -72,16 +71,17 @@ class DuckRunner:
 
     def _see(self, cursor: Any) -> None:
         """Let a cursor see the records."""
-        if self._coded.local:
-            files = _text(f"{self._coded.address}/*{ENDING}")
-            cursor.execute(
-                f"CREATE OR REPLACE TEMP VIEW {RECORDS} AS SELECT * FROM read_parquet({files})"  # noqa: S608
-            )
-            return
-        if self._data is None:
-            system, path = self._coded.place()
-            self._data = dataset.dataset(path, filesystem=system, format="parquet")
-        cursor.register(RECORDS, self._data)
+        for name, folder in self._folders.items():
+            if folder.local:
+                files = _text(f"{folder.address}/*{ENDING}")
+                cursor.execute(
+                    f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet({files})"  # noqa: S608
+                )
+                continue
+            if name not in self._data:
+                system, path = folder.place()
+                self._data[name] = dataset.dataset(path, filesystem=system, format="parquet")
+            cursor.register(name, self._data[name])
 
 
 def _text(value: str) -> str:

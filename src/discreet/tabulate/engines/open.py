@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from discreet.population import Version
 from discreet.population.coded import Elsewhere
-from discreet.tabulate.engines.sql import PushDown, Runner
+from discreet.tabulate.engines.sql import RECORDS, PushDown, Runner
 from discreet.tabulate.scan import ScanEngine
 
 
@@ -16,12 +18,13 @@ def engine_of(version: Version) -> ScanEngine | PushDown:
     return PushDown(version, runner_of(elsewhere))
 
 
-def runner_of(elsewhere: Elsewhere) -> Runner:
-    """Return what runs queries over coded records."""
+def runner_of(elsewhere: Elsewhere, others: Mapping[str, str] | None = None) -> Runner:
+    """Return what runs queries over coded records, and over others by the names given."""
+    folders = {RECORDS: elsewhere.coded, **(others or {})}
     if elsewhere.kind == "spark":
         from discreet.tabulate.engines.spark import SparkRunner
 
-        return SparkRunner(str(elsewhere.remote), elsewhere.coded)
+        return SparkRunner(str(elsewhere.remote), folders)
     from discreet.tabulate.engines.duckdb import DuckRunner
 
-    return DuckRunner(elsewhere.coded)
+    return DuckRunner(folders)

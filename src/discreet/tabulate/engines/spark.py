@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from discreet.errors import EngineUnavailable, ParameterError, Stopped
 from discreet.tabulate.engine import stopping
-from discreet.tabulate.engines.sql import RECORDS
 
 _RETRIES = 3  # of a call that finds nobody: about three seconds in all
 _TAGS = count()
@@ -73,9 +72,9 @@ class SparkRunner:
 
     quote = "`"
 
-    def __init__(self, remote: str, coded: str) -> None:
+    def __init__(self, remote: str, folders: Mapping[str, str]) -> None:
         self._holder = SparkSessionHolder(remote)
-        self._path = spark_path(coded)
+        self._folders = folders
 
     def close(self) -> None:
         """End the session."""
@@ -104,9 +103,11 @@ class SparkRunner:
                         session.catalog.dropTempView(name)
 
     def _session(self) -> Any:
-        return self._holder.session(
-            lambda session: session.read.parquet(self._path).createOrReplaceTempView(RECORDS)
-        )
+        def prepare(session: Any) -> None:
+            for name, folder in self._folders.items():
+                session.read.parquet(spark_path(folder)).createOrReplaceTempView(name)
+
+        return self._holder.session(prepare)
 
 
 def _connect(remote: str) -> Any:

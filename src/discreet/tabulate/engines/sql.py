@@ -13,18 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import EngineUnavailable, ParameterError
 from discreet.population import Variable, Version
 from discreet.population.coded import AREA, HIGH, LOW, column_of
 from discreet.query import Question
 from discreet.table import CountTable
 from discreet.tabulate.engine import Words, check, listed_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RECORDS = "records"
 """What the coded records are called in a query."""
@@ -69,6 +71,7 @@ class PushDown:
         self.version = version
         self.runner = runner
         self._numbers = count()
+        self._checked = False
 
     def close(self, wait: bool = True) -> None:
         """Let the engine go."""
@@ -83,11 +86,23 @@ class PushDown:
         check(stop)
         if question.cells >= 2**63:
             raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
+        self._check()
         prefix = f"q{next(self._numbers)}_"
         pushed = push_down(question, self.version.places, self.runner.quote, prefix)
         rows = self.runner.run(pushed.query, pushed.tables, stop)
         check(stop)
         return table_of(question, pushed.places, rows, self.version.modulus)
+
+    def _check(self) -> None:
+        """See once that the files are those that were written, before the first is read."""
+        elsewhere = self.version.elsewhere
+        if self._checked or elsewhere is None:
+            return
+        try:
+            elsewhere.check()
+        except OSError as error:
+            raise EngineUnavailable(str(error)) from error
+        self._checked = True
 
 
 @dataclass
@@ -112,6 +127,8 @@ class _Text:
 
     def join(self, variable: Variable, columns: dict[str, NDArray[Any]]) -> str:
         """Join a small table by its column `code`; return what it is called."""
+        import pyarrow as pa
+
         name = f"{self.prefix}{len(self.tables)}"
         self.tables[name] = pa.table({key: pa.array(value) for key, value in columns.items()})
         self.joins.append(f"JOIN {name} ON {self.column(variable)} = {name}.code")
@@ -199,6 +216,6 @@ def key_sums(low: NDArray[np.int64], high: NDArray[np.int64], modulus: int) -> W
 
 
 def _numbers(rows: pa.Table, name: str) -> NDArray[np.int64]:
-    column = rows.column(name).cast(pa.int64()).fill_null(0)
+    column = rows.column(name).cast("int64").fill_null(0)
     found: NDArray[np.int64] = column.to_numpy()
     return found
