@@ -21,7 +21,7 @@ from discreet.population import Version
 from discreet.population.coded import AREA, HIGH, LOW, Elsewhere, column_of
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_PATIENCE = 120.0  # seconds in which a server must have started, on a machine that does other work
+_PATIENCE = 600.0  # seconds in which a server must have started, on a machine that does other work
 
 
 def free_port() -> int:
@@ -60,12 +60,15 @@ def spark_command(port: int, folder: Path, *more: str) -> list[str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     return [
         str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1g",
+        # Small questions end before much compiling would pay.
+        "--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         *given, *more, "--class", _SERVER, "spark-internal",
     ]  # fmt: skip
 

@@ -105,29 +105,31 @@ class SparkOriginal:
             return self._holder.session().sql(text).toArrow()
 
     def pieces(self, columns: list[str]) -> Iterator[Piece]:
-        """Yield all rows, in the files' order where there are files, or by shares of the ids."""
+        """Yield all rows, as many at a time as the driver of a cluster may hold."""
         with self._holder.told():
             for name, numbered, frame in self._frames():
-                wanted = frame.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+                wanted = frame.select(*(quoted(column, self.quote) for column in columns))
                 first = 1
                 for batch in wanted.toArrow().to_batches(BATCH):
                     yield name, first if numbered else None, batch
                     first += batch.num_rows
 
     def _frames(self) -> Iterator[tuple[str, bool, Any]]:
+        """Yield files in their order, or where they are too large shares of them by the ids."""
         session = self._holder.session()
+        whole = [(str(self._table), self._frame)]
         if self._table is None:
-            for file in sorted(self._frame.inputFiles()):
-                yield file.removeprefix("file://"), True, session.read.parquet(file)
-            return
-        shares = self._frame.count() // CHUNK + 1
-        column = "`" + self._id.replace("`", "``") + "`"
-        for share in range(shares):
-            yield (
-                self._table,
-                False,
-                self._frame.where(f"pmod(xxhash64({column}), {shares}) = {share}"),
-            )
+            files = sorted(self._frame.inputFiles())
+            whole = [(file.removeprefix("file://"), session.read.parquet(file)) for file in files]
+        column = quoted(self._id, self.quote)
+        for name, frame in whole:
+            shares = frame.count() // CHUNK + 1
+            if shares == 1:
+                yield name, self._table is None, frame
+                continue
+            for share in range(shares):
+                condition = f"pmod(xxhash64({column}), {shares}) = {share}"
+                yield name, False, frame.where(condition)
 
     def close(self) -> None:
         """End the session."""
