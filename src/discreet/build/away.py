@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.build.dataset import Dataset
 from discreet.build.ingest import Ingest
 from discreet.build.source import SHOWN, Batch
+from discreet.build.viewing import Viewing
 from discreet.errors import ParameterError, first_few
 from discreet.population.coded import AREA, ENDING, HIGH, LOW, Coded, Elsewhere, column_of
 from discreet.population.keys import Secret, record_keys
@@ -81,7 +82,13 @@ class AwayIngest(Ingest):
     """One pass over an original elsewhere: every batch becomes coded records with keys."""
 
     def __init__(
-        self, dataset: Dataset, reader: Any, secret: Secret, scratch: Path, parts: Parts
+        self,
+        dataset: Dataset,
+        reader: Any,
+        secret: Secret,
+        scratch: Path,
+        parts: Parts,
+        views: int,
     ) -> None:
         super().__init__(dataset, reader, secret, scratch)
         self._parts = parts
@@ -90,6 +97,11 @@ class AwayIngest(Ingest):
         self.area_rows = np.zeros(
             len(self.nesting.categories[0].codes) if dataset.areas else 0, np.int64
         )
+        # Where the records say what areas lie in, views have to wait: the engine counts them.
+        self.viewing: Viewing | None = None
+        if all((parents >= 0).all() for parents in self.nesting.parents):
+            schema, self._order = self.schema()
+            self.viewing = Viewing(schema, dataset.source.modulus, views)
 
     def has(self, name: str) -> bool:
         """Whether there is a raw column of this name: none, they are elsewhere."""
@@ -132,12 +144,25 @@ class AwayIngest(Ingest):
         self._batch = {}
         super()._take(batch)
         if not self._findings:
-            self._parts.write(self._coded())
+            keys = self._keys()
+            self._parts.write(self._coded(keys))
+            if self.viewing is not None:
+                codes = {c.id: self._batch[f"codes-{c.id}"] for c in self.dataset.columns}
+                areas = self._batch.get("area")
+                places = None if areas is None or self._order is None else self._order[areas]
+                self.viewing.add(codes, places, keys)
 
     def _write(self, name: str, values: NDArray[Any]) -> None:
         self._batch[name] = values
 
-    def _coded(self) -> pa.Table:
+    def _keys(self) -> NDArray[np.uint32]:
+        """Return the record keys of the batch: those given, or those made of the ids."""
+        keys = self._batch.get("key")
+        if keys is None:
+            return record_keys(self._batch["digest"], self.dataset.source.modulus)
+        return keys
+
+    def _coded(self, keys: NDArray[np.uint32]) -> pa.Table:
         """Return the batch as coded records."""
         held, columns = self._batch, {}
         for column in self.dataset.columns:
@@ -146,9 +171,6 @@ class AwayIngest(Ingest):
         if self.dataset.areas:
             self.area_rows += np.bincount(held["area"], minlength=len(self.area_rows))
             columns[AREA] = held["area"].astype(np.int32)
-        keys = held.get("key")
-        if keys is None:
-            keys = record_keys(held["digest"], self.dataset.source.modulus)
         columns[LOW] = (keys & np.uint32(0xFFFF)).astype(np.int32)
         columns[HIGH] = (keys >> np.uint32(16)).astype(np.int32)
         return pa.table(columns)

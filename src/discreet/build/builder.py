@@ -110,7 +110,7 @@ def build(
                 signing.check(store.path)
         number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
-        ingest = _ingested(dataset, secret, scratch, name, unless, tell)
+        ingest = _ingested(dataset, secret, scratch, name, views, unless, tell)
         if kept is not None and beside is not None:
             with told(kept):
                 _write_version(ingest, secret, beside / "version", (), number, tell)
@@ -121,7 +121,7 @@ def build(
         made = Version.open(version)
         check_space(dataset.policy, made.schema, made.people)
         edition = number_edition(store, version, dataset.policy, tell)
-        _build_views(version, views, tell)
+        _build_views(version, views, ingest, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
         _switch(store, version, name, secret, keep, kept, beside)
@@ -136,7 +136,13 @@ def build(
 
 
 def _ingested(
-    dataset: Dataset, secret: Secret, scratch: Path, name: str, unless: ExitStack, tell: Tell
+    dataset: Dataset,
+    secret: Secret,
+    scratch: Path,
+    name: str,
+    views: int,
+    unless: ExitStack,
+    tell: Tell,
 ) -> Ingest:
     """Return all of the source, read and checked; coded records elsewhere go unless it is kept."""
     reader: Any
@@ -152,7 +158,7 @@ def _ingested(
         else:
             folder = dataset.engine.folder(dataset.source.files).child(name)
             unless.callback(remove_coded, folder)
-            ingest = AwayIngest(dataset, reader, secret, scratch, Parts(folder))
+            ingest = AwayIngest(dataset, reader, secret, scratch, Parts(folder), views)
         with closing(ingest):
             ingest.read(tell)
             ingest.check()
@@ -283,13 +289,16 @@ def _described(
     }
 
 
-def _build_views(path: Path, budget: int, tell: Tell) -> None:
+def _build_views(path: Path, budget: int, ingest: Ingest, tell: Tell) -> None:
     """Compile the kernels, so that no reader waits for it, and build the chosen views."""
     version = Version.open(path)
     if version.rows > SMALL:
         tell("compiling", 0, None)
     behind = engine_of(version)
     engine = ViewEngine(version, behind, version.views, max(budget, BUDGET))
+    if isinstance(ingest, AwayIngest) and ingest.viewing is not None:
+        for key, packed in ingest.viewing.packed().items():
+            engine.put(key, packed)
     check_impossible(engine, version.schema)
     chosen = choose(version.schema, budget)
     for i, key in enumerate(chosen):

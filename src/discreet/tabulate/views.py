@@ -176,7 +176,11 @@ class ViewEngine:
         question = Question(self.version.schema, tuple(level for _, level in levels))
         table = self.behind.tabulate(question, stop).dense()
         keys = table.keys.astype(np.uint64) << np.uint64(32)
-        packed = np.ascontiguousarray(table.counts.astype(np.uint64) | keys)
+        return self.put(key, np.ascontiguousarray(table.counts.astype(np.uint64) | keys))
+
+    def put(self, key: Key, packed: Words) -> View:
+        """Keep the view of these cells: counts in the low half, key sums in the high one."""
+        levels = tuple(self.version.schema.find(name) for name in key)
         view = View(levels, lambda: packed)
         if self.folder is not None:
             _save(self.version, self.folder, key, packed)

@@ -19,7 +19,9 @@ from discreet.errors import Damaged, ParameterError
 from discreet.population import Store
 from discreet.query import Query, Question
 from discreet.service.opened import open_store
+from discreet.synth import write
 from discreet.tabulate import engine_of
+from discreet.tabulate.views import cells_of
 from stores import write_town
 from tabulations import same
 
@@ -201,3 +203,19 @@ def test_a_hypercube_is_built_here(folder: Path) -> None:
     path.write_text(path.read_text().replace('record_id = "id"', 'count = "id"'))
     with pytest.raises(ParameterError, match="a hypercube is built on this machine"):
         build(path, folder / "away", engine="duckdb")
+
+
+def test_views_that_are_added_up_in_passing_are_those_of_a_build_here(tmp_path: Path) -> None:
+    """In the synthetic census files say what areas lie in, so that views need no engine."""
+    write(2_000, tmp_path / "census", 1, 1, lambda done: None)
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "here", views=2**17)
+    (tmp_path / "away").mkdir(mode=0o700)
+    shutil.copy2(tmp_path / "here" / "secret", tmp_path / "away" / "secret")
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "away", views=2**17, engine="duckdb")
+    here, away = Store(tmp_path / "here").open(), Store(tmp_path / "away").open()
+    names = sorted(path.name for path in here.views.iterdir())
+    assert sorted(path.name for path in away.views.iterdir()) == names
+    assert len(names) > 10
+    for name in names:
+        cells = cells_of(here, here.views / name)
+        assert np.array_equal(cells_of(away, away.views / name), cells), name

@@ -80,6 +80,7 @@ def invent(schema: Schema, people: int, seed: int, modulus: int = 2**32) -> Vers
 def without_leavers(version: Version, seed: int) -> Version:
     """Return the next edition: one person of every larger area has left."""
     geography = version.schema.geography
+    version.held()
     if geography is None or version.areas is None:
         return version
     finest = geography.finest

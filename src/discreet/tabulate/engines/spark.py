@@ -6,6 +6,7 @@ instead of wrapping around. A session that breaks is made anew for the next ques
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -122,6 +123,8 @@ def _connect(remote: str) -> Any:
         raise ParameterError(
             "the engine 'spark' needs the Spark Connect client: pip install 'discreet[spark]'."
         ) from None
+    # What goes wrong is raised; the client would also print it, with traces of both sides.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = SparkSession.builder.remote(remote).create()
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     session.conf.set("spark.sql.ansi.enabled", "true")
