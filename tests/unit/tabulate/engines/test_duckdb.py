@@ -1,4 +1,4 @@
-"""Coded records in object storage, through PyArrow's file systems and an S3 server."""
+"""DuckDB over coded records in object storage, through PyArrow's file systems and an S3 server."""
 
 from __future__ import annotations
 
