@@ -13,7 +13,9 @@ DiscreetError
   NotReleased          a table that a question alone does not release
   Forbidden            somebody who is known may not do this
   Busy, Starting, TooLong   the server cannot answer now
-  LedgerUnavailable    what is released cannot be looked up or written down now
+  Unavailable          what is needed elsewhere cannot be reached now
+    LedgerUnavailable  what is released cannot be looked up or written down now
+    EngineUnavailable  the records cannot be counted where they are now
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -124,15 +126,29 @@ class TooLong(DiscreetError):
     """The question took longer than allowed and was stopped."""
 
 
-class LedgerUnavailable(DiscreetError):
-    """What is released cannot be looked up or written down now: nothing new is answered.
+class Unavailable(DiscreetError):
+    """What is needed elsewhere cannot be reached now: nothing new is answered.
 
     `reason` is for whoever runs the program only.
     """
 
+    what = "what is needed"
+
     def __init__(self, reason: str = "") -> None:
         super().__init__("New tables cannot be made now. Please try again later.")
         self.reason = reason
+
+
+class LedgerUnavailable(Unavailable):
+    """What is released cannot be looked up or written down now."""
+
+    what = "the state database"
+
+
+class EngineUnavailable(Unavailable):
+    """Records cannot be counted where they are now; what views cover is answered all the same."""
+
+    what = "the engine that counts the records"
 
 
 def unknown(

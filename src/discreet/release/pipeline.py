@@ -46,7 +46,7 @@ from discreet.release.result import Hint, Provenance, Release, Withheld
 from discreet.release.steps import Allowed, Making, Projected
 from discreet.rules import Code, check_detail, check_question
 from discreet.table import Dimension, ProtectedTable
-from discreet.tabulate import Engine
+from discreet.tabulate import Engine, ViewEngine
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +149,9 @@ class Releaser:
             return known.source
         if not self.claims and not ledger.space.guarded(asked):
             return asked
+        if self.claims and isinstance(self.engine, ViewEngine):
+            # What could not be counted now is not claimed: coarser questions would wait for it.
+            self.engine.reach(allowed.making(asked).question)
         with suppress(QueryRefused):
             if self.claims:
                 return ledger.claim(asked).source

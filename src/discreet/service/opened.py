@@ -21,7 +21,7 @@ from discreet.release.pipeline import Releaser
 from discreet.release.result import Release
 from discreet.release.signature import Signer
 from discreet.service.certificate import Subject
-from discreet.tabulate import ScanEngine, ViewEngine
+from discreet.tabulate import PushDown, ScanEngine, ViewEngine, engine_of
 
 if TYPE_CHECKING:
     from discreet.service.asking import Asking
@@ -98,7 +98,7 @@ class Opened:
 
     def close(self) -> None:
         """End the threads; whoever still asks is answered in their own."""
-        if isinstance(self.engine.behind, ScanEngine):
+        if isinstance(self.engine.behind, ScanEngine | PushDown):
             self.engine.behind.close(wait=False)
 
     def tag(self, *parts: str) -> bytes:
@@ -130,7 +130,7 @@ def open_store(
     policy = parse_policy(version.policy_values, "policy", str(version.path))
     if version.counts is not None:
         version.verified()  # how many people there are is added up from the counts
-    engine = ViewEngine(version, ScanEngine(version, before=version.verified), version.views)
+    engine = ViewEngine(version, engine_of(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)
     ledgers = Ledgers(version, policy, secret, state)
