@@ -14,6 +14,7 @@ DiscreetError
   Forbidden            somebody who is known may not do this
   Busy, Starting, TooLong   the server cannot answer now
   LedgerUnavailable    what is released cannot be looked up or written down now
+  SitesUnavailable     sites that keep the data did not answer, or not as agreed
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -21,7 +22,7 @@ contains a count of people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -133,6 +134,15 @@ class LedgerUnavailable(DiscreetError):
     def __init__(self, reason: str = "") -> None:
         super().__init__("New tables cannot be made now. Please try again later.")
         self.reason = reason
+
+
+class SitesUnavailable(DiscreetError):
+    """Sites that keep the data did not answer, or not as agreed; `wrong` says what of which."""
+
+    def __init__(self, wrong: Mapping[str, str]) -> None:
+        told = "; ".join(f"{site} {reason}" for site, reason in wrong.items())
+        super().__init__(f"The table needs data of other offices: {told}.")
+        self.wrong = dict(wrong)
 
 
 def unknown(

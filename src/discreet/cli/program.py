@@ -16,6 +16,7 @@ from discreet.errors import (
     LedgerUnavailable,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Stopped,
 )
 
@@ -33,6 +34,8 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "hub",
+    "site",
     "mcp",
     "user",
     "key",
@@ -107,6 +110,9 @@ def run() -> None:
         sys.exit(3)
     except LedgerUnavailable as error:
         typer.echo(f"discreet: the state database cannot be used: {error.reason}", err=True)
+        sys.exit(5)
+    except SitesUnavailable as error:
+        typer.echo(f"discreet: {error}", err=True)
         sys.exit(5)
     except Stopped:
         raise KeyboardInterrupt from None

@@ -19,6 +19,10 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
     ] = None,
+    site: Annotated[
+        bool,
+        typer.Option("--site", help="Answer the hub whose document was accepted, nobody else."),
+    ] = False,
 ) -> None:
     """Serve the web pages and the API of one or more stores.
 
@@ -36,4 +40,9 @@ def command(
     def listening(address: str) -> None:
         typer.echo(f"Serving on {address}")
 
+    if site:
+        from discreet.server.site import serve_site
+
+        serve_site(stores, host, port, chosen, listening)
+        return
     serve(stores, host, port, chosen, listening, lambda: read_settings(settings, os.environ))

@@ -17,6 +17,7 @@ from discreet.errors import (
     NotReleased,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Starting,
     TooLong,
     UnknownDataset,
@@ -57,7 +58,7 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure(403, error.code, str(error))
     if isinstance(error, NotReleased):
         return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
-    if isinstance(error, LedgerUnavailable):
+    if isinstance(error, LedgerUnavailable | SitesUnavailable):
         wait = {"Retry-After": "30"}
         return Failure(503, "UNAVAILABLE", str(error), "Ask again later.", headers=wait)
     if isinstance(error, Busy):

@@ -42,7 +42,7 @@ def serve(
     prepare_process()
     app = create_app(stores, settings)
     metrics = None
-    listener = _listen(host, port)
+    listener = listen(host, port)
     try:
         if settings.metrics_port:
             try:
@@ -114,7 +114,8 @@ def _look_at(stores: Sequence[Path]) -> None:
         ids[version.schema.id] = path
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say why there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends at once; otherwise small answers wait for 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

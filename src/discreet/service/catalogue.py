@@ -61,11 +61,13 @@ def open_served(path: Path) -> Opened:
 
 def _warm(opened: Opened) -> None:
     """Answer one small question, so that no reader waits for imports and compiled kernels."""
+    opened.signer  # noqa: B018 - a key that cannot be read is told now
+    if opened.releaser.elsewhere is not None:
+        return  # other offices are asked when a reader asks
     levels = [level for variable in opened.schema.variables for level in variable.levels]
     smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused):
         opened.releaser.quiet.release(smallest)
-    opened.signer  # noqa: B018 - a key that cannot be read is told now
 
 
 @dataclass(frozen=True)
