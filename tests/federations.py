@@ -108,6 +108,16 @@ def pooled(folder: Path, stores: Sequence[Path], secret: Secret) -> Opened:
 
 
 @dataclass
+class Answering:
+    """Stands for a site, with faults."""
+
+    function: Callable[[bytes], bytes]
+
+    def answer(self, raw: bytes) -> bytes:
+        return self.function(raw)
+
+
+@dataclass
 class Federated:
     """Countries and their hub; `between` may change what goes over the line."""
 
@@ -155,12 +165,17 @@ def federate(
     for i, (name, held) in enumerate(stores.items()):
         address = f"https://127.0.0.1:{ports[i] if ports else 1}"
         key = Signer.of_store(held[0]).public
-        card = Card.of(Store(held[0]).open(), name, name.capitalize(), address, key)
+        cubes = [Store(store).open() for store in held]
+        card = Card.of(cubes, name, name.capitalize(), address, key)
         write_json(folder / f"{name}.json", card.to_json())
+    if not (folder / "ca.pem").exists():
+        make_certificates(folder, ())
     text = hub or 'combined = ["sex,age,health"]\ncomparative = ["sex,age,health"]\n'
     named = ", ".join(f'"{name}.json"' for name in stores)
     head = f'id = "north"\ntitle = "People of the North"\ncards = [{named}]\nseconds = 5\n'
-    head += 'variables = ["sex", "age", "health"]\nca = "ca.pem"\n'
+    if "variables" not in text:
+        head += 'variables = ["sex", "age", "health"]\n'
+    head += 'ca = "ca.pem"\n'
     (folder / "hub.toml").write_text(head + text, encoding="utf-8")
     file = HubFile.read(folder / "hub.toml")
     document, signer = document_of(file)
@@ -188,7 +203,6 @@ def write_json(path: Path, values: object) -> None:
 
 def connect(monkeypatch: pytest.MonkeyPatch, federated: Federated) -> Federated:
     """Let the hub reach its sites in this process."""
-    make_certificates(federated.folder, ())
     monkeypatch.setattr(
         link.Conversation, "_sent", lambda self, member, raw: federated.sent(member, raw)
     )
@@ -196,16 +210,25 @@ def connect(monkeypatch: pytest.MonkeyPatch, federated: Federated) -> Federated:
     return federated
 
 
+def free_ports(number: int) -> list[int]:
+    """Return ports of the loopback that nobody listens on."""
+    held = [listen("127.0.0.1", 0) for _ in range(number)]
+    found = [int(one.getsockname()[1]) for one in held]
+    for one in held:
+        one.close()
+    return found
+
+
 @contextmanager
 def listening(
-    site: Callable[[bytes], bytes], certificates: Path, name: str, port: int
+    site: Site | Answering, certificates: Path, name: str, port: int
 ) -> Iterator[uvicorn.Server]:
     """Serve a site over TLS on the loopback, in a thread."""
     settings = Settings(
         certificate=str(certificates / f"{name}.pem"),
         certificate_key=str(certificates / f"{name}.key"),
     )
-    server = uvicorn.Server(site_config(create_site(site), settings))  # type: ignore[arg-type]
+    server = uvicorn.Server(site_config(create_site(site), settings))
     socket = listen("127.0.0.1", port)
     thread = threading.Thread(target=server.run, args=([socket],), daemon=True)
     thread.start()

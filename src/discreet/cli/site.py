@@ -17,7 +17,7 @@ command = typer.Typer(
 
 @command.command()
 def card(
-    store: StoreFolder,
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", show_default=False)],
     id: Annotated[str, typer.Option("--id", metavar="ID", help="The id of the site.")],
     label: Annotated[str, typer.Option(metavar="TEXT", help="Its name in tables.")],
     address: Annotated[
@@ -29,7 +29,8 @@ def card(
     """Write what a hub must know of a site before there is a document.
 
     That is its id, name, address and public key, the size of its population as
-    published, its variables and its policy.
+    published, its variables and its policy. Several stores are cubes of one
+    site, and the first has the key.
     """
     from discreet.federation.card import Card
     from discreet.files import written
@@ -37,8 +38,8 @@ def card(
     from discreet.service.opened import open_store
 
     check_new(out, force)
-    version = open_store(store).version
-    made = Card.of(version, id, label, address, Signer.of_store(store).public)
+    cubes = [open_store(store).version for store in stores]
+    made = Card.of(cubes, id, label, address, Signer.of_store(stores[0]).public)
     with written(out, 0o644) as file:
         file.write(json.dumps(made.to_json(), ensure_ascii=False, indent=1).encode() + b"\n")
     typer.echo(f"Wrote {out}. Give it to the hub.")

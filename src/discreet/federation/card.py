@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.ledger.space import public_population
 from discreet.policy import Policy, parse_policy
-from discreet.population import Schema, Version
+from discreet.population import Schema, Variable, Version
 from discreet.population.schema import identifier
 from discreet.query import Question, QuestionClass
 from discreet.query.classes import EVERYBODY
@@ -80,18 +80,25 @@ class Card:
     policy: Mapping[str, Any]
 
     @classmethod
-    def of(cls, version: Version, id: str, label: str, address: str, key: bytes) -> Card:
-        """Return the card of a store."""
-        policy = parse_policy(version.policy_values, "policy", str(version.path))
-        size = public_population(policy.default_tier.space, version.people)
+    def of(cls, cubes: Sequence[Version], id: str, label: str, address: str, key: bytes) -> Card:
+        """Return the card of a site: of its store, or of its cubes taken together.
+
+        Areas stay at home: a hub shows none of them.
+        """
+        first = cubes[0]
+        policy = parse_policy(first.policy_values, "policy", str(first.path))
+        size = public_population(policy.default_tier.space, first.people)
         member = Member(id, label, address.rstrip("/"), key.hex(), size)
-        return cls(member, version.schema, version.policy_values)
+        variables: dict[str, Variable] = {}
+        for cube in cubes:
+            for variable in cube.schema.columns:
+                variables.setdefault(variable.id, variable)
+        schema = replace(first.schema, variables=tuple(variables.values()))
+        return cls(member, schema, first.policy_values)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         schema = self.schema.to_json()
-        # Areas stay at home: a hub shows none of them.
-        schema["variables"] = [v.to_json() for v in self.schema.columns]
         return {"version": 1, **self.member.to_json(), "schema": schema, "policy": self.policy}
 
     @classmethod

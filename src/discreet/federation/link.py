@@ -148,6 +148,7 @@ class Conversation:
             parts.append(part)
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
+        response.close()  # so that the connection takes the next request
         return b"".join(parts)
 
 

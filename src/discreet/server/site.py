@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import uvicorn
 from starlette.applications import Starlette
@@ -30,7 +31,15 @@ def open_site(stores: Sequence[Path]) -> Site:
     return Site(stores, lambda path: open_store(path).releaser)
 
 
-def create_site(site: Site, log: Log | None = None) -> Starlette:
+class Answers(Protocol):
+    """Whatever answers requests of a hub."""
+
+    def answer(self, raw: bytes) -> bytes:
+        """Return the answer, or raise `Forbidden`."""
+        ...
+
+
+def create_site(site: Answers, log: Log | None = None) -> Starlette:
     """Return the application of a site. What is wrong with a request is in its record alone."""
     log = log or Log()
 

@@ -8,15 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.federations import (
-    Federated,
-    build_country,
-    connect,
-    copied,
-    federate,
-    make_federation,
-    pooled,
-)
 
 from discreet.errors import Forbidden, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.link import Wrong
@@ -25,6 +16,15 @@ from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release.result import Release
 from discreet.service.opened import Opened, open_store
+from federations import (
+    Federated,
+    build_country,
+    connect,
+    copied,
+    federate,
+    make_federation,
+    pooled,
+)
 
 Pass = Callable[[bytes], bytes]
 
