@@ -77,11 +77,11 @@ def people(name: str, rows: int, seed: int) -> pa.Table:
 
 def build_country(
     folder: Path, name: str, rows: int = 4_000, seed: int = 1, policy: str = "preset:cell-keys",
-    healths: int = 5,
+    healths: int = 5, less: int = 0,
 ) -> Path:  # fmt: skip
-    """Return the store of a country; another seed makes another edition."""
+    """Return the store of a country; another seed, or `less` people, make another edition."""
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(people(name, rows, seed), folder / "people.parquet")
+    pq.write_table(people(name, rows, seed).slice(less), folder / "people.parquet")
     text = DESCRIPTION.format(id=name, policy=policy, source='record_id = "id"', healths=healths)
     (folder / "dataset.toml").write_text(text, encoding="utf-8")
     build(folder / "dataset.toml", folder / "store", views=0)

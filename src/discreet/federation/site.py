@@ -38,6 +38,7 @@ from discreet.policy import Tier
 from discreet.population import Store
 from discreet.query import Question, QuestionClass
 from discreet.release.pipeline import Releaser
+from discreet.release.record import Record, append
 from discreet.release.signature import Signer
 
 VETO, NOT_AGREED, VERSIONS, SITES, ROUND = "VETO", "NOT_AGREED", "VERSION", "SITES", "ROUND"
@@ -305,7 +306,9 @@ class Site:
         cube, question, tier = self._asked(cubes, terms, "combined")
         words = encoded(cube.engine.tabulate(question))
         sent = masked(words, me, round.private, publics, salt(terms, publics))
-        self._ledger(cube, tier).settle(QuestionClass.of(question), Status.RELEASED)
+        of = QuestionClass.of(question)
+        if self._ledger(cube, tier).settle(of, Status.RELEASED) and cube.log is not None:
+            append(cube.log, _recorded(cube, tier, of))
         return {"terms": digest(terms)}, sent.astype("<u8").tobytes()
 
     def _publics(self, proofs: object, terms: dict[str, Any]) -> dict[str, bytes]:
@@ -324,6 +327,17 @@ class Site:
         if sorted(found) != terms["sites"]:
             raise Refused(SITES)
         return found
+
+
+def _recorded(cube: Releaser, tier: Tier, of: QuestionClass) -> Record:
+    """Return the line of a joint table in the custodian's records of the store.
+
+    By these a build knows that tables were made, and refuses an edition in which few records
+    differ: the hub could subtract one total from the other.
+    """
+    canonical, version = of.question.canonical, cube.version.id
+    policy = cube.policy.version
+    return Record(canonical, tier.id, version, policy, "joint", of.cells, None, None, None, {}, ())
 
 
 def _public(body: object, terms: str) -> bytes:

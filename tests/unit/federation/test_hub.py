@@ -164,6 +164,15 @@ def test_a_new_edition_of_a_site_may_have_another_set(north: Federated, tmp_path
     assert release.population == "People of the North (without Cove)"
 
 
+def test_an_edition_that_differs_in_few_records_is_refused_after_a_joint_table(
+    north: Federated,
+) -> None:
+    # One in a hundred of 3,990 records, 39, must differ.
+    ask(north.open(), "sex")
+    with pytest.raises(ParameterError, match="at least 39 records"):
+        build_country(north.folder / "cove", "cove", seed=3, less=10)
+
+
 def test_the_least_number_of_sites_is_kept(north: Federated) -> None:
     with pytest.raises(ParameterError, match="at least 3 sites"):
         north.open(without=["cove"])
