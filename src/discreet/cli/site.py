@@ -96,6 +96,7 @@ def log(store: StoreFolder, as_json: AsJson = False) -> None:
 
     record = SiteRecord(store)
     asked, away = (record.asked(), record.turned_away()) if record.exists else ([], {})
+    record.close()
     if as_json:
         found = {"asked": [asdict(one) for one in asked], "turned_away": away}
         typer.echo(json.dumps(found, indent=1))

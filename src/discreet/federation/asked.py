@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 
 from discreet.errors import InternalError
 from discreet.federation.messages import WINDOW
 
 FILE = "site.db"
+_FIGURES = ("figures", "masked")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, time INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS sets (edition TEXT PRIMARY KEY, sites TEXT NOT NULL);
@@ -45,6 +48,8 @@ class SiteRecord:
 
     def __init__(self, store: Path) -> None:
         self._path = store / FILE
+        self._turn = Lock()
+        self._db: sqlite3.Connection | None = None
 
     @property
     def exists(self) -> bool:
@@ -53,21 +58,37 @@ class SiteRecord:
 
     @contextmanager
     def _open(self, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """Give a connection; what is `durable` outlives a power cut, all else a killed process."""
-        new = not self._path.exists()
+        """Give a transaction; what is `durable` outlives a power cut, all else a killed process."""
         try:
-            # A connection of its own each time: threads come and go.
-            with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as db:
-                if new:
-                    self._path.chmod(0o600)
-                    db.execute("PRAGMA journal_mode = WAL")
-                    db.executescript(_TABLES)
+            with self._turn:
+                db = self._connected()
                 db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 db.execute("BEGIN IMMEDIATE")
-                yield db
-                db.execute("COMMIT")
+                with db:  # commits, or undoes it all
+                    yield db
         except sqlite3.Error as error:
             raise InternalError("what is asked could not be written down") from error
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return the one connection, opened when it is first used: closing one costs a sync."""
+        if self._db is None:
+            new = not self._path.exists()
+            self._db = sqlite3.connect(
+                self._path, timeout=30, isolation_level=None, check_same_thread=False
+            )
+            weakref.finalize(self, self._db.close)
+            if new:
+                self._path.chmod(0o600)
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.executescript(_TABLES)
+        return self._db
+
+    def close(self) -> None:
+        """Let the file go."""
+        with self._turn:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
 
     def first_time(self, nonce: str, now: float) -> bool:
         """Whether a nonce was never seen; it is now. Those too old to be accepted are forgotten."""
@@ -90,9 +111,9 @@ class SiteRecord:
         return bool(row[0] == _text(sites))
 
     def write(self, kind: str, of: str, sites: Sequence[str], outcome: str) -> None:
-        """Write down a request of the hub."""
+        """Write down a request of the hub, durably where figures leave."""
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._open(durable=True) as db:
+        with self._open(durable=kind in _FIGURES) as db:
             row = (time, kind[:64], of[:1_000], _text(sites), outcome)
             db.execute(
                 "INSERT INTO asked (time, kind, class, sites, outcome) VALUES (?, ?, ?, ?, ?)", row

@@ -59,6 +59,7 @@ class Round:
     """A combined table that this site said it is ready for; its key is used once."""
 
     terms: dict[str, Any]
+    asked: tuple[Releaser, Question, Tier]
     private: X25519PrivateKey = field(repr=False)
     since: float
 
@@ -228,7 +229,8 @@ class Site:
             raise Refused(SITES)
         self._claim(cube, tier, QuestionClass.of(question))
         private = X25519PrivateKey.generate()
-        self._keep(terms["round"], Round(terms, private, self._clock()))
+        asked = (cube, question, tier)
+        self._keep(terms["round"], Round(terms, asked, private, self._clock()))
         public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         return {"terms": digest(terms), "public": public.hex()}, b""
 
@@ -303,7 +305,7 @@ class Site:
         cubes = self._pinned(terms["versions"][me])
         if not self.record.fix(cubes.edition, terms["sites"]):
             raise Refused(SITES)
-        cube, question, tier = self._asked(cubes, terms, "combined")
+        cube, question, tier = round.asked
         words = encoded(cube.engine.tabulate(question))
         sent = masked(words, me, round.private, publics, salt(terms, publics))
         of = QuestionClass.of(question)
