@@ -289,6 +289,29 @@ def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
     return np.int64(found)
 
 
+@njit(cache=True, nogil=True)
+def _score_all(
+    slope: NDArray[np.int32],
+    cells: NDArray[Any],
+    donors: NDArray[np.int32],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the scores of some donors, four at a time: their rows are then fetched together."""
+    last = len(donors) - len(donors) % 4
+    for k in range(0, last, 4):
+        one, two = cells[donors[k]], cells[donors[k + 1]]
+        three, four = cells[donors[k + 2]], cells[donors[k + 3]]
+        a, b, c, d = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        for f in range(cells.shape[1]):
+            a += slope[one[f]]
+            b += slope[two[f]]
+            c += slope[three[f]]
+            d += slope[four[f]]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = a, b, c, d
+    for k in range(last, len(donors)):
+        out[k] = _score(slope, cells, donors[k])
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _triple(codes: Any, tables: Any, sizes: Any, offsets: Any, t: Any) -> Any:
     """Return the cell of a record in a table of three columns."""
@@ -312,23 +335,52 @@ def add_triples(
 
 
 @njit(cache=True, nogil=True)
-def _triples_worse(
-    old: NDArray[np.int32],
-    new: NDArray[np.int32],
+def _triple_cells(
+    codes: NDArray[np.int32],
     tables: NDArray[np.int64],
     sizes: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    slope: NDArray[np.int32],
-    step: int,
-) -> Any:
-    """Return what the exchange of a donor costs in the tables of three columns."""
-    found = np.int64(0)
+    out: NDArray[np.int32],
+) -> None:
+    """Write the cells of a record in the tables of three columns."""
     for t in range(len(tables)):
-        before = _triple(old, tables, sizes, offsets, t)
-        after = _triple(new, tables, sizes, offsets, t)
-        if before != after:
-            found += slope[after] - slope[before] + step
-    return 2 * found
+        out[t] = _triple(codes, tables, sizes, offsets, t)
+
+
+@njit(cache=True, nogil=True)
+def _sum_at(slope: NDArray[np.int32], cells: NDArray[np.int32]) -> Any:
+    found = np.int64(0)
+    for t in range(len(cells)):
+        found += slope[cells[t]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _differing(old: NDArray[np.int32], new: NDArray[np.int32]) -> Any:
+    """Return in how many tables two records are in different cells."""
+    found = np.int64(0)
+    for t in range(len(old)):
+        found += old[t] != new[t]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _candidates(
+    state: NDArray[np.uint64],
+    rings: NDArray[np.int32],
+    places: NDArray[np.int32],
+    donor: int,
+    out: NDArray[np.int32],
+) -> None:
+    """Draw other donors for a slot: any one, then one that stands near the present on a ring."""
+    number, size = rings.shape
+    for k in range(len(out)):
+        if k % 2 == 0:
+            out[k] = _below(state, size)
+        else:
+            ring = _below(state, number)
+            place = places[ring, donor] + 1 + _below(state, NEAR)
+            out[k] = rings[ring, (place - NEAR // 2) % size]
 
 
 @njit(cache=True, nogil=True)
@@ -370,6 +422,8 @@ def anneal(
     other tables, by a second chance of its own [Christen2005].
     """
     tables, size = cells.shape[1], residuals.shape[1]
+    tried, scores = np.empty(tries, np.int32), np.empty(tries, np.int64)
+    now, then = np.empty((2, len(triples)), np.int32)
     slope = np.empty(size, np.int32)
     change = np.zeros(size, np.int32)
     step = np.empty(size, np.int32)
@@ -383,26 +437,29 @@ def anneal(
             for f in range(tables):
                 slope[cells[old, f]] -= step[cells[old, f]]
             best, held = old, _score(slope, cells, old)
+            known, held_widely = False, np.int64(0)
+            _candidates(state, rings, places, old, tried)
+            _score_all(slope, cells, tried, scores)
             for k in range(tries):
-                if k % 2 == 0:
-                    donor = np.int32(_below(state, cells.shape[0]))
-                else:
-                    ring = _below(state, rings.shape[0])
-                    place = places[ring, best] + 1 + _below(state, NEAR)
-                    donor = rings[ring, (place - NEAR // 2) % cells.shape[0]]
-                score = _score(slope, cells, donor)
+                donor, score = tried[k], scores[k]
                 worse = 2.0 * (score - held)
                 if worse > 0 and worse >= _patience(state, temperature):
                     continue
                 if widely and donor != best:
-                    worse = _triples_worse(
-                        codes[best], codes[donor], triples, sizes, offsets, wide, widely
-                    )
+                    if not known:
+                        _triple_cells(codes[best], triples, sizes, offsets, now)
+                        held_widely, known = _sum_at(wide, now), True
+                    _triple_cells(codes[donor], triples, sizes, offsets, then)
+                    found = _sum_at(wide, then)
+                    more = widely * _differing(now, then)
+                    worse = 2 * (found - held_widely + more)
                     if worse > 0 and worse >= _patience(state, temperature):
                         continue
                     for t in range(len(triples)):
-                        wide[_triple(codes[best], triples, sizes, offsets, t)] -= widely
-                        wide[_triple(codes[donor], triples, sizes, offsets, t)] += widely
+                        wide[now[t]] -= widely
+                        wide[then[t]] += widely
+                    now, then = then, now
+                    held_widely = found + more
                 best, held = donor, score
             for f in range(tables):
                 slope[cells[best, f]] += step[cells[best, f]]
