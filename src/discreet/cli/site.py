@@ -66,7 +66,9 @@ def accept(
     """Compare a hub's document with a store, and accept it.
 
     Differences are told by name, and with one nothing is accepted. The acceptance
-    is signed with the key of the store, the first if there are several.
+    is signed with the key of the store, the first if there are several. A hub that
+    put in keys of its own for other sites would learn your part of every total, so
+    ask those offices whether the keys that are printed are theirs.
     """
     import re
 
@@ -82,9 +84,11 @@ def accept(
     document = Document.read(file, key)
     cubes = [open_store(one).releaser for one in store]
     found = accepted(document, key, store[0], cubes, Signer.of_store(store[0]), own_protection)
-    sites = ", ".join(one.label for one in document.members.values())
-    typer.echo(f"Accepted as '{found.member.id}' with {sites}.")
-    typer.echo(f"Document {document.digest}")
+    typer.echo(f"Accepted as '{found.member.id}'. Document {document.digest}")
+    typer.echo("Ask each of the other offices whether this is its key:")
+    for one in document.members.values():
+        if one.id != found.member.id:
+            typer.echo(f"  {one.label}: {one.key}")
 
 
 @command.command()

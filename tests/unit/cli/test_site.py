@@ -41,7 +41,10 @@ def test_a_federation_is_set_up_by_commands(folder: Path) -> None:
     key = written.output.splitlines()[-1].removeprefix("The hub's key is ")
     store = folder / "borg" / "store"
     accepted = run("site", "accept", document, "--store", store, "--hub", key)
-    assert accepted.output.startswith("Accepted as 'borg' with Aland, Borg, Cove.\nDocument ")
+    lines = accepted.output.splitlines()
+    assert lines[0].startswith("Accepted as 'borg'. Document ")
+    keys = {name: json.loads((folder / f"{name}.json").read_text())["key"] for name in NAMES}
+    assert lines[2:] == [f"  Aland: {keys['aland']}", f"  Cove: {keys['cove']}"]
     assert run("site", "log", store).output == "Nothing was asked.\n"
     assert json.loads(run("site", "log", store, "--json").output) == {
         "asked": [],

@@ -12,7 +12,7 @@ from discreet.build import build
 from discreet.errors import ParameterError, QueryRefused
 from discreet.federation.accepting import FILE, Accepted, accept, disagreements
 from discreet.federation.card import Card, Member, policy_differences, policy_of, schema_differences
-from discreet.federation.document import Document, HubFile
+from discreet.federation.document import Document, HubFile, protected_how
 from discreet.policy import policy_values
 from discreet.population import Schema
 from discreet.query import Query, Question
@@ -75,6 +75,14 @@ def test_differences_of_policies_are_told_by_name(made: Federated) -> None:
     mine["tiers"]["public"]["space"]["population"] = 1_000_000  # each site's own
     (told,) = policy_differences(mine, common)
     assert told.startswith("policy: tiers.public.counts.minimum_population is 7 here and ")
+
+
+@pytest.mark.parametrize(
+    ("preset", "how"), [("cell-keys", "common"), ("rounding-3", "own"), ("synthetic-only", "none")]
+)
+def test_how_a_site_protects_is_read_from_its_policy(preset: str, how: str) -> None:
+    common = policy_values("preset:cell-keys", Path())
+    assert protected_how(policy_values(f"preset:{preset}", Path()), common) == how
 
 
 def test_the_acceptance_is_signed_by_the_store(north: Federated) -> None:

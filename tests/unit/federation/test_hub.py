@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli import app
 from discreet.errors import Forbidden, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.link import Wrong
 from discreet.federation.messages import Message
@@ -385,3 +387,12 @@ def test_the_ledger_of_the_hub_holds_its_joint_tables(north: Federated) -> None:
     lines = (opened.store / "records").read_text().splitlines()
     records = [json.loads(line) for line in lines]
     assert [record["question"] for record in records] == ["by=sex,age_band"]
+
+
+def test_info_tells_the_version_of_each_site(north: Federated) -> None:
+    opened = north.open()
+    told = CliRunner().invoke(app, ["info", str(opened.store)]).output.splitlines()
+    assert told[1].startswith("12,000 persons, built ")  # three times 4,000, as published
+    versions = [site._current().version for site in north.sites.values()]
+    named = zip(("Aland", "Borg", "Cove"), versions, strict=True)
+    assert told[2:5] == [f"At {name}: {version}" for name, version in named]
