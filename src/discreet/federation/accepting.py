@@ -69,15 +69,10 @@ def accept(
         raise ParameterError(
             f"the document must name this site: none of {', '.join(document.members)} has its key."
         )
-    told = differences(document, cubes)
-    how = [policy_differences(cube.version.policy_values, document.statement["policy"])
-           for cube in cubes]  # fmt: skip
     protection = document.protection(member.id)
-    if not own_protection or protection == COMMON:
-        told += sorted({text for one in how for text in one})
-    elif protection not in {protected_how(c.version.policy_values, document.statement["policy"])
-                            for c in cubes}:  # fmt: skip
-        told.append(f"the document says that this site protects in the way '{protection}'")
+    # Whoever protects otherwise must say that this is meant.
+    meant = protection != COMMON and own_protection
+    told = differences(document, cubes, protection if meant else COMMON)
     if told:
         listed = "".join(f"\n  - {text}" for text in told)
         raise ParameterError(f"the document does not fit {store}:{listed}")
@@ -95,9 +90,12 @@ def accept(
     return Accepted(document, hub, member)
 
 
-def differences(document: Document, cubes: Sequence[Releaser]) -> list[str]:
-    """Return by name what the stores of a site lack or have otherwise; empty if they fit."""
-    found: list[str] = []
+def differences(document: Document, cubes: Sequence[Releaser], protection: str) -> list[str]:
+    """Return by name what the stores of a site lack or have otherwise; empty if they fit.
+
+    `protection` is how the site is known to protect: under the common policy or in another way.
+    """
+    found = _policies(document, cubes, protection)
     for variable in document.schema.variables:
         one = replace(document.schema, variables=(variable,))
         held = [c for c in cubes if variable.id in {v.id for v in c.version.schema.variables}]
@@ -113,6 +111,17 @@ def differences(document: Document, cubes: Sequence[Releaser]) -> list[str]:
         except ParameterError as error:
             found.append(_of(cube, str(error).rstrip("."), cubes))
     return found or disagreements(document.schema, cubes)
+
+
+def _policies(document: Document, cubes: Sequence[Releaser], protection: str) -> list[str]:
+    """Return how the policies of a site differ from what the document says of them."""
+    common = document.statement["policy"]
+    mine = [cube.version.policy_values for cube in cubes]
+    if protection == COMMON:
+        return sorted({text for one in mine for text in policy_differences(one, common)})
+    if {protected_how(one, common) for one in mine} == {protection}:
+        return []
+    return [f"the document says that this site protects in the way '{protection}'"]
 
 
 def _of(cube: Releaser, text: str, cubes: Sequence[Releaser]) -> str:

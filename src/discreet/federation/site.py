@@ -106,7 +106,8 @@ class Site:
     def _opened(self) -> Cubes:
         names = [Store(store).current() for store in self._stores]
         cubes = Cubes(tuple(self._opening(store) for store in self._stores))
-        told = differences(self.accepted.document, cubes.releasers)
+        document = self.accepted.document
+        told = differences(document, cubes.releasers, document.protection(self.accepted.member.id))
         if told:
             listed = "".join(f"\n  - {text}" for text in told)
             raise ParameterError(f"the document does not fit {self._stores[0]}:{listed}")

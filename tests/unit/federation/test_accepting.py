@@ -237,3 +237,10 @@ def test_a_question_is_answered_from_the_cube_that_holds_it(
     other = cube(tmp_path / "borg", "three", "work", [16_001, 0, 0, 1_000, 2_000, 0])
     with pytest.raises(ParameterError, match="'one' and 'three' do not agree on sex"):
         open_site([stores["borg"][0], other])
+
+
+def test_a_site_whose_policy_changed_since_it_accepted_does_not_answer(north: Federated) -> None:
+    # Its figures would stand beside the others as protected alike, which they no longer are.
+    build_country(north.folder / "borg", "borg", seed=2, policy="preset:rounding-3")
+    with pytest.raises(ParameterError, match=r"tiers\.public\.protection\.method"):
+        open_site(north.stores["borg"])
