@@ -16,10 +16,10 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.federation.card import Member, policy_differences, schema_differences
 from discreet.federation.document import COMMON, Document, protected_how
-from discreet.federation.masks import check_modulus
 from discreet.files import read_bytes, written
 from discreet.json import canonical, parsed
 from discreet.population import Schema
+from discreet.population.keys import DEFAULT_MODULUS
 from discreet.query import Question, QuestionClass
 from discreet.release.pipeline import Releaser
 from discreet.release.signature import Signer, is_proof
@@ -106,10 +106,9 @@ def differences(document: Document, cubes: Sequence[Releaser], protection: str) 
         unit = cube.version.schema.unit
         if unit != document.schema.unit:
             found.append(_of(cube, f"unit: {unit!r}, not {document.schema.unit!r}", cubes))
-        try:
-            check_modulus(cube.version.modulus)
-        except ParameterError as error:
-            found.append(_of(cube, str(error).rstrip("."), cubes))
+        if cube.version.modulus != DEFAULT_MODULUS:
+            rule = f"record keys must have the modulus {DEFAULT_MODULUS}."
+            found.append(_of(cube, f"{rule} They have {cube.version.modulus}", cubes))
     return found or disagreements(document.schema, cubes)
 
 

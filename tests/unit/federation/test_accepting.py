@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.build import build
@@ -19,7 +22,16 @@ from discreet.query import Query, Question
 from discreet.release.signature import Signer
 from discreet.server.site import open_site
 from discreet.service.opened import open_store
-from federations import Federated, build_country, connect, copied, federate, make_federation
+from federations import (
+    DESCRIPTION,
+    Federated,
+    build_country,
+    connect,
+    copied,
+    federate,
+    make_federation,
+    people,
+)
 
 
 @pytest.fixture(scope="module")
@@ -243,4 +255,18 @@ def test_a_site_whose_policy_changed_since_it_accepted_does_not_answer(north: Fe
     # Its figures would stand beside the others as protected alike, which they no longer are.
     build_country(north.folder / "borg", "borg", seed=2, policy="preset:rounding-3")
     with pytest.raises(ParameterError, match=r"tiers\.public\.protection\.method"):
+        open_site(north.stores["borg"])
+
+
+def test_record_keys_of_another_modulus_do_not_fit(north: Federated) -> None:
+    # The hub adds up key sums modulo 2^32; others would give other noise than pooled records.
+    folder = north.folder / "borg"
+    table = people("borg", 4_000, 2)
+    keys = np.random.default_rng(1).integers(0, 2**16, 4_000)
+    pq.write_table(table.append_column("key", pa.array(keys)), folder / "people.parquet")
+    source = 'key = { column = "key", modulus = 65536 }'
+    text = DESCRIPTION.format(id="borg", policy="preset:cell-keys", source=source, healths=5)
+    (folder / "dataset.toml").write_text(text, encoding="utf-8")
+    build(folder / "dataset.toml", folder / "store", views=0)
+    with pytest.raises(ParameterError, match=r"modulus 4294967296\. They have 65536"):
         open_site(north.stores["borg"])
