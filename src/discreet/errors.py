@@ -16,6 +16,7 @@ DiscreetError
   Unavailable          what is needed elsewhere cannot be reached now
     LedgerUnavailable  what is released cannot be looked up or written down now
     EngineUnavailable  the records cannot be counted where they are now
+  SitesUnavailable     sites that keep the data did not answer, or not as agreed
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -23,7 +24,7 @@ contains a count of people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -149,6 +150,15 @@ class EngineUnavailable(Unavailable):
     """Records cannot be counted where they are now; what views cover is answered all the same."""
 
     what = "the engine that counts the records"
+
+
+class SitesUnavailable(DiscreetError):
+    """Sites that keep the data did not answer, or not as agreed; `wrong` says what of which."""
+
+    def __init__(self, wrong: Mapping[str, str]) -> None:
+        told = "; ".join(f"{site} {reason}" for site, reason in wrong.items())
+        super().__init__(f"The table needs data of other offices: {told}.")
+        self.wrong = dict(wrong)
 
 
 def unknown(

@@ -15,6 +15,7 @@ from discreet.errors import (
     InternalError,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Stopped,
     Unavailable,
 )
@@ -33,6 +34,8 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "hub",
+    "site",
     "mcp",
     "user",
     "key",
@@ -107,6 +110,9 @@ def run() -> None:
         sys.exit(3)
     except Unavailable as error:
         typer.echo(f"discreet: {error.what} cannot be used: {error.reason}", err=True)
+        sys.exit(5)
+    except SitesUnavailable as error:
+        typer.echo(f"discreet: {error}", err=True)
         sys.exit(5)
     except Stopped:
         raise KeyboardInterrupt from None

@@ -193,6 +193,8 @@ class Version:
     @cached_property
     def people(self) -> int:
         """The number of people, or of whatever is counted."""
+        if "people" in self.manifest:  # of records that are elsewhere, as published
+            return int(self.manifest["people"])
         return self.rows if self.counts is None else int(self.counts.sum(dtype=np.int64))
 
     @property

@@ -16,6 +16,7 @@ from discreet.errors import (
     NotReleased,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Starting,
     TooLong,
     Unavailable,
@@ -57,7 +58,7 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure(403, error.code, str(error))
     if isinstance(error, NotReleased):
         return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | SitesUnavailable):
         wait = {"Retry-After": "30"}
         return Failure(503, "UNAVAILABLE", str(error), "Ask again later.", headers=wait)
     if isinstance(error, Busy):
