@@ -90,7 +90,9 @@ pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 lock: ## write the pinned lock files anew (needs uv)
 	@mkdir -p lock
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-annotate pyproject.toml -o lock/run.txt
+	  --no-emit-index-url --no-annotate pyproject.toml -o lock/small.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate --extra desk --extra server pyproject.toml -o lock/run.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate --all-extras pyproject.toml -o lock/dev.txt
 

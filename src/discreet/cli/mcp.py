@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.errors import ParameterError
+from discreet.extras import with_extra
 
 
 def command(
@@ -22,10 +22,8 @@ def command(
     They search for variables, check questions and ask for small tables, as
     the public: rules and ledger hold as everywhere.
     """
-    try:
+    with with_extra("mcp"):
         from discreet.server.mcp import create
-    except ImportError:
-        raise ParameterError("this needs another package: pip install 'discreet[mcp]'.") from None
     server = create(stores)
     if http:
         server.run("streamable-http", host="127.0.0.1", port=port)

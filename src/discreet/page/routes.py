@@ -30,6 +30,7 @@ from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.visit import ROBOTS, Visit, render
+from discreet.pictures import png
 from discreet.population import Schema
 from discreet.release import Release
 from discreet.rules import Code
@@ -150,7 +151,7 @@ async def _chart(service: Service, request: Request, visit: Visit) -> Response:
     svg, stem = drawn
     if form == "svg":
         return _named(svg, f"{stem}.svg", "image/svg+xml")
-    return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
+    return _named(await asyncio.to_thread(png, svg), f"{stem}.png", "image/png")
 
 
 async def _shown(service: Service, request: Request, visit: Visit) -> Response:
@@ -216,12 +217,6 @@ async def _release(foresight: Foresight, state: State, visit: Visit) -> Release:
 def _named(content: str | bytes, name: str, kind: str) -> Response:
     told = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-cache"}
     return Response(content, headers=told | ROBOTS, media_type=kind)
-
-
-def _png(svg: str) -> bytes:
-    from vl_convert import svg_to_png
-
-    return bytes(svg_to_png(svg, scale=2))
 
 
 def _edited(request: Request, visit: Visit, schema: Schema) -> Response | None:

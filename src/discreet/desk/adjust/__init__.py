@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.method import ControlledAdjustment
@@ -36,6 +38,7 @@ class Weight(StrEnum):
     """by itself"""
 
 
+@with_extra()
 def adjust(
     table: Given,
     rule: Any = None,
@@ -133,6 +136,7 @@ def _adjust_jj(
     )  # fmt: skip
 
 
+@with_extra()
 def adjust_records(
     table: Given,
     rule: Any,

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.cells.given import Hierarchies
     from discreet.desk.suppress.report import SuppressReport
@@ -28,6 +30,7 @@ class Zeros(StrEnum):
     WITHHELD = "withheld"
 
 
+@with_extra()
 def suppress(
     table: Given | Sequence[Given] | Mapping[str, Given],
     rule: Any = None,
