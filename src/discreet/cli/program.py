@@ -49,6 +49,7 @@ COMMANDS: tuple[str, ...] = (
     "audit",
     "round",
     "suppress",
+    "batch",
     "adjust",
     "redesign",
     "attack",
