@@ -90,8 +90,8 @@ class Api:
     async def dataset(self, request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
         _asked(request, models.Nothing)
-        opened = self.service.opened(_name(request), _known(request))
-        _tell_tier(request, opened)
+        opened = self.service.opened(_name(request), known(request))
+        tell_tier(request, opened)
         return file_of(request, await self.service.description(opened))
 
     async def check(self, request: Request) -> Response:
@@ -113,7 +113,7 @@ class Api:
         given = _accepted(request, _asked(request, models.TypedTable))
         typed = (_name(request), given.by, given.where, given.totals, given.format)
         # What is kept by how it was typed is the public's.
-        held = None if _known(request) else self.service.at_hand(*typed)
+        held = None if known(request) else self.service.at_hand(*typed)
         if held is None:
             return await self._table(request, given, typed)
         request.state.cache = "hit"
@@ -122,10 +122,7 @@ class Api:
     async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _asked(request, models.Nothing)
-        who = getattr(request.state, "who", None)
-        if who is not None and who.by_session:
-            # A browser sends its cookie whoever wrote the form; pages have tokens against that.
-            raise Failure(403, "KEY_NEEDED", "Programs say who they are by a key.")
+        refuse_session(request)
         return await self._table(request, read_body(await self.body(request)), claim=True)
 
     async def _table(
@@ -144,7 +141,7 @@ class Api:
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
         claim = claims(request, asked) if claim is None else claim
         file: File = await self.service.file(asked, given.format, claim)
-        if typed is not None and _known(request) is None:
+        if typed is not None and known(request) is None:
             self.service.remember(key, *typed)
         return file_of(request, file)
 
@@ -182,10 +179,8 @@ class Api:
         _asked(request, models.Nothing)
         who = getattr(request.state, "who", None)
         tiers = []
-        for name in self.service.catalogue.datasets:
-            with suppress(Forbidden):  # what a key is not for is not listed
-                opened = self.service.opened(name, _known(request))
-                tiers.append(models.Licensed(dataset=name, tier=opened.tier.id))
+        for opened in self.seen(request):
+            tiers.append(models.Licensed(dataset=opened.id, tier=opened.tier.id))
         return as_json(
             models.Me(
                 name=None if who is None else who.person.name,
@@ -195,6 +190,14 @@ class Api:
                 left=None if who is None else await self._left_to(who),
             )
         )
+
+    def seen(self, request: Request) -> list[Opened]:
+        """Return the data sets as whoever asks sees them; what a key is not for is left out."""
+        found = []
+        for name in self.service.catalogue.datasets:
+            with suppress(Forbidden):
+                found.append(self.service.opened(name, known(request)))
+        return found
 
     async def _left(self, request: Request, opened: Opened) -> models.Left | None:
         """Return what whoever asks has left; the public's is not counted by person."""
@@ -221,8 +224,8 @@ class Api:
 
     def _ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
         """Return the question of a request, asked in the tier of whoever sent it."""
-        asked = self.service.ask(_name(request), *_question(given), who=_known(request))
-        _tell_tier(request, asked.opened)
+        asked = self.service.ask(_name(request), *_question(given), who=known(request))
+        tell_tier(request, asked.opened)
         return asked
 
     def _opened(self) -> None:
@@ -250,12 +253,22 @@ def claims(request: Request, asked: Asked) -> bool:
     return asked.claims and not quiet
 
 
-def _known(request: Request) -> Known | None:
+def refuse_session(request: Request) -> None:
+    """Refuse a body of a browser, which sends its cookie whoever wrote the form; pages have tokens.
+
+    Programs say who they are by a key.
+    """
+    who = getattr(request.state, "who", None)
+    if who is not None and who.by_session:
+        raise Failure(403, "KEY_NEEDED", "Programs say who they are by a key.")
+
+
+def known(request: Request) -> Known | None:
     """Return who sent a request, if that is known."""
     return getattr(request.state, "known", None)
 
 
-def _tell_tier(request: Request, opened: Opened) -> None:
+def tell_tier(request: Request, opened: Opened) -> None:
     """Have the answer say in which tier it was asked for."""
     request.state.tier = opened.tier.id
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.desk.cells.model import MARKS, CellTable, Mark
 from discreet.errors import ParameterError
@@ -22,7 +24,7 @@ from discreet.files import written
 from discreet.table.argus import text_of
 from discreet.table.hierarchy import LEADING, is_total_code, write_hrc
 from discreet.table.sheet import figure_text
-from discreet.types import Flags
+from discreet.types import Flags, Floats
 
 TOTAL = "Total"
 SEPARATOR = ";"
@@ -54,11 +56,11 @@ def with_history(table: CellTable, path: str | Path) -> CellTable:
                 f"{where} of '{name}' must say u, p, c with a cost of up to 1, or pl with two "
                 f"levels. Got {said} {' '.join(map(figure_text, numbers))}."
             )
-    return replace(table, sensitive=flags, marks=marks, **sides)
+    return replace(table, sensitive=flags, marks=marks, lower=sides["lower"], upper=sides["upper"])
 
 
-def _side(table: CellTable, side: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    given = getattr(table, side)
+def _side(table: CellTable, side: str) -> Floats:
+    given: Floats | None = getattr(table, side)
     return np.full(table.shape, np.nan) if given is None else given.copy()
 
 
@@ -119,7 +121,7 @@ def write_tab(path: str | Path, table: CellTable) -> list[Path]:
             described += ["  <HIERARCHICAL>", f'  <HIERCODELIST> "{file.name}"']
             described.append(f'  <HIERLEADSTRING> "{LEADING}"')
             paths.append(file)
-    columns = [table.values]
+    columns: list[NDArray[Any]] = [table.values]
     if table.counts:
         described += ["freq 20", "  <NUMERIC>", "  <FREQUENCY>"]
     else:
