@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import QueryRefused
-from discreet.page import charts, fixes
+from discreet.page import charts, described, fixes
 from discreet.page.arrange import Options
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
@@ -67,6 +67,7 @@ def table(
     free = len(release.withheld)
     csv = api_address(opened.id, state, asked, "csv")
     meta = api_address(opened.id, state, asked, route="table/meta")
+    address = base + visit.link(f"/datasets/{opened.id}/table", state, **here)
     return render(
         visit, "table.html", 200, ROBOTS, place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, told=told, totals=asked,
@@ -87,7 +88,8 @@ def table(
             base + csv, base + meta, file_name(_stem(opened, state), "csv"),
             Columns.of(release.table),
         ),
-        permalink=base + visit.link(f"/datasets/{opened.id}/table", state, **here),
+        permalink=address,
+        described=described.of_table(opened, base, name, address, base + csv),
         fixes=fixes.ways(state, foresight, t, MOST_WAYS) if free else [],
         sums=sums(release, state, foresight, t), note=visit.values.get("note") == "published",
         picture=sum_picture(told.lines, t) if told.lines else "", cite=_cite(opened, release, t),

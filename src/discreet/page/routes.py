@@ -64,7 +64,8 @@ async def _api(service: Service, request: Request, visit: Visit) -> Response:
 
 
 async def _dataset(service: Service, request: Request, visit: Visit) -> Response:
-    return pages.dataset(service, _opened(service, request), visit)
+    base = str(request.base_url).rstrip("/")
+    return pages.dataset(service, _opened(service, request), visit, base)
 
 
 async def _method(service: Service, request: Request, visit: Visit) -> Response:

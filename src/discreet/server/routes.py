@@ -97,14 +97,14 @@ class Api:
     async def check(self, request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
         given = _asked(request, models.Typed)
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         left = await self._left(request, asked.opened)
         return as_json(models.Checked(**self.service.check(asked), left=left))
 
     async def ledger(self, request: Request) -> Response:
         """Say whether a table is released, would be added up or new, or is used up."""
         given = _asked(request, models.Typed)
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         left = await self._left(request, asked.opened)
         return as_json(models.LedgerAnswer(**self.service.ledger(asked), left=left))
 
@@ -132,7 +132,7 @@ class Api:
         typed: tuple[str, ...] | None = None,
         claim: bool | None = None,
     ) -> Response:
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         key = self.service.file_key(asked, given.format)
         if holds(request, key.hex()):
             # Only who was given the answer can know its name: it need not be made again.
@@ -156,7 +156,7 @@ class Api:
     async def _beside(
         self, request: Request, ending: str, given: models.TypedMeta | models.TypedStructure
     ) -> Response:
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
         file = await self.service.beside(asked, given.format, ending, claims(request, asked))
         return file_of(request, file)
@@ -222,7 +222,7 @@ class Api:
         self._opened()
         return as_json(models.Status(**self.service.catalogue.health()))
 
-    def _ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
+    def ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
         """Return the question of a request, asked in the tier of whoever sent it."""
         asked = self.service.ask(_name(request), *_question(given), who=known(request))
         tell_tier(request, asked.opened)
