@@ -66,7 +66,7 @@ class Point:
         return f"{self.method}, {self.setting}" if self.setting else self.method
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a study found. It prints, plots, filters, and is a data frame.
 
@@ -294,6 +294,11 @@ class Results:
             pq.write_table(self.to_arrow(), file)
         self.plot(out / "map.svg")
         self.report(out / "report.html")
+
+    def __repr__(self) -> str:
+        # No figure: what is shown of true counts ends in logs and saved notebooks.
+        many = len(self.settings)
+        return f"Results({self.study.told.title!r}, {many} settings of {len(self.tables)} tables)"
 
     def _repr_html_(self) -> str:
         return self.plot()
