@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 # All of them but spark: its client and the pyspark of the tests are the same modules.
-EXTRAS := dev sign-on mcp postgres docs pandas bench
+EXTRAS := dev docs bench
 
 .PHONY: help demo test quick lint types tools bench bench-check attack mutants soak fuzz fuzz-desk docs pictures lock clean
 
@@ -100,7 +100,9 @@ pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 lock: ## write the pinned lock files anew (needs uv)
 	@mkdir -p lock
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-annotate pyproject.toml -o lock/run.txt
+	  --no-emit-index-url --no-annotate pyproject.toml -o lock/small.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate --extra desk --extra server pyproject.toml -o lock/run.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate $(EXTRAS:%=--extra %) pyproject.toml -o lock/dev.txt
 

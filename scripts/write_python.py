@@ -37,7 +37,9 @@ shape, with one axis for each variable and without totals. Instead of an array, 
 take a data frame of pandas or polars (long, with a column `count`, `freq` or `value`; or wide), a
 series, an xarray array or a table of true counts. Methods give back what they were given.
 
-Populations, releases, tables, risks and look-up tables show themselves in a notebook.
+Populations, releases, tables, risks, look-up tables and studies show themselves in a notebook. The
+repository has five, in `docs/notebooks`: `first-table`, `risk-and-utility`, `choose-a-method`,
+`suppress-a-business-table`, and `table`, which asks a server.
 """
 
 RELEASE = """\

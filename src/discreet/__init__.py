@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 
 TYPE_CHECKING = False  # what type checkers take for true; the module typing is not needed
 if TYPE_CHECKING:
     from typing import Any
 
-    from discreet.api import Population, convert, init, open, verify
+    from discreet.api import Population, build, convert, init, open, verify
     from discreet.errors import DiscreetError, InternalError, ParameterError, QueryRefused
     from discreet.query import Query
     from discreet.remote import Remote, connect
@@ -32,7 +31,23 @@ __all__ = [
     "study",
     "verify",
 ]
-_MODULES = ("desk", "protect", "risk", "study", "utility")
+_MODULES = ("build", "desk", "protect", "risk", "study", "utility")
+
+
+_NAMES = {
+    **dict.fromkeys(("Remote", "connect"), "discreet.remote"),
+    **dict.fromkeys(("Population", "convert", "init", "open", "verify"), "discreet.api"),
+    **dict.fromkeys(
+        ("DiscreetError", "InternalError", "ParameterError", "QueryRefused"), "discreet.errors"
+    ),
+    "Query": "discreet.query",
+}
+
+if sys.platform == "win32":
+    raise ImportError(
+        "Discreet does not run on Windows: it locks files as Linux and macOS do. Use the Windows "
+        "Subsystem for Linux, a container, or a server from elsewhere."
+    )
 
 
 def __dir__() -> list[str]:
@@ -42,45 +57,13 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import the names when they are first used: `discreet --help` needs none of them."""
-    if name in _MODULES:
-        from importlib import import_module
+    if name not in _NAMES and name not in _MODULES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    from importlib import import_module
 
-        return import_module(f"discreet.{name}")
-    if name in {"Remote", "connect"}:
-        from discreet import remote
+    from discreet.extras import with_extra
 
-        return getattr(remote, name)
-    if name in {"Population", "build", "convert", "init", "open", "verify"}:
-        from discreet import api
-
-        return getattr(api, name)
-    if name in {"DiscreetError", "InternalError", "ParameterError", "QueryRefused"}:
-        from discreet import errors
-
-        return getattr(errors, name)
-    if name == "Query":
-        from discreet.query import Query
-
-        return Query
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-
-
-class _Building(ModuleType):
-    """The folder `build`, which is called as the function is: `dc.build(…)` means that one."""
-
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        from discreet import api
-
-        return api.build(*given, **options)
-
-
-class _Package(ModuleType):
-    """This package; whoever imports its folder `build` puts it where the function was."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "build" and isinstance(value, ModuleType):
-            value.__class__ = _Building
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+    with with_extra():
+        if name in _MODULES:
+            return import_module(f"discreet.{name}")
+        return getattr(import_module(_NAMES[name]), name)

@@ -6,6 +6,9 @@ is called: small data have plain twins beside the kernels (`plain.py`, `SMALL`) 
 Numba keeps what it compiled in the folder of the program, else in the home of the user. Where
 neither can be written to, it refuses to compile at all; it is then kept in a folder for temporary
 files.
+
+Without numba, which the small install leaves out, the functions run as they are written: the same
+numbers, slowly.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class Kernel:
     @property
     def signatures(self) -> list[Any]:
         """The types of arguments for which it is compiled."""
-        return self._compiled.signatures if self._compiled else []
+        return getattr(self._compiled, "signatures", [])
 
     def compiled(self) -> Any:
         """Return what numba makes of the function, and of all kernels that its module names."""
@@ -67,6 +70,8 @@ def ahead(warm_ups: Mapping[str, str]) -> bool:
     `warm_ups` names the function that calls every kernel of a module, as module:function. Kernels
     that are on disk are left alone; whoever calls one of the others waits for its process.
     """
+    if not there():
+        return False
     cold = [name for name in warm_ups if name not in _processes and not _on_disk(name)]
     for name in cold:
         module, _, function = warm_ups[name].partition(":")
@@ -97,9 +102,18 @@ def _on_disk(name: str) -> bool:
     return newest >= source.stat().st_mtime
 
 
+@cache
+def there() -> bool:
+    """Whether numba is installed."""
+    try:
+        return find_spec("numba") is not None
+    except ValueError:  # it is kept away, as by a test
+        return False
+
+
 def pays(kernel: Any, size: int) -> bool:
     """Whether to call a kernel rather than its twin: it is loaded, or worth loading."""
-    return size > SMALL or bool(kernel.signatures)
+    return there() and (size > SMALL or bool(kernel.signatures))
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -109,6 +123,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return `numba.njit` of a function, with another place for the cache if numba finds none."""
+    if not there():
+        return _plain(function)
     import numba
 
     try:
@@ -118,6 +134,18 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             raise
         numba.config.CACHE_DIR = _temporary()
         return numba.njit(**{**options, "cache": bool(numba.config.CACHE_DIR)})(function)
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as it is written; sums of words may wrap around, as they do in numba."""
+
+    import numpy as np
+
+    def plain(*given: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*given)
+
+    return plain
 
 
 @cache

@@ -7,6 +7,7 @@ DiscreetError
     Sealed             a store without the secret or key that belongs to it
     Damaged            a file of a store is not as it was written
     NotCertified       a store that its policy lets be served with a certificate only
+    NotInstalled       a package that comes with an extra is not there
   QueryRefused         a disclosure rule refuses the question
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
@@ -86,6 +87,10 @@ class Sealed(ParameterError):
 
 class NotCertified(ParameterError):
     """A store that its policy lets be served with a certificate only, and that has none."""
+
+
+class NotInstalled(ParameterError, ModuleNotFoundError):
+    """A package that comes with an extra is not installed; the message says with which."""
 
 
 class Damaged(ParameterError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from discreet import __version__
+from small_install import figures
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "lock").glob("*.txt"))
@@ -90,6 +92,19 @@ def test_the_installed_program_runs_with_the_pinned_packages_alone(
     _run(installed / "python", "-W", "error", "-c", "import discreet", folder=tmp_path)
     names = "import discreet as dc; [getattr(dc, name) for name in dc.__all__]"
     _run(installed / "python", "-W", "error", "-c", names, folder=tmp_path)
+
+
+@pytest.mark.slow
+def test_the_small_install_is_small_and_computes(wheel: Path, tmp_path: Path) -> None:
+    _run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env", folder=tmp_path)
+    python = tmp_path / "env" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+    _run(*pip, "install", "--require-hashes", "-r", ROOT / "lock" / "small.txt", folder=tmp_path)
+    _run(*pip, "install", "--no-deps", "--no-index", wheel, folder=tmp_path)
+    files = [path for path in (tmp_path / "env" / "lib").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 120e6  # promised in docs/deploy.md
+    told = json.loads(_run(python, ROOT / "tests" / "small_install.py", folder=tmp_path))
+    assert told == figures()
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def test_a_signed_file_is_fetched(town: dc.Remote, store: Path, tmp_path: Path) 
 
 def test_nothing_that_computes_is_needed(address: str) -> None:
     heavy = ["numba", "scipy", "highspy", "clarabel", "duckdb", "pyarrow", "sqlalchemy", "fastapi",
-             "pysdmx", "vl_convert", "pydantic", "cryptography", "xlsxwriter"]  # fmt: skip
+             "pysdmx", "resvg_py", "pydantic", "cryptography", "xlsxwriter"]  # fmt: skip
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
         "import discreet as dc\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ class Reader:
         allowed = ", ".join(_text(folder) for folder in [*folders, str(scratch)])
         self._connection.execute(f"SET allowed_directories = [{allowed}]")
         self._connection.execute("SET enable_external_access = false")
-        self._connection.execute("SET enable_progress_bar = false")  # the program has its own
+        with suppress(duckdb.InvalidInputException):  # in a notebook that cannot draw one
+            self._connection.execute("SET enable_progress_bar = false")  # the program has its own
         self._connection.execute("SET lock_configuration = true")
         self._heads: dict[Path, list[str]] = {}
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.errors import ParameterError
+from discreet.extras import with_extra
 
 
 def command(
@@ -19,14 +20,14 @@ def command(
 ) -> None:
     """Serve stores to clients of language models (MCP).
 
-    They search for variables, check questions and ask for small tables, as
-    the public: rules and ledger hold as everywhere.
+    They search for variables, check questions and ask for small tables: rules
+    and ledger hold as everywhere. They ask as the public, or in the tier of
+    the key in the environment variable DISCREET_KEY; over HTTP, of the one in
+    the header Authorization.
     """
-    try:
+    with with_extra("mcp"):
         from discreet.server.mcp import create
-    except ImportError:
-        raise ParameterError("this needs another package: pip install 'discreet[mcp]'.") from None
-    server = create(stores)
+    server = create(stores, key=os.environ.get("DISCREET_KEY", ""))
     if http:
         server.run("streamable-http", host="127.0.0.1", port=port)
     else:

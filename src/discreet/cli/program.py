@@ -19,6 +19,7 @@ from discreet.errors import (
     Stopped,
     Unavailable,
 )
+from discreet.extras import with_extra
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
 COMMANDS: tuple[str, ...] = (
@@ -51,6 +52,7 @@ COMMANDS: tuple[str, ...] = (
     "audit",
     "round",
     "suppress",
+    "batch",
     "adjust",
     "redesign",
     "attack",
@@ -98,7 +100,8 @@ def run() -> None:
     """Run the command that the arguments name, and end with its exit status."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # memory with records in it is not left behind
     try:
-        app()
+        with with_extra():
+            app()
     except ParameterError as error:
         typer.echo(f"discreet: {error}", err=True)
         sys.exit(2)

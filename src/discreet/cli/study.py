@@ -61,10 +61,13 @@ def command(
     from time import monotonic
 
     from discreet.cli.progress import shown
-    from discreet.study.file import read
-    from discreet.study.quick import quick as quick_study
-    from discreet.study.results import collected
-    from discreet.study.run import run, workers_for
+    from discreet.extras import with_extra
+
+    with with_extra("build,desk"):
+        from discreet.study.file import read
+        from discreet.study.quick import quick as quick_study
+        from discreet.study.results import collected
+        from discreet.study.run import run, workers_for
 
     if (file is None) == (quick is None):
         raise ParameterError("give a study file, or --quick and a table.")

@@ -65,8 +65,17 @@ def command(
     pattern: Annotated[
         Path | None,
         typer.Option(
-            help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does."
+            help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
+            ".json with figures, .hst for τ-ARGUS."
         ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.hst", help="What is known of cells, a file of τ-ARGUS."),
+    ] = None,
+    tab: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
     ] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -81,6 +90,8 @@ def command(
 
     linked = options.names_of(by)
     _check_targets(tables, len(linked) or len(tables), out, pattern, force)
+    if tab is not None:
+        options.check_out(tab, tables[0], force, "--tab")
     with shown() as tell:
         report = suppress(
             tables,
@@ -89,6 +100,7 @@ def command(
             value=value,
             holding=holding,
             hierarchy=options.groups_of(hierarchy, group),
+            history=history,
             width=width,
             objective=objective,
             zeros=zeros,
@@ -103,7 +115,9 @@ def command(
             options.check_new(out / name, force)
     report.write(out)
     if pattern is not None:
-        report.pattern.write(pattern)
+        report.write_pattern(pattern)
+    if tab is not None:
+        report.write_tab(tab)
     typer.echo(report.to_json() if as_json else str(report))
 
 

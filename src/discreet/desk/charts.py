@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.desk.drawing import FONT, draw
 from discreet.errors import ParameterError
 from discreet.files import written
+from discreet.pictures import png
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 BLUE, ORANGE, GREY, PALE = "#00586a", "#b4501a", "#76827f", "#e8eeed"
-FONT = "Noto Sans, DejaVu Sans, Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,13 @@ class Chart:
 
     def to_svg(self) -> str:
         """Return the picture as SVG."""
-        import vl_convert
-
-        return str(vl_convert.vegalite_to_svg(self.spec, vl_version="v5.20"))
+        return draw(self.spec)
 
     def write(self, path: str | Path) -> None:
         """Write the picture; the end of the name says how: .svg, .png or .json."""
-        import vl_convert
-
         target = Path(path)
         if target.suffix == ".png":
-            content = bytes(vl_convert.vegalite_to_png(self.spec, vl_version="v5.20", scale=2))
+            content = png(self.to_svg())
         elif target.suffix == ".svg":
             content = self.to_svg().encode()
         elif target.suffix == ".json":

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import Starting
-from discreet.page import certificate, fixes
+from discreet.page import certificate, described, fixes
 from discreet.page.builder import builder, examples, limits, scope, sizes, title
 from discreet.page.charts.choose import unit_word
 from discreet.page.foresight import Foresight
@@ -48,7 +48,7 @@ def common(opened: Opened) -> dict[str, Any]:
     return {"opened": opened, "schema": opened.schema, "synthetic": synthetic(opened)}
 
 
-def dataset(service: Service, opened: Opened, visit: Visit) -> Response:
+def dataset(service: Service, opened: Opened, visit: Visit, base: str) -> Response:
     """Return the page of a data set: the sentence, starts, variables."""
     schema, t = opened.schema, visit.t
     geography = schema.geography
@@ -75,7 +75,7 @@ def dataset(service: Service, opened: Opened, visit: Visit) -> Response:
         visit, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
         geography=geography,
-        told=of_tier(opened, t), **common(opened),
+        told=of_tier(opened, t), described=described.of_dataset(opened, base + visit.to("")), **common(opened),
     )  # fmt: skip
 
 

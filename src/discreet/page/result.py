@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import QueryRefused
-from discreet.page import charts, fixes
+from discreet.page import charts, described, fixes
 from discreet.page.arrange import Options
 from discreet.page.builder import scope, title
 from discreet.page.charts.choose import WIDTHS, unit_word
@@ -68,6 +68,7 @@ def table(
     api = visit.to(f"/api/v1/datasets/{opened.id}")
     csv = api_address(api, state, asked, "csv")
     meta = api_address(api, state, asked, route="table/meta")
+    address = base + visit.link(f"/datasets/{opened.id}/table", state, **here)
     return render(
         visit, "table.html", 200, ROBOTS, place="build", state=state, release=release, grid=laid,
         title=name, scope=scope(state, t), options=options, told=told, totals=asked,
@@ -88,7 +89,8 @@ def table(
             base + csv, base + meta, file_name(_stem(opened, state), "csv"),
             Columns.of(release.table),
         ),
-        permalink=base + visit.link(f"/datasets/{opened.id}/table", state, **here),
+        permalink=address,
+        described=described.of_table(opened, base + visit.to(""), name, address, base + csv),
         fixes=fixes.ways(state, foresight, t, MOST_WAYS) if free else [],
         sums=sums(release, state, foresight, t), note=visit.values.get("note") == "published",
         picture=sum_picture(told.lines, t) if told.lines else "", cite=_cite(opened, release, t),

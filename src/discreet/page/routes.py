@@ -30,6 +30,7 @@ from discreet.page.foresight import Foresight
 from discreet.page.state import State
 from discreet.page.texts import texts
 from discreet.page.visit import ROBOTS, Visit, render, root_of
+from discreet.pictures import png
 from discreet.population import Schema
 from discreet.release import Release
 from discreet.rules import Code
@@ -63,7 +64,8 @@ async def _api(service: Service, request: Request, visit: Visit) -> Response:
 
 
 async def _dataset(service: Service, request: Request, visit: Visit) -> Response:
-    return pages.dataset(service, _opened(service, request), visit)
+    base = str(request.base_url).rstrip("/")
+    return pages.dataset(service, _opened(service, request), visit, base)
 
 
 async def _method(service: Service, request: Request, visit: Visit) -> Response:
@@ -151,7 +153,7 @@ async def _chart(service: Service, request: Request, visit: Visit) -> Response:
     svg, stem = drawn
     if form == "svg":
         return _named(svg, f"{stem}.svg", "image/svg+xml")
-    return _named(await asyncio.to_thread(_png, svg), f"{stem}.png", "image/png")
+    return _named(await asyncio.to_thread(png, svg), f"{stem}.png", "image/png")
 
 
 async def _shown(service: Service, request: Request, visit: Visit) -> Response:
@@ -217,12 +219,6 @@ async def _release(foresight: Foresight, state: State, visit: Visit) -> Release:
 def _named(content: str | bytes, name: str, kind: str) -> Response:
     told = {"Content-Disposition": f'inline; filename="{name}"', "Cache-Control": "no-cache"}
     return Response(content, headers=told | ROBOTS, media_type=kind)
-
-
-def _png(svg: str) -> bytes:
-    from vl_convert import svg_to_png
-
-    return bytes(svg_to_png(svg, scale=2))
 
 
 def _edited(request: Request, visit: Visit, schema: Schema) -> Response | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.extras import with_extra
 
 if TYPE_CHECKING:
     from discreet.release.result import Release
@@ -19,10 +20,8 @@ def bars(release: Release, ax: Any = None) -> Any:
         raise ParameterError(
             f"a plot must be of one or two variables. This table has {len(table.dimensions)}."
         )
-    try:
+    with with_extra():
         from matplotlib import pyplot as plt
-    except ImportError:
-        raise ParameterError("plot() needs matplotlib: pip install matplotlib.") from None
     if ax is None:
         ax = plt.subplots()[1]
     figures = np.where(table.withheld, np.nan, table.values)[inner]

@@ -11,6 +11,9 @@ from starlette.responses import Response
 
 from discreet.service import File
 
+CSVW = "application/csvm+json"
+"""What says which column of a CSV file is what."""
+
 
 def as_json(answer: BaseModel) -> Response:
     """Return an answer in JSON."""
@@ -65,6 +68,9 @@ def file_of(request: Request, file: File) -> Response:
     }
     if file.link:
         headers["Link"] = f'<{file.link}>; rel="describedby"; type="application/json"'
+        if file.media_type.startswith("text/csv") and "format=csv&" in f"{file.link}&":
+            typed = file.link.replace("table/meta", "table/csvw", 1).replace("&format=csv", "")
+            headers["Link"] += f', <{typed}>; rel="describedby"; type="{CSVW}"'
     headers["Vary"] = "Accept, Accept-Encoding" if file.compressed is not None else "Accept"
     if compressed:
         headers["Content-Encoding"] = "gzip"

@@ -9,13 +9,15 @@ import orjson
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from discreet import __version__
+from discreet.release.formats.csvw import description
 from discreet.release.text import clean
 from discreet.server import models
-from discreet.server.answers import plain_json
+from discreet.server.answers import CSVW, file_of, plain_json
 from discreet.server.levels import first_table
 from discreet.server.parse import read_query
-from discreet.server.routes import Api
-from discreet.service import FORMATS
+from discreet.server.routes import TABLE, Api, claims
+from discreet.service import FORMATS, File
 from discreet.service.opened import Opened
 
 CONTEXT = {
@@ -31,6 +33,7 @@ def add(app: FastAPI, api: Api) -> None:
     found = Discover(api)
     for path, handler in (("collection", found.collection), ("catalogue", found.catalogue)):
         app.add_route(f"/api/v1/{path}", handler, ["GET"], include_in_schema=False)
+    app.add_route(f"{TABLE}/csvw", found.csvw, ["GET"], include_in_schema=False)
 
 
 @dataclass
@@ -79,6 +82,16 @@ class Discover:
         }
         headers = {"Cache-Control": "no-cache"}
         return Response(orjson.dumps(body), headers=headers, media_type="application/ld+json")
+
+    async def csvw(self, request: Request) -> Response:
+        """Return what the columns of the CSV file of a table are: CSV on the Web."""
+        given = read_query(request.scope["query_string"], models.Typed)
+        asked, service = self.api.ask(request, given), self.api.service
+        release = await service.release(asked, claims(request, asked))
+        body = description(release, asked.link("../table", "csv"))
+        key = asked.opened.tag(asked.key.hex(), "csvw", __version__)
+        name = f"{asked.stem}.csv-metadata.json"
+        return file_of(request, File.of(body, CSVW, name, key, asked.public))
 
     def _opened(self) -> list[Opened]:
         return list(self.api.service.catalogue.datasets.values())

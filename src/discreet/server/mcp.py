@@ -1,7 +1,8 @@
 """A server for clients of language models (MCP): the same service, with small answers.
 
-Questions take the steps that they take everywhere: rules, ledger and the public tier hold. A
-refusal is an answer that says why, and what to ask instead.
+Questions take the steps that they take everywhere: rules and ledger hold. Without a key they are
+asked by the public; with one, in the tier of its account, and they are in its record. A refusal is
+an answer that says why, and what to ask instead.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from starlette.datastructures import Headers
 
 from discreet import __version__
-from discreet.errors import DiscreetError, NotReleased, ParameterError, QueryRefused
+from discreet.errors import DiscreetError, Forbidden, NotReleased, ParameterError, QueryRefused
+from discreet.people.people import People
+from discreet.server.errors import Failure
+from discreet.server.identity import Identity
 from discreet.server.levels import levels_of, variables_of
 from discreet.service import Limits, Service
+from discreet.service.service import Known
 
 MOST_CELLS = 300
 """Cells of an answer: a conversation has no room for more."""
@@ -34,13 +40,36 @@ class Tools:
     """What a client can call. Each returns plain values; what cannot be answered says why."""
 
     service: Service
+    identity: Identity
+    key: str = ""
 
-    async def search(self, words: str = "", dataset: str = "") -> dict[str, Any]:
+    async def _who(self, context: Context[Any, Any]) -> Known | None:
+        """Return who asks: by the key of the request, or of whoever started the program."""
+        given = (context.headers or {}).get("authorization", "")
+        if not given and self.key:
+            given = f"Bearer {self.key}"
+        headers = Headers({"authorization": given} if given else {})
+        found = await self.identity.known(headers, False, True)
+        if found is None and given:
+            raise Failure(401, "UNKNOWN_KEY", "Authorization must be Bearer and a key.")
+        return None if found is None else found.of
+
+    async def search(
+        self, context: Context[Any, Any], words: str = "", dataset: str = ""
+    ) -> dict[str, Any]:
         """Find variables and levels by words in their names, labels and categories."""
         wanted, found = words.casefold().split(), []
-        for opened in self.service.catalogue.datasets.values():
-            if dataset not in ("", opened.id):
+        try:
+            who = await self._who(context)
+        except Failure as error:
+            return _not_known(error)
+        for name in self.service.catalogue.datasets:
+            if dataset not in ("", name):
                 continue
+            try:
+                opened = self.service.opened(name, who)
+            except Forbidden:
+                continue  # what a key is not for is not found
             for variable in variables_of(opened):
                 for level in levels_of(opened, variable):
                     text = " ".join(
@@ -60,25 +89,38 @@ class Tools:
                         )
         return {"found": found[:MOST_FOUND], "more": max(len(found) - MOST_FOUND, 0)}
 
-    async def check(self, dataset: str, by: str, where: str = "") -> dict[str, Any]:
+    async def check(
+        self, context: Context[Any, Any], dataset: str, by: str, where: str = ""
+    ) -> dict[str, Any]:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
         try:
-            return self.service.check(self.service.ask(dataset, by, where or None))
-        except ParameterError as error:
+            who = await self._who(context)
+            return self.service.check(self.service.ask(dataset, by, where or None, who=who))
+        except Failure as error:
+            return _not_known(error)
+        except DiscreetError as error:
             return _told(error)
 
     async def ask(
-        self, dataset: str, by: str, where: str = "", totals: str = "none"
+        self,
+        context: Context[Any, Any],
+        dataset: str,
+        by: str,
+        where: str = "",
+        totals: str = "none",
     ) -> dict[str, Any]:
         """Return a protected table: `by` like sex,age_band and `where` like region=1|2."""
         try:
-            asked = self.service.ask(dataset, by, where or None, totals)
+            who = await self._who(context)
+            asked = self.service.ask(dataset, by, where or None, totals, who)
             if asked.question.cells > MOST_CELLS:
                 raise ParameterError(
                     f"a table must have at most {MOST_CELLS} cells here. This one has "
                     f"{asked.question.cells:,}: use coarser levels, or keep some by a filter."
                 )
             release = await self.service.release(asked, asked.claims)
+        except Failure as error:
+            return _not_known(error)
         except DiscreetError as error:
             return _told(error)
         columns = release.table.columns(labels=True)
@@ -86,6 +128,7 @@ class Tools:
         rows = [list(row) for row in zip(*(columns[n] for n in [*names, "value"]), strict=True)]
         return {
             "title": release.title,
+            "tier": asked.opened.tier.id,
             "population": release.population,
             "columns": [*names, "value"],
             "rows": [[*row[:-1], None if row[-1] is None else int(row[-1])] for row in rows],
@@ -102,10 +145,15 @@ def _cited(origin: Any) -> str:
     )
 
 
+def _not_known(error: Failure) -> dict[str, Any]:
+    """Return that a key is not known; nothing is answered as if it had not been given."""
+    return {"refused": error.code, "message": error.message, "instead": []}
+
+
 def _told(error: DiscreetError) -> dict[str, Any]:
     """Return why there is no answer, and what to ask instead."""
     code = "BAD_REQUEST"
-    if isinstance(error, QueryRefused):
+    if isinstance(error, QueryRefused | Forbidden):
         code = error.code
     elif isinstance(error, NotReleased):
         code = "NOT_RELEASED"
@@ -115,9 +163,10 @@ def _told(error: DiscreetError) -> dict[str, Any]:
     return {"refused": code, "message": str(error), "instead": hints}
 
 
-def create(stores: Sequence[Path], limits: Limits | None = None) -> MCPServer[Any]:
-    """Return the server of some stores."""
+def create(stores: Sequence[Path], limits: Limits | None = None, key: str = "") -> MCPServer[Any]:
+    """Return the server of some stores; `key` is whose questions those without a key are."""
     service = Service(stores, limits)
+    identity = Identity(People.of_store(stores[0]))
 
     @asynccontextmanager
     async def living(server: MCPServer[Any]) -> AsyncIterator[None]:
@@ -126,12 +175,13 @@ def create(stores: Sequence[Path], limits: Limits | None = None) -> MCPServer[An
         await service.start()
         yield
         await service.stop()
+        identity.people.close()
 
     made: MCPServer[Any] = MCPServer(
         "discreet", instructions=INSTRUCTIONS, version=__version__, lifespan=living,
         log_level="ERROR",
     )  # fmt: skip
-    tools = Tools(service)
+    tools = Tools(service, identity, key)
     for tool in (tools.search, tools.check, tools.ask):
         made.add_tool(tool)
     return made

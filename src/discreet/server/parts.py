@@ -19,6 +19,7 @@ from discreet.release.result import Release
 from discreet.rules import Code
 from discreet.service import Asked, Service
 from discreet.service.opened import Opened
+from discreet.service.service import Known
 from discreet.table import ProtectedTable
 
 Picked = Mapping[str, tuple[Level, tuple[str, ...]]]
@@ -52,16 +53,16 @@ class Part:
         return tuple(self.release.document["notes"])
 
 
-def ask_part(service: Service, dataset: str, picked: Picked) -> Asked:
-    """Return the question for a part of a table."""
-    opened = service.opened(dataset)
+def ask_part(service: Service, dataset: str, picked: Picked, who: Known | None = None) -> Asked:
+    """Return the question for a part of a table, asked in the tier of whoever asks."""
+    opened = service.opened(dataset, who)
     by = [level.id for level, _ in picked.values()]
     where = {
         level.id: codes
         for name, (level, codes) in picked.items()
         if len(codes) < len(level) and _filtered(opened, name)
     }
-    return service.ask(dataset, by, where or None)
+    return service.ask(dataset, by, where or None, who=who)
 
 
 def _filtered(opened: Opened, variable: str) -> bool:

@@ -95,21 +95,21 @@ class Api:
     async def dataset(self, request: Request) -> Response:
         """Describe a data set: variables, levels and categories, and what may be asked."""
         _asked(request, models.Nothing)
-        opened = self.service.opened(_name(request), _known(request))
-        _tell_tier(request, opened)
+        opened = self.service.opened(_name(request), known(request))
+        tell_tier(request, opened)
         return file_of(request, await self.service.description(opened))
 
     async def check(self, request: Request) -> Response:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
         given = _asked(request, models.Typed)
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         left = await self._left(request, asked.opened)
         return as_json(models.Checked(**self.service.check(asked), left=left))
 
     async def ledger(self, request: Request) -> Response:
         """Say whether a table is released, would be added up or new, or is used up."""
         given = _asked(request, models.Typed)
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         left = await self._left(request, asked.opened)
         return as_json(models.LedgerAnswer(**self.service.ledger(asked), left=left))
 
@@ -118,7 +118,7 @@ class Api:
         given = _accepted(request, _asked(request, models.TypedTable))
         typed = (_name(request), given.by, given.where, given.totals, given.format)
         # What is kept by how it was typed is the public's.
-        held = None if _known(request) else self.service.at_hand(*typed)
+        held = None if known(request) else self.service.at_hand(*typed)
         if held is None:
             return await self._table(request, given, typed)
         request.state.cache = "hit"
@@ -127,10 +127,7 @@ class Api:
     async def post_table(self, request: Request) -> Response:
         """Answer a question that is too long for an address."""
         _asked(request, models.Nothing)
-        who = getattr(request.state, "who", None)
-        if who is not None and who.by_session:
-            # A browser sends its cookie whoever wrote the form; pages have tokens against that.
-            raise Failure(403, "KEY_NEEDED", "Programs say who they are by a key.")
+        refuse_session(request)
         return await self._table(request, read_body(await self.body(request)), claim=True)
 
     async def _table(
@@ -140,7 +137,7 @@ class Api:
         typed: tuple[str, ...] | None = None,
         claim: bool | None = None,
     ) -> Response:
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         key = self.service.file_key(asked, given.format)
         if holds(request, key.hex()):
             # Only who was given the answer can know its name: it need not be made again.
@@ -149,7 +146,7 @@ class Api:
         request.state.cache = "hit" if self.service.holds(asked, key) else "miss"
         claim = claims(request, asked) if claim is None else claim
         file: File = await self.service.file(asked, given.format, claim)
-        if typed is not None and _known(request) is None:
+        if typed is not None and known(request) is None:
             self.service.remember(key, *typed)
         return file_of(request, file)
 
@@ -164,7 +161,7 @@ class Api:
     async def _beside(
         self, request: Request, ending: str, given: models.TypedMeta | models.TypedStructure
     ) -> Response:
-        asked = self._ask(request, given)
+        asked = self.ask(request, given)
         request.state.cache = "hit" if self.service.holds(asked) else "miss"
         file = await self.service.beside(asked, given.format, ending, claims(request, asked))
         return file_of(request, file)
@@ -187,10 +184,8 @@ class Api:
         _asked(request, models.Nothing)
         who = getattr(request.state, "who", None)
         tiers = []
-        for name in self.service.catalogue.datasets:
-            with suppress(Forbidden):  # what a key is not for is not listed
-                opened = self.service.opened(name, _known(request))
-                tiers.append(models.Licensed(dataset=name, tier=opened.tier.id))
+        for opened in self.seen(request):
+            tiers.append(models.Licensed(dataset=opened.id, tier=opened.tier.id))
         return as_json(
             models.Me(
                 name=None if who is None else who.person.name,
@@ -200,6 +195,14 @@ class Api:
                 left=None if who is None else await self._left_to(who),
             )
         )
+
+    def seen(self, request: Request) -> list[Opened]:
+        """Return the data sets as whoever asks sees them; what a key is not for is left out."""
+        found = []
+        for name in self.service.catalogue.datasets:
+            with suppress(Forbidden):
+                found.append(self.service.opened(name, known(request)))
+        return found
 
     async def _left(self, request: Request, opened: Opened) -> models.Left | None:
         """Return what whoever asks has left; the public's is not counted by person."""
@@ -227,10 +230,10 @@ class Api:
         self._opened()
         return as_json(models.Status(**self.service.catalogue.health()))
 
-    def _ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
+    def ask(self, request: Request, given: models.Typed | models.Posted) -> Asked:
         """Return the question of a request, asked in the tier of whoever sent it."""
-        asked = self.service.ask(_name(request), *_question(given), who=_known(request))
-        _tell_tier(request, asked.opened)
+        asked = self.service.ask(_name(request), *_question(given), who=known(request))
+        tell_tier(request, asked.opened)
         return asked
 
     def _opened(self) -> None:
@@ -258,12 +261,22 @@ def claims(request: Request, asked: Asked) -> bool:
     return asked.claims and not quiet
 
 
-def _known(request: Request) -> Known | None:
+def refuse_session(request: Request) -> None:
+    """Refuse a body of a browser, which sends its cookie whoever wrote the form; pages have tokens.
+
+    Programs say who they are by a key.
+    """
+    who = getattr(request.state, "who", None)
+    if who is not None and who.by_session:
+        raise Failure(403, "KEY_NEEDED", "Programs say who they are by a key.")
+
+
+def known(request: Request) -> Known | None:
     """Return who sent a request, if that is known."""
     return getattr(request.state, "known", None)
 
 
-def _tell_tier(request: Request, opened: Opened) -> None:
+def tell_tier(request: Request, opened: Opened) -> None:
     """Have the answer say in which tier it was asked for."""
     request.state.tier = opened.tier.id
 

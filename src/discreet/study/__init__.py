@@ -3,20 +3,6 @@
 The package itself can be called: `dc.study(data, methods)` is `discreet.study.python.study`.
 """
 
-from __future__ import annotations
+from discreet.later import called
 
-import sys
-from types import ModuleType
-from typing import Any
-
-
-class _Callable(ModuleType):
-    """A module that is called as the function it is named after."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        from discreet.study.python import study
-
-        return study(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable
+called(__name__, "discreet.study.python", "build,desk")

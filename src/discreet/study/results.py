@@ -321,6 +321,7 @@ class Results:
         return self.plot()
 
     def __repr__(self) -> str:
+        # No figure: what is shown of true counts ends in logs and saved notebooks.
         tables, settings = len(self.tables), len(self.settings) - 1
         return (
             f"<Results: {tables} table{'s' * (tables != 1)}, {settings} setting"

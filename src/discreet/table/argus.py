@@ -28,9 +28,11 @@ DATA = (".asc", ".dat", ".txt", ".csv", ".tab", ".mic")
 """What the data beside their metadata may end in."""
 
 _TAG = re.compile(r"<(\w+)>\s*(.*)")
+_OTHER = {"FREQUENCY", "MAXSCORE", "WEIGHT"}
 _READ = {
     "RECODEABLE", "RECODABLE", "TOTCODE", "NUMERIC", "DECIMALS", "WEIGHT", "HOLDING", "FREQUENCY",
     "HIERARCHICAL", "HIERCODELIST", "HIERLEADSTRING", "HIERLEVELS", "CODELIST", "DISTANCE",
+    "MAXSCORE",
 }  # fmt: skip
 """Tags that are read, or say nothing that a table needs; others stop the reading."""
 
@@ -49,11 +51,6 @@ class Described:
         """The code of the total, None where none is named."""
         return self.tags.get("TOTCODE")
 
-    @property
-    def called(self) -> str:
-        """The name of its column in a table: counts and values have one of their own."""
-        return "freq" if "FREQUENCY" in self.tags else self.name
-
 
 @dataclass(frozen=True)
 class Metadata:
@@ -66,6 +63,26 @@ class Metadata:
     def tabular(self) -> bool:
         """Whether the data are cells, with their totals, and no records."""
         return any("FREQUENCY" in one.tags for one in self.variables)
+
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns, in a table of cells as they are read here.
+
+        Beside values a frequency is the number of contributors; by itself it is the figure.
+        """
+        names, scores = [], 0
+        values = [
+            one for one in self.variables if "NUMERIC" in one.tags and not _OTHER & set(one.tags)
+        ]
+        for one in self.variables:
+            if "MAXSCORE" in one.tags:
+                scores += 1
+                names.append(f"max{scores}")
+            elif "FREQUENCY" in one.tags:
+                names.append("contributors" if values else "freq")
+            else:
+                names.append("value" if self.tabular and one in values else one.name)
+        return names
 
 
 def text_of(path: Path) -> str:
@@ -112,24 +129,33 @@ def _variable(words: str, free: bool, where: str) -> Described:
     return Described(name, int(numbers[0]), int(numbers[1]))
 
 
-def read_described(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the columns and the numbered rows of the data beside an .rda file.
+def read_described(
+    path: Path, data: Path | None = None
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the columns and the numbered rows of the data beside an .rda file, or of `data`.
 
     In a table of cells the code of a total becomes `_T`, and the counts are called freq.
     """
     meta = read_metadata(path)
+    if data is not None:
+        return meta.header, _cells(data, meta)
     beside = [path.with_suffix(end) for end in DATA if path.with_suffix(end).is_file()]
     if len(beside) != 1:
         found = ", ".join(one.name for one in beside) or "none"
         raise ParameterError(
             f"beside '{path.name}' must be one file of data ({', '.join(DATA)}). Found {found}."
         )
-    rows = list(_rows(beside[0], meta))
+    return meta.header, _cells(beside[0], meta)
+
+
+def _cells(path: Path, meta: Metadata) -> list[tuple[int, list[str]]]:
+    """Return the rows; in a table of cells the code of a total becomes `_T`."""
+    rows = list(_rows(path, meta))
     if meta.tabular:
         for _, row in rows:
             for i, one in enumerate(meta.variables):
                 row[i] = TOTAL if one.total is not None and row[i] == one.total else row[i]
-    return [one.called for one in meta.variables], rows
+    return rows
 
 
 def _rows(path: Path, meta: Metadata) -> Iterator[tuple[int, list[str]]]:

@@ -23,9 +23,12 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.files import written
+from discreet.later import later
 from discreet.table.argus import text_of
 from discreet.table.dimension import TOTAL
 from discreet.types import Integers
+
+sparse = later("scipy.sparse")
 
 LEADING = "@"
 
@@ -90,8 +93,6 @@ class Hierarchy:
     @cached_property
     def members(self) -> Any:
         """The sparse matrix with a 1 where a code (row) holds an inner code (column)."""
-        from scipy import sparse
-
         matrix = sparse.lil_matrix((len(self), len(self.leaves)), dtype=np.int8)
         for column, leaf in enumerate(self.leaves.tolist()):
             matrix[self.path(leaf), column] = 1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.extras import with_extra
 from discreet.table.dimension import TOTAL, Dimension
 from discreet.table.showing import named, table_html
 
@@ -115,6 +116,7 @@ class ProtectedTable:
             )
         return np.array(self.values, dtype) if copy is not False else np.asarray(self.values, dtype)
 
+    @with_extra()
     def to_arrow(self, labels: bool = False) -> Any:
         """Return the cells as an Arrow table: codes (or labels), then the value.
 
@@ -130,6 +132,7 @@ class ProtectedTable:
              for name, column in columns.items()}
         )  # fmt: skip
 
+    @with_extra()
     def to_pandas(self, labels: bool = False) -> Any:
         """Return the cells as a pandas data frame: codes, then the value (<NA> if withheld).
 
@@ -149,6 +152,7 @@ class ProtectedTable:
             }
         return frame.astype(kinds)
 
+    @with_extra()
     def to_polars(self, labels: bool = False) -> Any:
         """Return the cells as a polars data frame: codes (or labels), then the value.
 
@@ -157,8 +161,14 @@ class ProtectedTable:
         """
         import polars as pl
 
-        return pl.from_arrow(self.to_arrow(labels))
+        kinds = dict.fromkeys(self.figures, pl.Int64())
+        columns = self.columns(labels)
+        return pl.DataFrame(
+            {name: list(column) for name, column in columns.items()},
+            {name: kinds.get(name, pl.String()) for name in columns},
+        )
 
+    @with_extra()
     def to_xarray(self, labels: bool = False) -> Any:
         """Return the figures as an xarray array with a coordinate for each dimension.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,8 @@ def _read_file(path: Path) -> Source:
     if path.suffix.lower() == ".rda":
         header, rows = read_described(path)
         return Source(path.name, header, rows)
+    if path.suffix.lower() == ".json":
+        return _read_problem(path)
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -133,6 +136,33 @@ def _read_file(path: Path) -> Source:
     except csv.Error as error:
         raise ParameterError(f"'{path.name}' must be a CSV file. {error}") from None
     return Source(path.name, lines[0][1] if lines else [], lines[1:], delimiter)
+
+
+def _read_problem(path: Path) -> Source:
+    """Return the cells of a problem of sdcTable: `jsonlite::toJSON(sdcProb2df(problem))`.
+
+    Of its columns the identity of a cell is left out. A status u is a sensitive cell, z one that
+    is published whatever happens; secondary suppressions (x) are found anew.
+    """
+    try:
+        rows = json.loads(read_bytes(path))
+        figure = VALUE_NAME if VALUE_NAME in rows[0] else COUNT_NAMES[1]
+        left_out = {"strID", "sdcStatus", figure, COUNT_NAMES[1]}
+        names = [*(name for name in rows[0] if name not in left_out), figure]
+        cells = [[_text(row[name]) for name in names] for row in rows]
+        status = [str(row.get("sdcStatus", "s")) for row in rows]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        raise ParameterError(
+            f"'{path.name}' must be a list of cells with the same names, as sdcProb2df has them."
+        ) from None
+    strange = sorted(set(status) - set("suxzw"))
+    if strange:
+        raise ParameterError(
+            f"sdcStatus in '{path.name}' must be s, u, x, z or w. Got {strange[0]}."
+        )
+    said = [["1" if one == "u" else "0", "never" if one == "z" else ""] for one in status]
+    full = [[*cell, *more] for cell, more in zip(cells, said, strict=True)]
+    return Source(path.name, [*names, "sensitive", "mark"], list(enumerate(full, 1)))
 
 
 def _read_frame(frame: Any) -> Source:

@@ -15,8 +15,7 @@ NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
     "argon2", "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba",
     "numpy", "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "sqlalchemy",
-    "uvicorn",
-    "vl_convert", "xlsxwriter",
+    "resvg_py", "uvicorn", "xlsxwriter",
 }  # fmt: skip
 
 # One process asks for everything, and tells after which question there was what.
@@ -50,15 +49,14 @@ def test_help_and_version_import_nothing_heavy() -> None:
     }
 
 
-def test_the_heavy_packages_are_those_that_the_program_requires() -> None:
-    # Of a new requirement somebody decides here whether the help may need it.
-    import tomllib
+def test_the_heavy_packages_are_those_that_the_extras_bring() -> None:
+    # Of a new package somebody decides here whether the help may need it.
+    from discreet.extras import EXTRAS
 
-    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = {text.partition(">")[0].partition("[")[0].replace("-", "_") for text in required}
-    modules = {"argon2_cffi": "argon2", "vl_convert_python": "vl_convert"}
-    light = {"prometheus_client", "pydantic", "typer"}  # typer itself needs pydantic
-    assert {modules.get(name, name) for name in names} - HEAVY == light
+    light = {"starlette", "pydantic", "prometheus_client"}  # typer itself needs pydantic
+    light |= {"mcp", "psycopg", "authlib", "httpx", "joserfc", "polars", "xarray", "matplotlib"}
+    known = {name for packages in EXTRAS.values() for name in packages}
+    assert known - HEAVY == light
 
 
 _FIRST = """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -22,6 +24,7 @@ from discreet.ledger import Database, Status
 from discreet.people.model import Holder, Person
 from discreet.people.people import People
 from discreet.query import Query, Question
+from discreet.server.mcp import create
 from discreet.service.granted import granted
 from persons import YEAR, licensed_town, person, project, quick_hashes
 
@@ -471,3 +474,67 @@ def _headers(given: dict[str, str]) -> object:
     from starlette.datastructures import Headers
 
     return Headers(given)
+
+
+PX = "/px/v2/tables/town/data?valueCodes[sex]=*"
+SDMX = "/sdmx/data/TOWN/all?dimensionAtObservation=SEX"
+
+
+def _px(answer: httpx.Response) -> list[int]:
+    return [int(value) for value in answer.json()["value"]]
+
+
+def _sdmx(answer: httpx.Response) -> list[int]:
+    return [int(row["OBS_VALUE"]) for row in csv.DictReader(io.StringIO(answer.text))]
+
+
+@pytest.mark.parametrize(("url", "read"), [(PX, _px), (SDMX, _sdmx)], ids=["px", "sdmx"])
+def test_other_protocols_answer_in_the_tier_of_the_key_and_are_in_its_record(
+    client: Client, keys: Keys, url: str, read: Callable[[httpx.Response], list[int]]
+) -> None:
+    lines = len(keys.people.record.lines(action="asked"))
+    for headers, tier, base in (
+        ({}, "public", 5),
+        (keys.of(keys.ada), "licensed", 2),
+        (keys.of(keys.safe), "safe", 3),
+    ):
+        answer = client.get(url, headers={**headers, "Accept": "text/csv, application/json"})
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["discreet-tier"] == tier
+        assert all(value % base == 0 for value in read(answer))
+    told = keys.people.record.lines(action="asked")[lines:]
+    assert [one.line.tier for one in told] == ["licensed", "safe"]
+
+
+@pytest.mark.parametrize("path", ["/px/v2/tables", PX, SDMX, "/sdmx/dataflow"])
+def test_other_protocols_refuse_a_key_that_is_not_known(client: Client, path: str) -> None:
+    answer = client.get(path, headers={"Authorization": "Bearer dk_nobody"})
+    assert answer.status_code == 401
+
+
+def test_a_session_does_not_post_to_another_protocol(client: Client, keys: Keys) -> None:
+    body = {"selection": [{"variableCode": "sex", "valueCodes": ["*"]}]}
+    cookie = keys.session(keys.ada)
+    answer = client.request("POST", PX.partition("?")[0], json=body, headers=cookie)
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "KEY_NEEDED"
+
+
+def test_a_language_model_asks_in_the_tier_of_the_key(store: Path) -> None:
+    from mcp.client.client import Client as Model
+
+    with _fresh(store) as (_, keys):
+        key = keys.of(keys.ada)["Authorization"].removeprefix("Bearer ")
+
+        async def ask(key: str) -> Any:
+            async with Model(create([store], key=key)) as model:
+                given = {"dataset": "town", "by": "sex"}
+                return (await model.call_tool("ask", given)).structured_content
+
+        mine, public = asyncio.run(ask(key)), asyncio.run(ask(""))
+        assert (mine["tier"], public["tier"]) == ("licensed", "public")
+        assert all(row[-1] % 2 == 0 for row in mine["rows"])
+        assert all(row[-1] % 5 == 0 for row in public["rows"])
+        told = keys.people.record.lines(action="asked")
+        assert [one.line.question for one in told] == ["by=sex"]
+        assert asyncio.run(ask("dk_nobody"))["refused"] == "UNKNOWN_KEY"

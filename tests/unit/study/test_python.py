@@ -98,3 +98,8 @@ def test_what_is_wrong_is_told_in_a_sentence(options: dict[str, Any], words: str
     given = {"data": small_cube(), "methods": ["random-rounding"], "draws": 2, **options}
     with pytest.raises((ParameterError, TypeError), match=words):
         dc.study(given.pop("data"), **given)
+
+
+def test_a_study_in_brief_shows_no_true_count() -> None:
+    found = dc.study([[40, 2, 9], [1, 58, 12]], ["random-rounding"], draws=2)
+    assert repr(found) == "<Results: 1 table, 1 setting, 2 draws. print() shows them>"

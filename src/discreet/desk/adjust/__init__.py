@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.method import ControlledAdjustment
@@ -40,6 +42,7 @@ class Weight(StrEnum):
     """by itself"""
 
 
+@with_extra()
 def adjust(
     table: Given,
     rule: Any = None,
@@ -144,6 +147,7 @@ def _adjust_jj(
     )  # fmt: skip
 
 
+@with_extra()
 def adjust_records(
     table: Given,
     rule: Any,

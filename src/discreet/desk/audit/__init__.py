@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.audit.report import AuditReport
     from discreet.desk.cells.given import Hierarchies
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.table.source import Given
 
 
+@with_extra()
 def audit(
     published: Given,
     rule: Any = None,

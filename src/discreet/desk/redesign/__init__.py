@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.cells.given import Hierarchies
     from discreet.desk.redesign.report import RedesignReport
@@ -32,6 +34,7 @@ class Steps(StrEnum):
     SUBTREES = "subtrees"  # any branch by itself
 
 
+@with_extra()
 def redesign(
     table: Given,
     rule: Any,

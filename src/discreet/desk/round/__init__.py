@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from discreet.extras import with_extra
+
 if TYPE_CHECKING:
     from discreet.desk.round.report import RoundReport
     from discreet.progress import Tell
@@ -20,6 +22,7 @@ class Mode(StrEnum):
     ADDITIVE = "additive"
 
 
+@with_extra()
 def round(
     table: Given,
     base: int = 3,

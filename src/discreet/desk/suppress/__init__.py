@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from discreet.extras import with_extra
 
 if TYPE_CHECKING:
     from discreet.desk.cells.given import Hierarchies
@@ -28,6 +32,7 @@ class Zeros(StrEnum):
     WITHHELD = "withheld"
 
 
+@with_extra()
 def suppress(
     table: Given | Sequence[Given] | Mapping[str, Given],
     rule: Any = None,
@@ -36,6 +41,7 @@ def suppress(
     value: str | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
+    history: str | PathLike[str] | None = None,
     width: float | None = None,
     objective: Objective | str = Objective.INFORMATION,
     zeros: Zeros | str = Zeros.PUBLISHED,
@@ -50,7 +56,8 @@ def suppress(
     `table` is a CSV file or a data frame; several, in a list or by name, are linked. With `by` it
     holds records to tabulate: names of columns, or several lists of them for linked tables. `rule`
     says which cells are sensitive: "p=10", "pq=10,50", "dominance=2,80", "minimum=3" or a list of
-    such rules; counts are sensitive below 3 by default.
+    such rules; counts are sensitive below 3 by default. `history` is a file of τ-ARGUS (.hst) with
+    what is known of cells beforehand.
     """
     from discreet.checks import chosen
     from discreet.desk.sensitivity import rules_of
@@ -58,6 +65,8 @@ def suppress(
     from discreet.desk.suppress.report import SuppressReport, read_linked
 
     read = read_linked(table, by, value, holding, hierarchy)
+    if history is not None:
+        read = read.with_history(Path(history))
     method = Suppression(
         tuple(rules_of(read.cells[0], rule)),
         width,

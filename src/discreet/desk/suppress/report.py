@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from discreet.desk.cells import CellTable, Mark, read_cells, read_records
+from discreet.desk.cells.argus import with_history, write_history, write_tab
 from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
 from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
@@ -14,6 +17,7 @@ from discreet.desk.suppress import solver
 from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed
 from discreet.errors import ParameterError
+from discreet.files import written
 from discreet.table.hierarchy import Groups
 from discreet.table.sheet import Sheet
 from discreet.table.source import Given, read_source
@@ -29,6 +33,12 @@ class Linked:
     names: list[str]
     cells: list[CellTable]
     contributions: list[Contributions] | None = None
+
+    def with_history(self, path: Path) -> Linked:
+        """Return the table with what a history of τ-ARGUS says of its cells."""
+        if len(self.cells) > 1:
+            raise ParameterError("a history is for a single table.")
+        return replace(self, cells=[with_history(self.cells[0], path)])
 
 
 def read_linked(
@@ -114,6 +124,33 @@ class SuppressReport(Report):
     def sheets(self) -> dict[str, Sheet]:
         """The tables with a status for each cell; figures that are withheld are empty."""
         return {name: _sheet(result) for name, result in self.results.items()}
+
+    def write_pattern(self, path: str | Path) -> None:
+        """Write the pattern for other programs, as the end of the name says.
+
+        .hst: the sensitive cells, for τ-ARGUS; .json: all cells with figure and status, for R, as
+        sdcTable's sdcProb2df has them; else codes and a letter for each cell, as CSV.
+        """
+        pattern, target = self.pattern, Path(path)
+        if target.suffix.lower() == ".hst":
+            result = self._first
+            write_history(target, result.cells, result.marks == solver.Mark.PRIMARY)
+        elif target.suffix.lower() == ".json":
+            name = "freq" if self._first.cells.counts else "value"
+            figures = self._first.cells.values.ravel().tolist()
+            columns = zip(*pattern.columns[:-1], figures, pattern.columns[-1], strict=True)
+            names = [*pattern.header[:-1], name, pattern.header[-1]]
+            rows = [dict(zip(names, row, strict=True)) for row in columns]
+            with written(target, 0o666) as file:
+                file.write(json.dumps(rows, ensure_ascii=False, indent=1).encode())
+        else:
+            pattern.write(target)
+
+    def write_tab(self, path: str | Path) -> list[Path]:
+        """Write the table as it is for τ-ARGUS: .tab, with .rda and .hrc beside it."""
+        if len(self.results) > 1:
+            raise ParameterError("a .tab file is for a single table.")
+        return write_tab(path, self._first.cells)
 
     @property
     def pattern(self) -> Sheet:

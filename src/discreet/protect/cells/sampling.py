@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,13 +14,35 @@ from discreet.types import Floats, Integers
 
 # Of a row's probability, what may be left out at either end of its description.
 NEGLIGIBLE = 1e-15
+SPREADS = 40
+"""Standard deviations from the mean beyond which no double-precision number can tell a chance."""
 
 
-def _binomial() -> Any:
-    """Return scipy's binomial distribution, whose loading takes longer than all the package's."""
-    from scipy.stats import binom
+def _row(count: int, fraction: float) -> tuple[int, Floats]:
+    """Return the first sample size that can matter, and the chances of it and the following.
 
-    return binom
+    Notes
+    -----
+    p(k + 1) / p(k) = (n − k)/(k + 1) · f/(1 − f), multiplied up and down from the mode and then
+    made to sum to one.
+    """
+    reach = int(SPREADS * (1 + (count * fraction * (1 - fraction)) ** 0.5))
+    mode = min(int((count + 1) * fraction), count)
+    low, high = max(mode - reach, 0), min(mode + reach, count)
+    k = np.arange(low, high)
+    ratio = (count - k) / (k + 1) * (fraction / (1 - fraction))
+    up = np.cumprod(ratio[mode - low :])
+    down = np.cumprod(1 / ratio[: mode - low][::-1])[::-1]
+    chances = np.concatenate([down, [1.0], up])
+    return low, chances / chances.sum()
+
+
+def _chances(values: Integers, count: int, fraction: float) -> Floats:
+    """Return Pr(released = value) for each value of a true count."""
+    low, chances = _row(count, fraction)
+    at = np.asarray(values, np.int64) - low
+    inside = (at >= 0) & (at < len(chances))
+    return np.where(inside, chances[np.where(inside, at, 0)], 0.0)
 
 
 @dataclass(frozen=True)
@@ -31,17 +53,17 @@ class BinomialTransition:
 
     def row(self, count: int) -> tuple[Integers, Floats]:
         """Return the released values of a true count that can matter, with probabilities."""
-        low, high = _binomial().ppf([NEGLIGIBLE, 1 - NEGLIGIBLE], count, self.fraction)
-        values = np.arange(max(int(low), 0), min(int(high), count) + 1)
-        if count < 64:
-            values = np.arange(count + 1)
-        probabilities = _binomial().pmf(values, count, self.fraction)
-        return values, probabilities / probabilities.sum()
+        low, chances = _row(count, self.fraction)
+        values = np.arange(low, low + len(chances))
+        if count >= 64:
+            kept = (np.cumsum(chances) > NEGLIGIBLE) & (np.cumsum(chances[::-1])[::-1] > NEGLIGIBLE)
+            values, chances = values[kept], chances[kept]
+        return values, chances / chances.sum()
 
     def matrix(self, max_count: int) -> Floats:
         """Return P with a row for each true count 0…max_count and a column for each released."""
         counts = np.arange(max_count + 1)
-        return np.asarray(_binomial().pmf(counts[None, :], counts[:, None], self.fraction))
+        return np.array([_chances(counts, count, self.fraction) for count in counts.tolist()])
 
     def flows(
         self, values: Integers, number: Integers, released: Integers
@@ -49,7 +71,7 @@ class BinomialTransition:
         """Return, for each released value j, μ_j = Σ n_i·P[i, j] and Σ i·n_i·P[i, j]."""
         mu, sums = np.zeros(len(released)), np.zeros(len(released))
         for count, cells in zip(values.tolist(), number.tolist(), strict=True):
-            chances = cells * _binomial().pmf(released, count, self.fraction)
+            chances = cells * _chances(released, count, self.fraction)
             mu += chances
             sums += count * chances
         return mu, sums
@@ -78,10 +100,12 @@ class Sampling(Method):
 
     def draw(self, counts: Integers, uniforms: Floats, /) -> Integers:
         """Return the counts in the sample."""
-        drawn = np.maximum(_binomial().ppf(uniforms, counts, self.fraction), 0)
-        # At a probability that the uniform meets to the last digit ppf stays one below.
-        drawn += _binomial().cdf(drawn, counts, self.fraction) <= uniforms
-        return np.asarray(np.minimum(drawn, counts), np.int64)
+        drawn = np.empty(np.shape(counts), np.int64)
+        for count in np.unique(counts).tolist():
+            low, chances = _row(count, self.fraction)
+            here = counts == count
+            drawn[here] = low + np.searchsorted(np.cumsum(chances), uniforms[here], side="right")
+        return np.minimum(drawn, counts)
 
     def transition(self) -> BinomialTransition:
         """Return Pr(released j | true i): binomial."""

@@ -14,6 +14,7 @@ Glossary, inside this module: v the changes, θ = λ·(1, v, v²) the tilt, λ t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -82,32 +83,33 @@ def _entropy(p: Floats) -> float:
 def variance_range(
     changes: tuple[int, ...], monotone: bool = True, stay: float = 0.0
 ) -> tuple[float, float] | None:
-    """Return the least and greatest variance of mean-zero noise, or None where there is none."""
-    from scipy.optimize import linprog  # slow to load, and needed for refusals alone
+    """Return the least and greatest variance of mean-zero noise, or None where there is none.
 
+    Notes
+    -----
+    A linear programme in the weights of the steps that non-falling probabilities are made of. It
+    has three rows (sum 1, mean 0, p(0) at least `stay`), so that a vertex has three weights that
+    are not zero, slack included: all are tried.
+    """
     problem = RowProblem(changes, 0.0, monotone, stay)
     v = np.array(changes, float)
-    lower = np.zeros(len(v))
-    if problem.zero >= 0:
-        lower[problem.zero] = stay
-    order = np.zeros((max(problem.chain - 1, 0), len(v)))
-    for k in range(len(order)):
-        order[k, k : k + 2] = 1, -1
-    ends = []
-    for sign in (1, -1):
-        answer = linprog(
-            sign * v**2,
-            A_ub=order if len(order) else None,
-            b_ub=np.zeros(len(order)) if len(order) else None,
-            A_eq=np.array([np.ones(len(v)), v]),
-            b_eq=np.array([1.0, 0.0]),
-            bounds=np.column_stack([lower, np.ones(len(v))]),
-            method="highs",
-        )
-        if answer.status != 0:
-            return None
-        ends.append(sign * float(answer.fun))
-    return ends[0], ends[1]
+    steps = np.eye(len(v))
+    for k in range(problem.chain):
+        steps[k, k : problem.chain] = 1  # as likely as k, all the way up to change 0
+    stays = steps[:, problem.zero] if problem.zero >= 0 else np.zeros(len(v))
+    rows = np.column_stack([np.array([steps.sum(axis=1), steps @ v, stays]), [0.0, 0.0, -1.0]])
+    squares = np.append(steps @ v**2, 0.0)
+    bases = np.array(list(combinations(range(len(v) + 1), 3)), np.int64).reshape(-1, 3)
+    matrices = rows[:, bases].transpose(1, 0, 2)
+    bases, matrices = (
+        part[np.abs(np.linalg.det(matrices)) > TOLERANCE] for part in (bases, matrices)
+    )
+    target = np.array([1.0, 0.0, stay if problem.zero >= 0 else 0.0])
+    weights = np.linalg.solve(matrices, np.broadcast_to(target[:, None], (len(bases), 3, 1)))[
+        :, :, 0
+    ]
+    found = (weights * squares[bases]).sum(axis=1)[(weights > -TOLERANCE).all(axis=1)]
+    return (float(found.min()), float(found.max())) if len(found) else None
 
 
 def _newton(problem: RowProblem, bind_variance: bool, fixed: float | None) -> Floats | None:

@@ -27,7 +27,7 @@ from discreet.server.px.selection import (
     read_posted,
     selected,
 )
-from discreet.server.routes import Api, claims
+from discreet.server.routes import Api, claims, known, refuse_session, tell_tier
 from discreet.service import File
 from discreet.service.opened import Opened
 
@@ -65,7 +65,7 @@ class Px:
         """Return the limits; a client splits what is larger into batches."""
         _plain(request, "lang")
         service, settings = self.api.service, self.api.settings
-        cells = [one.tier.question.max_cells for one in service.catalogue.datasets.values()]
+        cells = [one.tier.question.max_cells for one in self.api.seen(request)]
         return plain_json(
             {
                 "apiVersion": tables.VERSION,
@@ -87,7 +87,7 @@ class Px:
         """List the tables, or those that a search finds."""
         names = ("lang", "query", "pastDays", "includeDiscontinued", "pageNumber", "pageSize")
         given = _plain(request, *names)
-        found = list(self.api.service.catalogue.datasets.values())
+        found = self.api.seen(request)
         return plain_json(tables.listed(found, given, _base(request)))
 
     async def table(self, request: Request) -> Response:
@@ -110,7 +110,7 @@ class Px:
         """Return a level as a code list."""
         _plain(request, "lang")
         dataset, _, name = str(request.path_params["codelist"]).partition(".")
-        opened = self.api.service.opened(dataset)
+        opened = self._seen(request, dataset)
         found = {lv.id: (v, lv) for v in variables_of(opened) for lv in levels_of(opened, v)}
         if name not in found:
             choices = (codelist_id(opened, level) for _, level in found.values())
@@ -125,6 +125,7 @@ class Px:
 
     async def post_data(self, request: Request) -> Response:
         """Return the figures that a body selects."""
+        refuse_session(request)
         plain, chosen = read_address(request.scope["query_string"])
         posted = read_posted(read_object(await self.api.body(request)))
         return await self._figures(request, plain, chosen + posted, True)
@@ -143,7 +144,7 @@ class Px:
         wanted = selected(opened, chosen)
         picked = {one.variable.id: (one.level, one.codes) for one in wanted}
         service = self.api.service
-        asked = ask_part(service, opened.id, picked)
+        asked = ask_part(service, opened.id, picked, known(request))
         claim = claims(request, asked) if claim is None else claim
         if FORMATS[kind]:
             _written_whole(wanted, asked.question.filters)
@@ -155,7 +156,13 @@ class Px:
         return file_of(request, File.of(body, "application/json", name, key, asked.public))
 
     def _opened(self, request: Request) -> Opened:
-        return self.api.service.opened(str(request.path_params["dataset"]))
+        return self._seen(request, str(request.path_params["dataset"]))
+
+    def _seen(self, request: Request, dataset: str) -> Opened:
+        """Return a data set as whoever asks sees it."""
+        opened = self.api.service.opened(dataset, known(request))
+        tell_tier(request, opened)
+        return opened
 
 
 def _written_whole(wanted: tuple[Selected, ...], filters: tuple[Any, ...]) -> None:

@@ -14,7 +14,7 @@ from discreet.errors import ParameterError, Starting, unknown
 from discreet.server.answers import file_of
 from discreet.server.errors import Failure
 from discreet.server.parts import ask_part, part_of
-from discreet.server.routes import Api, claims
+from discreet.server.routes import Api, claims, known, tell_tier
 from discreet.server.sdmx import data, structures
 from discreet.server.sdmx.key import picked
 from discreet.server.sdmx.names import VERSION, Flow
@@ -58,20 +58,21 @@ class Sdmx:
         choices = ("data", "availableconstraint", *structures.KINDS, *_HIERARCHIES)
         raise Failure(404, "NOT_FOUND", str(unknown("resource", kind[:64], choices)))
 
-    def _flows(self, agency: str = "all") -> list[Flow]:
-        """Return the dataflows of an agency."""
+    def _flows(self, request: Request, agency: str = "all") -> list[Flow]:
+        """Return the dataflows of an agency, as whoever asks sees them."""
         ours = self.api.settings.agency
         if agency not in (*_ANY, ours, "SDMX"):
             raise Failure(404, "NOT_FOUND", str(unknown("agency", agency[:64], [ours])))
-        found = self.api.service.catalogue.datasets.values()
-        if not found:
+        found = self.api.seen(request)
+        if not self.api.service.catalogue.datasets:
             raise Starting("The server is starting.")
         return [Flow(opened, ours) for opened in found]
 
-    def _flow(self, agency: str, name: str, version: str) -> Flow:
-        flows = self._flows(agency)
+    def _flow(self, request: Request, agency: str, name: str, version: str) -> Flow:
+        flows = self._flows(request, agency)
         for flow in flows:
             if flow.id == name and version in (*_ANY, VERSION, f"{VERSION}.0"):
+                tell_tier(request, flow.opened)
                 return flow
         error = unknown("dataflow", f"{name}({version})"[:64], (flow.id for flow in flows))
         raise Failure(404, "NOT_FOUND", str(error))
@@ -80,9 +81,13 @@ class Sdmx:
         self, request: Request, kind: str, rest: list[str], given: dict[str, str]
     ) -> Response:
         agency, name, version, *_ = [*rest, *[""] * (3 - len(rest))]
-        flows = self._flows(agency)
+        flows = self._flows(request, agency)
+        if not flows:
+            raise Failure(404, "NOT_FOUND", "There is no dataflow for this key.")
         more = given.get("references", "none") != "none"
-        of = f"{kind} {name} {more} {[flow.opened.version.id for flow in flows]}"
+        # What is kept is known by all data sets in it, and by the tier each is seen in.
+        seen = [(flow.opened.version.id, flow.opened.tier.id) for flow in flows]
+        of = f"{kind} {name} {more} {seen}"
         if version not in (*_ANY, VERSION, f"{VERSION}.0"):
             raise Failure(404, "NOT_FOUND", str(unknown("version", version[:64], [VERSION])))
 
@@ -104,7 +109,7 @@ class Sdmx:
         raise Failure(404, "NOT_FOUND", f"There is no hierarchy '{name[:64]}'.")
 
     async def _availability(self, request: Request, rest: list[str]) -> Response:
-        flow, _ = self._asked(rest)
+        flow, _ = self._asked(request, rest)
         return await self._made(
             request, flow, _STRUCTURE, "availability", lambda: structures.availability(flow)
         )
@@ -120,11 +125,11 @@ class Sdmx:
 
         return file_of(request, await self.api.service.made(flow.opened, key, made))
 
-    def _asked(self, rest: list[str]) -> tuple[Flow, str]:
+    def _asked(self, request: Request, rest: list[str]) -> tuple[Flow, str]:
         """Return the dataflow and the key of a path of either version."""
         if rest[:1] == ["dataflow"] and len(rest) > 2:
             agency, name, version, key, *_ = [*rest[1:], *[""] * 3]
-            return self._flow(agency, name, version), key
+            return self._flow(request, agency, name, version), key
         named, key, *_ = [*rest, "", ""]
         parts = named.split(",")
         if not 1 <= len(parts) <= 3 or not named:
@@ -134,14 +139,14 @@ class Sdmx:
             2: (*parts, ""),
             3: tuple(parts),
         }[len(parts)]
-        return self._flow(agency, name, version), key
+        return self._flow(request, agency, name, version), key
 
     async def _data(self, request: Request, rest: list[str], given: dict[str, str]) -> Response:
-        flow, key = self._asked(rest)
+        flow, key = self._asked(request, rest)
         kind = _wanted(request, given)
         wanted = picked(flow, key, given)
         service = self.api.service
-        asked = ask_part(service, flow.opened.id, wanted)
+        asked = ask_part(service, flow.opened.id, wanted, known(request))
         root = self.api.settings.root_path
         part = await part_of(service, asked, wanted, claims(request, asked), root)
         along = given.get("dimensionAtObservation", "")
