@@ -172,7 +172,7 @@ def federate(
         make_certificates(folder, ())
     text = hub or 'combined = ["sex,age,health"]\ncomparative = ["sex,age,health"]\n'
     named = ", ".join(f'"{name}.json"' for name in stores)
-    head = f'id = "north"\ntitle = "People of the North"\ncards = [{named}]\nseconds = 5\n'
+    head = f'id = "north"\ntitle = "People of the North"\ncards = [{named}]\nseconds = 60\n'
     if "variables" not in text:
         head += 'variables = ["sex", "age", "health"]\n'
     head += 'ca = "ca.pem"\n'

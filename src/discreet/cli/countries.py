@@ -30,6 +30,7 @@ cards = [{", ".join(f'"{name}.json"' for name in COUNTRIES)}]
 combined = {_AGREED}
 comparative = {_AGREED}
 ca = "ca.pem"
+seconds = 60
 """
 
 
