@@ -27,7 +27,7 @@ Seconds = Annotated[
 ]  # fmt: skip
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Write attack.html and attack.json there."),
+    typer.Option("--out", "-o", metavar="DIR", help="Write attack.html and attack.json there."),
 ]
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON.")

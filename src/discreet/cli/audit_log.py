@@ -95,7 +95,9 @@ def _told(one: Written) -> str:
 @command.command()
 def export(
     store: StoreFolder,
-    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The file to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE.csv", help="The file to write.")
+    ],
     person: PersonOf = "",
     project: ProjectOf = "",
     force: Force = False,

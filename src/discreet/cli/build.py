@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET.toml", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", metavar="STORE", help="The folder of the store.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="STORE", help="The folder of the store.")
+    ],
     new_secret: Annotated[
         bool,
         typer.Option(

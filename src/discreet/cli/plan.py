@@ -35,7 +35,9 @@ def command(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="PLAN.toml", help="Write the plan to a file for the policy."),
+        typer.Option(
+            "--out", "-o", metavar="PLAN.toml", help="Write the plan to a file for the policy."
+        ),
     ] = None,
     tier: TierName = None,
     force: Force = False,

@@ -64,7 +64,6 @@ app = typer.Typer(
     name="discreet",
     help="Publish any table that users ask for, protected.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},

@@ -14,7 +14,8 @@ from discreet.errors import ParameterError
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
     out: Annotated[
-        Path, typer.Option("--out", metavar="STORE", help="The folder of the store: a new one.")
+        Path,
+        typer.Option("--out", "-o", metavar="STORE", help="The folder of the store: a new one."),
     ],
     key: Annotated[
         Path | None,

@@ -23,7 +23,9 @@ def command(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="The folder to write: a new one, or with --force one that synth wrote."
+            "--out",
+            "-o",
+            help="The folder to write: a new one, or with --force one that synth wrote.",
         ),
     ],
     persons: Annotated[

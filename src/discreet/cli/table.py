@@ -29,7 +29,8 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table to a file instead.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the table to a file instead."),
     ] = None,
     format: Annotated[
         str | None,

@@ -16,7 +16,9 @@ def command(
     where: Where = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Write the table to a CSV file instead."),
+        typer.Option(
+            "--out", "-o", metavar="FILE.csv", help="Write the table to a CSV file instead."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,3 +95,28 @@ def test_small_data_wait_for_no_compiler(tmp_path: Path) -> None:
         assert done.returncode in (0, 3), (command, done.stderr)
         assert "AssertionError" not in done.stderr, command
         assert "Compiling" not in done.stderr, command
+
+
+def test_every_command_that_writes_takes_o() -> None:
+    import typer
+
+    from discreet.cli import app
+
+    def options(command: Any) -> Iterator[list[str]]:
+        for inner in getattr(command, "commands", {}).values():
+            yield from options(inner)
+        yield from (parameter.opts for parameter in command.params)
+
+    every = options(typer.main.get_command(app))
+    found = [names for names in every if {"--out", "-o"} & set(names)]
+    assert len(found) > 15
+    assert all({"--out", "-o"} <= set(names) for names in found)
+
+
+def test_a_shell_completes_commands() -> None:
+    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet pro", "COMP_CWORD": "1"}
+    code = "from discreet.cli import main; import sys; sys.argv = ['discreet']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["protect"]
