@@ -243,7 +243,7 @@ def _brief(name: str, found: list[Found]) -> str:
     )
     attack, before = (pooled(f["attack"] for f in part) for part in (now, then))
     if attack is None:
-        return "not tried"
+        return "not tried" if now else "not run yet"
     bound = _bound(now)
     shown = f"{attack[0]:.2f}"
     shown = f"**{shown}**" if _verdict(attack, bound, now) == "beyond" else shown

@@ -73,7 +73,7 @@ class AttackRules:
     # Whether a store is served only with a certificate for its policy, plan and edition.
     before_serving: bool = False
     population: People = People.SYNTHETIC
-    # How long all attacks together may take; 300,000 people need about half of it on two cores.
+    # How long all attacks together may take; 300,000 people need some 25 seconds of CPU.
     seconds: int = 300
     # One population is invented, and all attacks are drawn, for each of these.
     seeds: tuple[int, ...] = (1,)

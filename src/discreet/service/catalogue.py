@@ -45,15 +45,8 @@ Mark = tuple[int, ...]
 
 
 def open_served(path: Path) -> Opened:
-    """Return the current version of a store, ready to be served; refuse one for no public.
-
-    Where the policy demands a certificate that the version does not have, it is the last version
-    that is certified, and is still on disk.
-    """
-    try:
-        return _ready(path)
-    except NotCertified as error:
-        return _ready(path, served_instead(path, error))
+    """Return the current version of a store, ready to be served; refuse one for no public."""
+    return _ready(path)
 
 
 def _ready(path: Path, name: str | None = None) -> Opened:
@@ -239,10 +232,16 @@ def _intact(opened: Opened) -> bool:
 def _open_or_error(path: Path, first: bool) -> Opened | DiscreetError:
     """Return an open store, or whatever went wrong: a damaged file may fail in any way.
 
-    Only what is opened for the `first` time may be an older version: else one is open already.
+    What is opened for the `first` time may be the last version that is certified, where the current
+    one has no certificate; else one is open already.
     """
     try:
-        return open_served(path) if first else _ready(path)
+        try:
+            return open_served(path)
+        except NotCertified as error:
+            if not first:
+                raise
+            return _ready(path, served_instead(path, error))
     except DiscreetError as error:
         return error
     except Exception as error:

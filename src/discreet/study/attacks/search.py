@@ -75,7 +75,7 @@ class Search:
             for genome in self._next(world, [g for _, g in alive], rng):
                 alive.append((split.error(world.answers(genome), counts), genome))
                 tried += 1
-            alive = sorted(set(alive), key=lambda found: found[0])[: self.parents]
+            alive = fittest(alive, self.parents)
         return self._scored(world, split, counts, direct[:, some], alive[0][1], tried)
 
     def _scored(
@@ -131,6 +131,11 @@ class Search:
                 like = genes[rng.integers(len(genes))]
                 genes.append(world.flipped(like, rng) if kind == 2 else world.gene(rng))
         return tuple(dict.fromkeys(genes))[: self.most]
+
+
+def fittest(alive: list[tuple[float, Genome]], number: int) -> list[tuple[float, Genome]]:
+    """Return the sets of the smallest error; of equals, those that were there first."""
+    return sorted(dict.fromkeys(alive), key=lambda found: found[0])[:number]
 
 
 class World:

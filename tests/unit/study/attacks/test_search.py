@@ -13,7 +13,7 @@ from discreet.population import Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.study.attacks.finding import Finding, Verdict, tried
-from discreet.study.attacks.search import Gene, Search, World
+from discreet.study.attacks.search import Gene, Search, World, fittest
 from discreet.tabulate import ScanEngine
 from populations import level
 
@@ -93,6 +93,12 @@ def test_a_question_is_asked_once_for_all_sets_of_questions(town: Any) -> None:
     assert world.asked == 3
     world.answers(genome[::-1])
     assert world.asked == 3
+
+
+def test_of_equal_sets_the_first_survive_in_every_process() -> None:
+    # The order of a set of texts differs from process to process, and so would what is found.
+    equal = [(0.5, (Gene(None, f"other {i}"),)) for i in range(50)]
+    assert fittest([*equal, equal[0], (0.1, ())], 3) == [(0.1, ()), *equal[:2]]
 
 
 def test_it_finds_nothing_where_every_answer_is_a_sum_of_the_same_figures(town: Any) -> None:
