@@ -99,3 +99,18 @@ def test_the_looks_are_those_of_the_definition(
     details = {detail for table in tables for detail in kept.space.edge(table)}
     assert {look.of for look in kept.looks()} == details
     run.database.close()
+
+
+def test_a_row_read_before_it_was_settled_changes_nothing() -> None:
+    """Another thread read the claim, and takes it in after the table was judged."""
+    kept, asked = ledger(Database.of("sqlite://"), "2021"), of("sex,age")
+    kept.claim(asked)
+    with kept.database.reading() as transaction:
+        (old,) = transaction.own(kept._place)
+    kept.settle(asked, Status.REFUSED)
+    known = kept.route(asked)
+    assert known is not None
+    assert known.status is Status.REFUSED
+    assert old.status == Status.CLAIMED.value
+    assert kept._memory.decided(old) == known
+    assert kept.route(asked) == known
