@@ -44,7 +44,8 @@ class Country:
     reach: float = 0.53  # beyond it nobody has the occupation
     tail: float = 0.00024  # of those within reach who have an education of no use to them
     better: float = 0.44  # how much more schooled region 1 is
-    out: float = 0.13  # unemployed, of those who could work
+    out: tuple[float, float] = (0.12, 0.15)  # unemployed of those who could work, by region
+    older: float = 0.015  # how much older region 2 is, for each band
     steep: float = 4.5  # how rare the rare occupations are
     foreign: tuple[float, float] = (0.19, 0.034)  # with another citizenship, by region
     few: float = 0.25  # people of a rare citizenship by sex and band, in the smaller region
@@ -53,15 +54,20 @@ class Country:
     others: float = 0.0008  # of others who do not work
     old: float = 18.0  # how many reach a great age
     fewer: float = 0.05  # foreigners, for each band away from 30 to 34
+    more: float = 12.0  # times as many of them in region 1
+    far: float = 0.3  # of the foreigners, from further away
     width: float = 3.3  # how much people of an age differ by education
 
     def shares(self) -> Floats:
         """Return the share of every cell in the people of its region."""
-        age = self._ages()
         found = np.einsum(
-            "a,sa,asb,raboe,rac->rsaboec",
-            age, self._sexes(), self._activities(), self._work(), self._citizens(),
-        )  # fmt: skip
+            "ra,sa,rasb,raboe,rac->rsaboec",
+            self._ages_by_region(),
+            self._sexes(),
+            self._activities(),
+            self._work(),
+            self._citizens(),
+        )
         return np.asarray(found / found.sum(axis=(1, 2, 3, 4, 5, 6), keepdims=True))
 
     def _ages(self) -> Floats:
@@ -72,6 +78,13 @@ class Country:
         shape[9] = AGED_45
         return np.asarray(shape / 1_500_000)
 
+    def _ages_by_region(self) -> Floats:
+        """Ages in the two regions: together they are as they must be."""
+        tilt = self.older * (np.arange(21) - 8.0)
+        weight = np.array(TOTALS) / sum(TOTALS)
+        both = np.stack([1 - tilt * weight[1], 1 + tilt * weight[0]])
+        return np.asarray(self._ages() * both)
+
     def _sexes(self) -> Floats:
         men = np.linspace(0.515, 0.44, 21)
         men *= MEN / 1_500_000 / float(men @ self._ages())
@@ -79,22 +92,22 @@ class Country:
 
     def _activities(self) -> Floats:
         """Employed, unemployed, student, retired, other: by age and sex."""
-        found = np.zeros((21, 2, 5))
-        for band in range(21):
-            for sex in range(2):
-                student = {3: 0.8, 4: 0.3, 5: 0.06}.get(band, 0.0) if band >= 3 else 0.0
-                retired = min(max((band - 9.5) / 4, 0.0), 1.0) if band >= 10 else 0.0
-                other = 1.0 if band < 3 else (0.04 + 0.12 * sex) * (1 - student) * (1 - retired)
-                left = max(1 - student - retired - other, 0.0)
-                works = band < 14
-                found[band, sex] = (
-                    left * (1 - self.out) * works,
-                    left * self.out * works,
-                    student,
-                    retired + left * (not works),
-                    other,
-                )
-        return found / found.sum(axis=2, keepdims=True)
+        found = np.zeros((2, 21, 2, 5))
+        for region, band, sex in np.ndindex(2, 21, 2):
+            student = {3: 0.8, 4: 0.3, 5: 0.06}.get(band, 0.0) if band >= 3 else 0.0
+            retired = min(max((band - 9.5) / 4, 0.0), 1.0) if band >= 10 else 0.0
+            other = 1.0 if band < 3 else (0.04 + 0.12 * sex) * (1 - student) * (1 - retired)
+            left = max(1 - student - retired - other, 0.0)
+            works = band < 14
+            out = self.out[region]
+            found[region, band, sex] = (
+                left * (1 - out) * works,
+                left * out * works,
+                student,
+                retired + left * (not works),
+                other,
+            )
+        return found / found.sum(axis=3, keepdims=True)
 
     def _work(self) -> Floats:
         """Education, and occupation by activity and education: by region and age."""
@@ -140,9 +153,10 @@ class Country:
             foreign = self.foreign[region] * np.exp(-self.fewer * np.abs(bands - 6))
             everybody = TOTALS[1] * self._ages() / 2
             works = (bands >= 4) & (bands < 14)
-            rare = np.where(works, self.some, self.few) / everybody, self.few / everybody
-            found[region, :, 1] = 0.7 * foreign
-            found[region, :, 2] = 0.3 * foreign
+            some = self.some * (1 if region else self.more)
+            rare = np.where(works, some, self.few) / everybody, self.few / everybody
+            found[region, :, 1] = (1 - self.far) * foreign
+            found[region, :, 2] = self.far * foreign
             found[region, :, 3], found[region, :, 4] = rare
             found[region, :, 0] = 1 - found[region, :, 1:].sum(axis=1)
         return found

@@ -3,15 +3,22 @@
     discreet study shlomo2015 --data store --out runs/shlomo2015
     python scripts/write_comparison.py runs
 
-Every folder named after a paper fills the section of that name; the others stay as they are.
+Every folder named after a paper fills the section of that name; the others stay as they are. The
+small cells of the invented country are written in any case.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 
+import country
+import numpy as np
+
+from discreet import risk, utility
+from discreet.protect import IndividualSwapping
 from discreet.study.measures import MEASURES
 from discreet.study.papers import FOLDER, NAMES
 
@@ -19,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from report import table, write_section  # noqa: E402
 
+PRINTED = json.loads((ROOT / "tests/published/shlomo2015/figures.json").read_text("utf-8"))
+SEEDS = (1, 2)  # the country was made with expected numbers in view, and no seed
 PAGE = ROOT / "docs" / "comparison.md"
 WORDS = {"transition": "risk", "score": "utility"}
 HEAD = ["table", "setting", "measure", "in print", "here", "standard error"]
@@ -37,7 +46,7 @@ def rows(name: str, folder: Path) -> list[list[str]]:
     lines = []
     for row in printed:
         before = row["measure"] == "before"
-        measure = _map_risk(found) if before else row["measure"]
+        measure = "transition" if before else row["measure"]
         here = found.get((row["table"], row["setting"], measure))
         if here is not None and here["mean"]:
             words = "risk before" if before else WORDS.get(measure, MEASURES[measure].words)
@@ -51,12 +60,48 @@ def _full(row: dict[str, str]) -> str:
     return f"{row['method']}, {row['setting']}" if row["setting"] else row["method"]
 
 
-def _map_risk(found: dict[tuple[str, str, str], dict[str, str]]) -> str:
-    """Return the measure of risk of the map, which comes first."""
-    return next(measure for _, _, measure in found)
+def small_cells() -> list[list[str]]:
+    """Return the small cells of the four output tables: in print, on average, and of two seeds."""
+    cubes = [country.hypercube(seed) for seed in SEEDS]
+    lines = []
+    for name, table_ in PRINTED["output_tables"].items():
+        there = [table_["zeros"], table_["ones"], table_["twos"]]
+        there.append(table_["threes"] + table_["fours"] + table_["fives"])
+        here = [country.small(country.table(cube, name)) for cube in cubes]
+        sizes = zip(
+            ("0", "1", "2", "3 to 5"), there, country.small_expected(name), *here, strict=True
+        )
+        for size, in_print, mean, *seeds in sizes:
+            figures = [f"{mean:.1f}", f"{mean / in_print:.2f}", *(f"{n:.0f}" for n in seeds)]
+            lines.append([name, size, f"{in_print}", *figures])
+    return lines
+
+
+def swapped() -> list[list[str]]:
+    """Return what a swap of a tenth costs each output table, and the entropy of the subgroups."""
+    cubes = [country.hypercube(seed) for seed in SEEDS]
+    lines = []
+    for name, both in PRINTED["risk_utility"].items():
+        scores = []
+        for seed, cube in zip(SEEDS, cubes, strict=True):
+            after = IndividualSwapping(0.1, axis=0).apply(cube, np.random.default_rng(seed))
+            scores.append(utility.score(country.table(cube, name), country.table(after, name)))
+        lines.append(
+            [f"utility of table {name}", *(f"{s:.3f}" for s in (both["swapping"][1], *scores))]
+        )
+    entropies = [f"{risk.median_entropy(cube, (0, 1, 2)):.2f}" for cube in cubes]
+    return [*lines, ["median entropy", "2.36", *entropies]]
+
+
+def _seed(seed: int) -> str:
+    return f"seed {seed}"
 
 
 def main(runs: Path) -> None:
+    head = ["table", "cells of", "in print", "on average", "of print", *map(_seed, SEEDS)]
+    write_section("country", table(head, small_cells()), PAGE)
+    head = ["", "in print", *map(_seed, SEEDS)]
+    write_section("swapped", table(head, swapped()), PAGE)
     for name in NAMES:
         folder = runs / name
         if (folder / "results.csv").is_file():

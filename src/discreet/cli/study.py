@@ -35,7 +35,10 @@ def command(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Other data than the file names, of the same kind."),
+        typer.Option(
+            metavar="PATH",
+            help="Other data than the file names: a store, a description, or a table.",
+        ),
     ] = None,
     workers: Annotated[
         int | None,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, hypot, log10
 from typing import TYPE_CHECKING
 
 from discreet.study.measures import MEASURES
@@ -249,6 +249,7 @@ def _label(
 ) -> str:
     """Return the name of a method beside its marks, where it covers least."""
     width = LETTER * len(method) + 2
+    others = [at for at, size in taken if size > 1 and at not in mine]
     tried: list[tuple[float, Box]] = []
     for x, y in mine:
         for far in (9.0, 20.0, 32.0, 46.0):
@@ -263,7 +264,8 @@ def _label(
                 (x + far * 0.7, y + far - LINE / 2),
             ):
                 box = (left, top, left + width, top + LINE)
-                tried.append((_cost(box, taken, boxes, frame) + far / 10, box))
+                cost = _cost(box, taken, boxes, frame) + far / 10
+                tried.append((cost + 8.0 * _astray(box, mine, others), box))
     box = min(tried)[1]
     boxes.append(box)
     near = min(mine, key=lambda at: abs(at[0] - (box[0] + width / 2)) + abs(at[1] - box[1] - 6))
@@ -278,6 +280,17 @@ def _label(
         f'<text x="{box[0]:.1f}" y="{box[1] + LINE - 3:.1f}" font-weight="650" stroke="{PAPER}" '
         f'stroke-width="3" paint-order="stroke" stroke-linejoin="round">{escape(method)}</text>'
     )
+
+
+def _astray(box: Box, mine: list[At], others: list[At]) -> bool:
+    """Whether a label would stand nearer to a mark of another method than to its own."""
+    left, top, right, bottom = box
+
+    def far(at: At) -> float:
+        x, y = at
+        return hypot(max(left - x, 0, x - right), max(top - y, 0, y - bottom))
+
+    return min(map(far, mine)) > min(map(far, others), default=1e9)
 
 
 def _cost(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ACROSS = 4
 """Tables side by side in the results."""
 MEASURES_ACROSS = 9
-SHORT = {"before": "risk before", "transition": "risk", "score": "utility"}
+SHORT = {"before": "risk before", "transition": "risk by the transition", "score": "utility"}
 
 
 def page(results: Results, now: datetime | None = None) -> str:

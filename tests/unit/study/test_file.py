@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.study.file import read
 from discreet.study.model import On
-from studies import write_cube
+from studies import small_cube, write_cube
 
 STUDY = """
 title = "Three ways to protect"
@@ -178,6 +178,14 @@ def test_totals_that_are_called_so_are_set_aside_and_must_be_sums(tmp_path: Path
 def test_a_table_of_nobody_is_a_mistake(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("area=a1|a2", "area=a3"))
     with pytest.raises(ParameterError, match=r"table 'work × age, area a3' holds nobody"):
+        read(path)
+
+
+def test_other_data_may_be_of_another_kind(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace('cube = "cube.csv"', 'store = "store"'))
+    study = read(path, tmp_path / "cube.csv")
+    np.testing.assert_array_equal(study.cubes[0].counts, small_cube())
+    with pytest.raises(ParameterError, match=r"data\.store: there is no"):
         read(path)
 
 

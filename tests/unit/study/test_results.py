@@ -207,3 +207,23 @@ def test_printed_figures_stand_beside_ours(results: Results) -> None:
 def test_a_row_is_one_measure_of_one_table(results: Results) -> None:
     whole = [row for row in results.rows if isinstance(row, Row) and row.measure == "score"]
     assert len(whole) == 2 * 4
+
+
+def test_labels_of_methods_do_not_cover_each_other() -> None:
+    """Four methods whose marks lie close: the boxes of their names are apart."""
+    close = {
+        "Random rounding": [(0.041, 0.956), (0.03, 0.925)],
+        "Cell keys": [(0.05, 0.985), (0.1, 0.97)],
+        "Rounding first": [(0.058, 0.97), (0.067, 0.946)],
+        "Swapping": [(0.06, 0.985), (0.059, 0.967)],
+    }
+    root = ET.fromstring(made(close).plot())
+    texts = [e for e in root.iter("{http://www.w3.org/2000/svg}text") if e.get("stroke")]
+    assert len(texts) == 8
+    boxes = [
+        (float(e.attrib["x"]), float(e.attrib["y"]) - 9, 6.2 * len(e.text or ""), 12.0)
+        for e in texts
+    ]
+    for i, (x, y, w, h) in enumerate(boxes):
+        for a, b, c, d in boxes[i + 1 :]:
+            assert x + w <= a or a + c <= x or y + h <= b or b + d <= y
