@@ -10,7 +10,7 @@ from discreet.desk import adjust, suppress
 from discreet.synth.business import write
 
 RECORDS = 5_000
-TABLES = ("size region", "industry size", "size form owner age")
+TABLES = ("size region", "industry size")
 # Percent beyond which a figure is left empty, or rounded.
 LIMIT = 3
 WAYS: dict[str, dict[str, Any]] = {

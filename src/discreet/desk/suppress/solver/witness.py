@@ -62,17 +62,22 @@ class Witness:
             return values
         if (np.abs(values - np.rint(values)) < WHOLE).all():
             return np.asarray(np.rint(values))
-        cost, high = self.cost.copy(), most.copy()
+        low, high, cost = np.zeros(len(most)), most.copy(), self.cost.copy()
         cost[forth], high[forth], high[back] = -1.0, far, 0.0
-        mixed = LinearProgram(
-            self.both,
-            self.zero,
-            self.zero,
-            np.zeros(len(high)),
-            high,
-            cost,
-            np.ones(len(high), bool),
-        ).run()
-        if not mixed.solved:
+        change = self._in_integers(low, high, cost)
+        if change is None:
             raise InternalError("an attacker's programme was not solved.")
+        if abs(change[own]) >= abs(amount) - WHOLE:
+            return change
+        # Integers may leave out the amount itself and reach what is beyond: 1, 3 and 5, say.
+        low[forth], high[forth] = abs(amount), most[forth]
+        farther = self._in_integers(low, high, self.cost) if low[forth] <= high[forth] else None
+        return change if farther is None else farther
+
+    def _in_integers(self, low: Floats, high: Floats, cost: Floats) -> Floats | None:
+        """Return the cheapest change in integers, or None where there is none."""
+        flags = np.ones(len(high), bool)
+        mixed = LinearProgram(self.both, self.zero, self.zero, low, high, cost, flags).run()
+        if not mixed.solved:
+            return None
         return np.asarray(np.rint(mixed.values[: self.size] - mixed.values[self.size :]))

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.desk.suppress.solver import Mark, Problem, exposed, optimum, suppress, views
+from discreet.desk.suppress.solver import (
+    Mark,
+    Problem,
+    examined,
+    exposed,
+    optimum,
+    suppress,
+    views,
+)
 from discreet.errors import ParameterError
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
@@ -98,3 +106,24 @@ def test_large_tables_are_refused() -> None:
     table = with_totals(np.ones((90, 90), np.int64))
     with pytest.raises(ParameterError, match="at most 5,000 cells"):
         optimum(TableSystem.of((90, 90)), threshold(table))
+
+
+def test_integers_that_leave_out_the_next_one_are_uncertain_all_the_same() -> None:
+    # A table of 2 × 2 × 2 in which the public cell of 3 leaves whoever is alone in one of the two
+    # cells of 1 the values 1, 3 and 5 for the other, and not 2: so it is not known, and the pattern
+    # is safe. Found by fuzzing: a change by exactly 1 was looked for, and the optimum missed.
+    values = [
+        0, 4, 4, 2, 3, 5, 2, 7, 9, 2, 1, 3, 1, 3, 4, 3, 4, 7, 2, 5, 7, 3, 6, 9, 5, 11, 16,
+    ]  # fmt: skip
+    published = {0, 4, 8, 17, 20, 23, 24, 25, 26}
+    withheld = np.array([cell not in published for cell in range(27)])
+    counts = np.array(values, np.float64)
+    primary = (counts > 0) & (counts < 3)
+    owner = np.full(27, -1)
+    owner[[10, 12]] = 3, 6
+    weights = np.where(counts == 0, np.inf, 1.0)
+    problem = Problem.of(counts, primary, weights, width=primary * 1.0, owner=owner)
+    system = TableSystem.of((2, 2, 2))
+    for who in views(problem, withheld):
+        assert exposed(system, problem, withheld, who) == []
+    assert examined(system, problem, withheld).safe
