@@ -92,6 +92,8 @@ lock: ## write the pinned lock files anew (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate pyproject.toml -o lock/run.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate --extra postgres --extra sign-on pyproject.toml -o lock/server.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate --all-extras pyproject.toml -o lock/dev.txt
 
 clean: ## remove what make made, the environment aside
