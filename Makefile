@@ -68,13 +68,13 @@ bench-check: $(VENV)/.ready ## fails where CPU beside DuckDB's fell by a fifth s
 	@cd benchmarks && ../$(BIN)/python check.py
 
 attack: $(VENV)/.ready ## what attackers learn under each preset, written to docs/ (an hour or two)
-	@cd benchmarks && ../$(BIN)/python attacks.py && ../$(BIN)/python ordinary.py && ../$(BIN)/python frontier.py
+	@cd benchmarks && ../$(BIN)/python attacks.py && ../$(BIN)/python spreads.py && ../$(BIN)/python ordinary.py && ../$(BIN)/python frontier.py
 
 mutants: $(VENV)/.ready ## put faults into the program and see that tests notice (half an hour)
-	@$(BIN)/python scripts/mutants/run.py --jobs $(JOBS)
+	@$(BIN)/python scripts/mutants/run.py --jobs $(JOBS) --results var/mutants.jsonl
 
-soak: $(VENV)/.ready ## ten minutes of users, builds, kills and a database that hangs
-	@$(BIN)/python tests/soaking.py
+soak: $(VENV)/.ready tools ## ten minutes of users, builds, kills and a database that fails
+	@$(BIN)/python tests/soaking.py --database postgresql
 
 fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0

@@ -1,11 +1,12 @@
 """What attackers learn from everything the public may ask: each preset, before and after.
 
-    python benchmarks/attacks.py [--persons 300000] [--seeds 1,2,3] [--seconds 60] [--workers 2]
-        [--folder var/bench]
+    python benchmarks/attacks.py [--persons 300000] [--seeds 1,2,3] [--seconds 120] [--workers 2]
+        [--folder var/bench] [--written]
 
 *After* is the program as it is. *Before* is the same stores with the space of questions open, as in
-version 0.1 (before.py). Every attacker is the first to ask. What was found is kept beside the
-stores, so that a run that was stopped goes on where it was.
+version 0.1 (before.py). Every attacker is the first to ask, and ends by what it has tried. The
+ceiling is in seconds of CPU, so that the figures are the same on a busy machine. What was found is
+kept beside the stores, so that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import partial
 from itertools import product
 from math import sqrt
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -43,39 +44,58 @@ CENSUS: dict[type, Attack] = {
 }
 BEFORE, AFTER = "before", "after"
 
+NOBODY = "synthetic-only"
+"""The preset that protects nobody: one seed shows that the attacks succeed where they can."""
+EVERY = (*PRESETS, NOBODY)
+ONLY_AFTER = ("protected-base", NOBODY)
+"""All their figures are counts of one population: there are no questions to close."""
+
 Found = dict[str, Any]
 
 
 def measured(folder: Path, options: argparse.Namespace, seeds: Sequence[int]) -> list[Found]:
-    """Return the findings by preset, seed, state and attack; those that are kept are not made."""
+    """Return the findings by preset, seed, state and attack; those that are kept are not made.
+
+    What is now comes first, and what takes long to be built last.
+    """
     for seed in seeds:
         census(folder, options.persons, seed)  # shared by all presets, so made before
-    tasks = list(product(seeds, PRESETS))
+    tasks = [(AFTER, seed, preset) for seed, preset in product(seeds, EVERY)]
+    tasks += [(BEFORE, seed, preset) for seed, preset in product(seeds, EVERY)]
+    tasks = [t for t in tasks if not (t[0] == BEFORE and t[2] in ONLY_AFTER)]
+    tasks = [t for t in tasks if t[2] != NOBODY or t[1] == seeds[0]]
+    tasks = sorted(tasks, key=lambda t: t[2] in ONLY_AFTER and t[1] != seeds[0])
     work = partial(_attacked, folder, options.persons, options.seconds)
     with ProcessPoolExecutor(options.workers) as pool:
         return [found for part in pool.map(work, tasks) for found in part]
 
 
-def _attacked(folder: Path, persons: int, seconds: float, task: tuple[int, str]) -> list[Found]:
-    """Return what every attack finds in one store, before and after."""
-    seed, preset = task
-    path = folder / f"attacks-{preset}-{persons}-{seed}.json"
+def kept(folder: Path, persons: int) -> list[Found]:
+    """Return what was found so far, whichever seeds it is of."""
+    paths = sorted(folder.glob(f"attacks-*-{persons}-*.json"))
+    return [found for path in paths for found in json.loads(path.read_text())]
+
+
+def _attacked(
+    folder: Path, persons: int, seconds: float, task: tuple[str, int, str]
+) -> list[Found]:
+    """Return what every attack finds in one store, before or after."""
+    state, seed, preset = task
+    path = folder / f"attacks-{preset}-{persons}-{seed}-{state}.json"
     found: list[Found] = json.loads(path.read_text()) if path.exists() else []
-    done = {(one["state"], one["name"]) for one in found}
-    # A protected base has no questions to close: all of them are counts of one population.
-    for state in (AFTER,) if preset == "protected-base" else (AFTER, BEFORE):
-        target: Target | None = None
-        for number, attack in enumerate(CENSUS.get(type(a), a) for a in ATTACKS):
-            if (state, attack.name) in done:
-                continue
-            target = target or _target(folder, preset, persons, seed, state)
-            began, rng = perf_counter(), np.random.default_rng([seed, number])
-            one = tried(attack, target, rng, seconds).as_dict()
-            one |= {"preset": preset, "seed": seed, "state": state}
-            found.append(one | {"seconds": perf_counter() - began})
-            path.write_text(json.dumps(found, indent=1))
-            took = f"{perf_counter() - began:.0f} s"
-            print(preset, seed, state, one["name"], one["attack"], took, flush=True)
+    done = {one["name"] for one in found}
+    target: Target | None = None
+    for number, attack in enumerate(CENSUS.get(type(a), a) for a in ATTACKS):
+        if attack.name in done:
+            continue
+        target = target or _target(folder, preset, persons, seed, state)
+        began, rng = process_time(), np.random.default_rng([seed, number])
+        one = tried(attack, target, rng, seconds, now=process_time).as_dict()
+        one |= {"preset": preset, "seed": seed, "state": state}
+        found.append(one | {"seconds": process_time() - began})
+        path.write_text(json.dumps(found, indent=1))
+        took = f"{process_time() - began:.1f} s"
+        print(preset, seed, state, one["name"], one["attack"], took, flush=True)
     return found
 
 
@@ -107,62 +127,114 @@ def told(share: tuple[float, float] | None) -> str:
 
 def report(found: list[Found], options: argparse.Namespace) -> str:
     """Return the section of the page."""
-    seeds = sorted({f["seed"] for f in found})
-    parts = [_preset(preset, [f for f in found if f["preset"] == preset]) for preset in PRESETS]
-    tables = "\n\n".join(parts)
+    tables = "\n\n".join(_preset(p, _of(found, p)) for p in EVERY if _of(found, p))
     return f"""## What attackers learn
 
-Each attacker alone against a fresh store of a synthetic census of {options.persons:,} people, for
-{options.seconds:g} seconds at most; the mean over the populations of up to {len(seeds)} seeds, with
-half the width of the interval of 95%. [Attacks](attacks.md) explains each of them. *Reading* is the
-share right of whoever takes the published figure for the count, *prior* that of a guess that never
-saw the target. Shares of small counts (1 to 5), of people, or balanced accuracy where the question
-is yes or no (*). *Certain* are statements made without doubt, and how many of them were right.
-*Before* is the same store with the space of questions open, as in version 0.1: every set of people
-that a filter can pick had noise of its own. Where records were protected before any table, right is
-what the original records say.
+Each attacker alone against a fresh store of a synthetic census of {options.persons:,} people; the
+mean over the populations of the seeds, with half the width of the interval of 95%.
+[Attacks](attacks.md) explains each of them. *Reading* is the share right of whoever takes the
+published figure for the count, *informed* that of whoever knows the method too and makes the best
+of that one figure, *prior* that of a guess that never saw the target. Shares of small counts (1 to
+5), of people, or balanced accuracy where the question is yes or no (*). *Certain* are statements
+made without doubt, and how many of them were right. *Before* is the same store with the space of
+questions open, as in version 0.1: every set of people that a filter can pick had noise of its own.
+Where records were protected before any table, right is what the original records say.
+{ended(found, options)}
 
 {tables}
 """
+
+
+def ended(found: list[Found], options: argparse.Namespace) -> str:
+    """Return what the runs took, and which of them the clock ended."""
+    took = [f["seconds"] for f in found]
+    short = sorted({f["name"] for f in found if f["short"]})
+    cut = f"cut short: {', '.join(short)}" if short else "none was cut short"
+    return (
+        f"{len(found)} runs took {sum(took) / 60:.0f} minutes of CPU, the longest {max(took):.0f} "
+        f"seconds;\nthe ceiling was {options.seconds:g} seconds of CPU each, and {cut}."
+    )
+
+
+def _of(found: list[Found], preset: str, name: str | None = None, state: str = "") -> list[Found]:
+    """Return the findings of a preset, of one attack and in one state if they are named."""
+    return [
+        f
+        for f in found
+        if f["preset"] == preset and name in (None, f["name"]) and state in ("", f["state"])
+    ]
 
 
 def _preset(preset: str, found: list[Found]) -> str:
     """Return the table of a preset, and which attacks go beyond their bound."""
     rows, beyond = [], []
     for attack in ATTACKS:
-        now, then = (
-            [f for f in found if (f["name"], f["state"]) == (attack.name, state)]
-            for state in (AFTER, BEFORE)
-        )
+        now, then = (_of(found, preset, attack.name, state) for state in (AFTER, BEFORE))
         if now:
             rows.append(_row(attack.name, now, then))
-            if rows[-1][6] == "beyond":
+            if rows[-1][7] == "beyond":
                 beyond.append(attack.name)
     head = [
-        "attack", "before", "reading", "prior", "attack", "bound", "", "certain, right",
-        "questions",
+        "attack", "before", "reading", "informed", "prior", "attack", "bound", "",
+        "certain, right", "questions",
     ]  # fmt: skip
     said = f"Beyond their bound: {', '.join(beyond)}." if beyond else "All are within their bounds."
-    seeds = ", ".join(str(seed) for seed in sorted({f["seed"] for f in found}))
-    return f"`{preset}` (seeds {seeds}). {said}\n\n{table(head, rows)}"
+    return f"`{preset}` (seeds {_seeds(found)}). {said}\n\n{table(head, rows)}"
+
+
+def _seeds(found: list[Found]) -> str:
+    return ", ".join(str(seed) for seed in sorted({f["seed"] for f in found}))
+
+
+# What an attacker does whose success is beyond its bound: times of 100, and times without it.
+SAID = {
+    "unique-person": "states the health of {times} of 100 people whom they know to be unique in "
+    "their area ({without} by a guess)",
+    "somebody": "tells a cell of one person from an empty one {times} times of 100 (50 by a coin)",
+    "leaver": "states {times} of 100 attributes of people who left between two editions rightly "
+    "({without} by a guess)",
+    "equality": "tells {times} times of 100 whether all of a small group have an attribute (50 by "
+    "a coin)",
+    "differences": "states {times} of 100 small counts of a single year of age rightly ({without} "
+    "by national shares)",
+}
+
+
+def words(found: list[Found]) -> str:
+    """Return in words what goes beyond its bound, a line for each preset."""
+    lines = []
+    for preset in (p for p in PRESETS if _of(found, p, state=AFTER)):
+        said = []
+        for attack in ATTACKS:
+            now = _of(found, preset, attack.name, AFTER)
+            share = pooled(f["attack"] for f in now)
+            if share is None or _verdict(share, _bound(now), now) != "beyond":
+                continue
+            bases = (pooled(f[kind] for f in now) for kind in ("informed", "reading", "prior"))
+            without = next((base[0] for base in bases if base is not None), 0.5)
+            does = SAID.get(attack.id, "is right {times} times of 100 ({without} without it)")
+            text = does.format(times=round(100 * share[0]), without=round(100 * without))
+            sure = sum(f["certain"] for f in now), sum(f["certain_right"] for f in now)
+            text += f", {sure[0]} times with certainty, {sure[1]} of them rightly" * bool(sure[0])
+            said.append(f"*{attack.name}* {text}")
+        lines.append(f"- `{preset}`: {'; '.join(said) or 'no attack is beyond its bound'}.")
+    return "\n".join(lines)
 
 
 def brief(found: list[Found], options: argparse.Namespace) -> str:
     """Return the short table: for each preset what was learnt before, and is now."""
-    presets = [p for p in PRESETS if any(f["preset"] == p for f in found)]
-    rows = []
-    for attack in ATTACKS:
-        cells = [_brief(attack.name, [f for f in found if f["preset"] == p]) for p in presets]
-        rows.append([attack.name, *cells])
-    seeds = len({f["seed"] for f in found})
-    over = sorted({row[0] for row in rows if any("**" in cell for cell in row[1:])})
-    said = f"Beyond their bound somewhere: {', '.join(over)}." if over else "None is beyond."
-    return f"""Share right (or balanced accuracy) of each attack, before → now; the mean of {seeds}
-synthetic censuses of {options.persons:,} people,
-each attack for {options.seconds:g} seconds at most. Bold is beyond the bound, which is in brackets.
-{said}
+    presets = [p for p in EVERY if _of(found, p)]
+    rows = [[a.name, *(_brief(a.name, _of(found, p)) for p in presets)] for a in ATTACKS]
+    seeds = "; ".join(f"`{p}`: {_seeds(_of(found, p))}" for p in presets)
+    return f"""Share right (or balanced accuracy) of each attack, before → now; the mean of
+synthetic censuses of {options.persons:,} people (seeds of {seeds}).
+The bound is in brackets; bold is beyond it. {ended(found, options)}
 
-{table(["attack", *(f"`{p}`" for p in presets)], rows)}"""
+{table(["attack", *(f"`{p}`" for p in presets)], rows)}
+
+What is beyond its bound, in words:
+
+{words(found)}"""
 
 
 def _brief(name: str, found: list[Found]) -> str:
@@ -172,8 +244,7 @@ def _brief(name: str, found: list[Found]) -> str:
     attack, before = (pooled(f["attack"] for f in part) for part in (now, then))
     if attack is None:
         return "not tried"
-    bounds = [f["bound"] for f in now if f["bound"] is not None]
-    bound = sum(bounds) / len(bounds) if bounds else None
+    bound = _bound(now)
     shown = f"{attack[0]:.2f}"
     shown = f"**{shown}**" if _verdict(attack, bound, now) == "beyond" else shown
     shown += "" if bound is None else f" ({bound:.2f})"
@@ -181,14 +252,13 @@ def _brief(name: str, found: list[Found]) -> str:
 
 
 def _row(name: str, mine: list[Found], before: list[Found]) -> list[str]:
-    bounds = [f["bound"] for f in mine if f["bound"] is not None]
-    bound = sum(bounds) / len(bounds) if bounds else None
-    attack = pooled(f["attack"] for f in mine)
+    bound, attack = _bound(mine), pooled(f["attack"] for f in mine)
     sure = sum(f["certain"] for f in mine), sum(f["certain_right"] for f in mine)
     return [
         name + (" *" if mine[0]["measure"].startswith("balanced") else ""),
         told(pooled(f["attack"] for f in before)),
         told(pooled(f["reading"] for f in mine)),
+        told(pooled(f["informed"] for f in mine)),
         told(pooled(f["prior"] for f in mine)),
         told(attack),
         "–" if bound is None else f"{bound:.2f}",
@@ -196,6 +266,12 @@ def _row(name: str, mine: list[Found], before: list[Found]) -> list[str]:
         f"{sure[0]:,}, {sure[1]:,}" if sure[0] else "–",
         f"{round(sum(f['questions'] for f in mine) / len(mine)):,}",
     ]
+
+
+def _bound(found: Sequence[Found]) -> float | None:
+    """Return the mean of the bounds over the seeds."""
+    bounds = [f["bound"] for f in found if f["bound"] is not None]
+    return sum(bounds) / len(bounds) if bounds else None
 
 
 def _verdict(
@@ -212,15 +288,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=300_000)
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--written", action="store_true", help="write what is kept, run nothing")
     parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(",")]
     options.folder.mkdir(parents=True, exist_ok=True)
-    found = measured(options.folder, options, seeds)
+    if not options.written:
+        measured(options.folder, options, seeds)
+    found = kept(options.folder, options.persons)
     write_section("attacks", report(found, options))
     write_section("attacks-short", brief(found, options), PAGE.with_name("attacks.md"))
+    base = _preset("protected-base", _of(found, "protected-base"))
+    said = "[Attacks](attacks.md) explains them and [Benchmarks](benchmarks.md) the columns."
+    write_section("base-attacks", f"{said}\n\n{base}", PAGE.with_name("base.md"))
 
 
 if __name__ == "__main__":

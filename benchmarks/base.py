@@ -1,7 +1,7 @@
 """A protected base: errors by level and order, what attackers learn, and what it costs.
 
 Two populations, of other seeds than the one that the search was tuned on; `base.py 1500000 21`
-makes the section of another one.
+makes the section of another one, `base.py 60000 21 households` one with households as donors.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AREAS = 30
 class People:
     """The synthetic census in memory, with ages in five-year bands."""
 
-    def __init__(self, persons: int, seed: int) -> None:
+    def __init__(self, persons: int, seed: int, households: bool = False) -> None:
         geography = lay_out(persons, seed)
         block = draw(geography, seed, 0, geography.size)
         codes = []
@@ -55,7 +55,8 @@ class People:
             codes.append((own - own.min()).astype(np.uint8))
         self.sizes = [int(column.max()) + 1 for column in codes]
         words = KeyMix(SECRET, "people").words(np.arange(len(codes[0]), dtype=np.uint64))
-        self.records = Records(codes, block.oa.astype(np.int64) - 1, words)
+        home = block.household.astype(np.int64) if households else None
+        self.records = Records(codes, block.oa.astype(np.int64) - 1, words, home)
         ward = geography.ward_of_oa
         levels = [np.arange(geography.size), ward, geography.la_of_ward[ward]]
         self.areas = Areas.nested(levels, 2)
@@ -220,9 +221,9 @@ def attacks(people: People, true: Side, base: Side) -> str:
     )
 
 
-def section(persons: int, seed: int) -> str:
+def section(persons: int, seed: int, households: bool = False) -> str:
     method, few = ProtectedBase(), persons <= 300_000
-    people = People(persons, seed)
+    people = People(persons, seed, households)
     cpu, wall, fitted = timed(lambda: people.fit(method))
     print(f"{persons:,} people, seed {seed}: {cpu:.1f} s of CPU, {wall:.1f} s", flush=True)
     true, base = people.sides(fitted)
@@ -240,7 +241,7 @@ def section(persons: int, seed: int) -> str:
     more = f"\n{attacks(people, true, base)}" if few else ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
-        f"### {persons:,} people, seed {seed}\n\n"
+        f"### {persons:,} people, seed {seed}{', whole households' * households}\n\n"
         f"{table(header, rows)}\n\n"
         f"- {cpu:.0f} s of CPU for the base, {wall:.0f} s on a machine that others used as well; "
         f"peak memory of the benchmark, the people included: {peak:.1f} GiB.\n"
@@ -262,9 +263,13 @@ chance. What the red team finds is on the page of the [base](base.md#what-attack
 def main(given: list[str]) -> None:
     if not given:
         write_section("base", INTRO)
-    runs = [(int(given[0]), int(given[1]))] if given else [(300_000, seed) for seed in SEEDS]
+    runs = [(300_000, seed) for seed in SEEDS]
+    if given:
+        runs = [(int(given[0]), int(given[1]))]
+    households = given[2:] == ["households"]
     for persons, seed in runs:
-        write_section(f"base-{persons}-{seed}", section(persons, seed))
+        name = f"base-{persons}-{seed}" + "-households" * households
+        write_section(name, section(persons, seed, households))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What guard and looks give and cost: a table with its totals attacked, ordinary questions refused.
 
-python benchmarks/frontier.py [--persons 300000] [--seed 1] [--seconds 10]
+python benchmarks/frontier.py [--persons 300000] [--seed 1] [--seconds 60]
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 from censuses import store
@@ -16,6 +17,7 @@ from report import BENCH, ROOT, table, write_section
 
 from discreet.ledger import Database, Ledgers
 from discreet.service.opened import open_store
+from discreet.study.attacks.finding import Clock
 from discreet.study.attacks.margins import Margins
 from discreet.study.attacks.target import Target
 
@@ -38,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=300_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
     rows = []
     for setting in SETTINGS:
@@ -46,7 +48,9 @@ def main() -> None:
         for preset in PRESETS:
             path = store(BENCH, preset, options.persons, options.seed)
             attacked = target(path, *setting)
-            found = Margins().run(attacked, np.random.default_rng(7), options.seconds)
+            found = Margins().run(
+                attacked, np.random.default_rng(7), Clock(options.seconds, process_time)
+            )
             asked = target(path, *setting)
             share = told(asked, ordinary(asked.schema))
             row += [str(found.attack), str(found.reading)]

@@ -14,6 +14,7 @@ import csv
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +193,8 @@ def main() -> None:
         return
     if not (given.folder / "office" / "answers.csv").exists():
         make(given.folder, given.persons, given.preset, f"http://{given.host}:{given.port}")
-    serve([given.folder / "office" / "store"], given.host, given.port, Settings(), print)
+    tell = partial(print, "Serving on", flush=True)
+    serve([given.folder / "office" / "store"], given.host, given.port, Settings(), tell)
 
 
 if __name__ == "__main__":

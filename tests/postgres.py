@@ -32,36 +32,60 @@ def _somebody() -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+class Postgres:
+    """A server in a folder of its own, which can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.url = f"postgresql://discreet@/postgres?host={folder}"
+        self._folder, self._programs = folder, _programs()
+        somebody = _somebody()
+        if somebody:
+            os.chown(folder, somebody["user"], somebody["group"])
+        self._quiet: dict[str, Any] = {"cwd": "/", "stdout": subprocess.DEVNULL, **somebody}
+        options = ["-U", "discreet", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        making = [self._programs / "initdb", "-D", folder / "data", *options]
+        subprocess.run(making, check=True, **self._quiet)
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        settings = ["-k", self._folder, "-c", "listen_addresses="]
+        self._server = subprocess.Popen(
+            [self._programs / "postgres", "-D", self._folder / "data", *settings],
+            stderr=subprocess.DEVNULL,
+            **self._quiet,
+        )
+        _wait(self._programs, self._folder, self._server)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it without waiting for clients to leave; by SIGQUIT as a crash does."""
+        self._server.send_signal(how)
+        try:
+            self._server.wait(20)
+        except subprocess.TimeoutExpired:
+            self._server.kill()
+            self._server.wait()
+
+
+@contextmanager
+def postgres() -> Iterator[Postgres]:
+    """Give a server with an empty database, which ends with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-"))
+    try:
+        server = Postgres(folder)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def running_postgres() -> Iterator[str]:
     """Give the URL of an empty database, on a server that ends with it."""
-    programs, somebody = _programs(), _somebody()
-    folder = Path(tempfile.mkdtemp(prefix="discreet-"))
-    if somebody:
-        os.chown(folder, somebody["user"], somebody["group"])
-    data = folder / "data"
-    options = ["-U", "discreet", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-    quiet: dict[str, Any] = {"cwd": "/", "stdout": subprocess.DEVNULL, **somebody}
-    try:
-        subprocess.run([programs / "initdb", "-D", data, *options], check=True, **quiet)
-        settings = ["-c", "listen_addresses="]
-        server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-k", folder, *settings],
-            stderr=subprocess.DEVNULL,
-            **quiet,
-        )
-        try:
-            _wait(programs, folder, server)
-            yield f"postgresql://discreet@/postgres?host={folder}"
-        finally:
-            server.send_signal(signal.SIGINT)  # without waiting for clients to leave
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with postgres() as server:
+        yield server.url
 
 
 def _wait(programs: Path, folder: Path, server: subprocess.Popen[bytes]) -> None:

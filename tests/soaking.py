@@ -1,6 +1,8 @@
-"""A server for minutes on end: users ask, data are built anew, it is killed, its database hangs.
+"""A server for minutes on end: users ask, data are built anew, it is killed, its database fails.
 
-    python tests/soaking.py [--minutes 10] [--users 20]
+    python tests/soaking.py [--minutes 10] [--users 20] [--database sqlite|postgresql]
+
+The file of SQLite hangs, and PostgreSQL crashes and comes back.
 
 The same records are built again and again, so that every question has one answer for good. What
 may come back is that answer, the one refusal of a question, or 503. `make soak` runs ten minutes.
@@ -12,19 +14,22 @@ import argparse
 import json
 import os
 import random
+import signal
 import sqlite3
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
 from discreet.build import build
+from discreet.errors import LedgerUnavailable
+from postgres import Postgres, postgres
 from servers import Running, running
 from stores import build_town
 
@@ -50,7 +55,7 @@ class Seen:
     descriptors: list[int] = field(default_factory=list)
     builds: int = 0
     kills: int = 0
-    hangs: int = 0
+    failed: int = 0
 
     def take(self, url: str, answer: httpx.Response) -> None:
         """Note an answer, and compare it with those before."""
@@ -82,13 +87,16 @@ class Soak:
     seconds: float
     users: int
     kills: int
+    database: Postgres | None = None
     seen: Seen = field(default_factory=Seen)
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> Seen:
         """Return what was seen in all these seconds."""
+        if self.database is not None:
+            os.environ["DISCREET_DATABASE_URL"] = self.database.url  # of builds and of the server
         store = build_town(self.folder, self.folder / "store")
-        around = [self._users, lambda: self._building(store), lambda: self._hanging(store)]
+        around = [self._users, lambda: self._building(store), lambda: self._failing(store)]
         self._url = ""
         threads = [threading.Thread(target=work) for work in around]
         with ExitStack() as stack:
@@ -140,28 +148,40 @@ class Soak:
 
     def _building(self, store: Path) -> None:
         while not self._stop.wait(self.seconds / 20):
-            build(self.folder / "dataset.toml", store)
-            self.seen.builds += 1
+            with suppress(LedgerUnavailable):  # said by the build, which leaves all as it was
+                build(self.folder / "dataset.toml", store)
+                self.seen.builds += 1
 
-    def _hanging(self, store: Path) -> None:
-        """Keep everybody else out of the state database for a while, now and then."""
+    def _failing(self, store: Path) -> None:
+        """Keep everybody out of the state database for a while, now and then."""
         while not self._stop.wait(self.seconds / 15):
-            with closing(sqlite3.connect(store / "state.db", timeout=60)) as state:
-                state.execute("BEGIN EXCLUSIVE")
+            if self.database is not None:
+                self.database.stop(signal.SIGQUIT)
                 self._stop.wait(self.seconds / 60)
-                state.rollback()
-            self.seen.hangs += 1
+                self.database.start()
+            else:
+                self._hang(store)
+            self.seen.failed += 1
+
+    def _hang(self, store: Path) -> None:
+        with closing(sqlite3.connect(store / "state.db", timeout=60)) as state:
+            state.execute("BEGIN EXCLUSIVE")
+            self._stop.wait(self.seconds / 60)
+            state.rollback()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--users", type=int, default=20)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="discreet-soak-") as folder:
-        seen = Soak(Path(folder), 60 * given.minutes, given.users, 9).run()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-soak-"))
+        server = stack.enter_context(postgres()) if given.database == "postgresql" else None
+        seen = Soak(Path(folder), 60 * given.minutes, given.users, 9, server).run()
     print(f"{seen.statuses.total():,} answers: {dict(seen.statuses)}; wrong: {len(seen.wrong)}")
-    print(f"{seen.builds} builds, {seen.kills} kills, {seen.hangs} times the database hung")
+    print(f"{seen.builds} builds, {seen.kills} kills, {seen.failed} times the database failed")
     print(f"99% within {seen.percentile(0.99):.2f} s")
     print(f"memory of each life, MiB: {[size // 1024 for size in seen.kibibytes]}")
     print(f"descriptors of each life: {seen.descriptors}")

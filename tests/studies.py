@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import sys
 from dataclasses import replace
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +53,25 @@ def census_store(seed: int = 1) -> Path:
     write(1_500_000, folder / "census", seed, None, lambda done: None)
     build(folder / "census" / "dataset.toml", folder / "store", views=0)
     return folder / "store"
+
+
+@cache
+def country(seed: int = 2015) -> Path:
+    """Return the hypercube of the papers by Shlomo, of invented people, made once for each seed."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return script("country").write(folder / "country.parquet", seed)  # type: ignore[no-any-return]
+
+
+def script(name: str) -> Any:
+    """Return a script as a module."""
+    found = spec_from_file_location(name, Path(__file__).parents[1] / "scripts" / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = module_from_spec(found)
+    sys.modules[name] = module  # dataclasses look it up
+    found.loader.exec_module(module)
+    return module
 
 
 @cache

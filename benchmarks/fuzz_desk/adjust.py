@@ -92,6 +92,16 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def check(case: Case) -> None:
     """Raise AssertionError where the adjusted table breaks a rule, or its proof is none."""
+    found = adjusted(case)
+    _check_rules(case, found)
+    if found.short.any():
+        assert least_cost(case, np.inf, found.decimals or 0) == np.inf, "all could be protected"
+    elif found.decimals is not None:
+        _check_proof(case, found)
+
+
+def adjusted(case: Case) -> AdjustedTable:
+    """Return what the product makes of a case."""
     names = tuple(f"d{axis}" for axis in range(len(case.parents)))
     codes = tuple(
         tuple("_T" if parent < 0 else f"c{i}" for i, parent in enumerate(tree))
@@ -103,14 +113,9 @@ def check(case: Case) -> None:
         upper=np.where(case.sensitive, case.upper, np.nan),
     )  # fmt: skip
     method = ControlledAdjustment(**case.options)
-    found = method.adjust(
+    return method.adjust(
         table, [Given()], np.random.default_rng(case.seed), case.fixed, case.published
     )
-    _check_rules(case, found)
-    if found.short.any():
-        assert least_cost(case, np.inf, found.decimals or 0) == np.inf, "all could be protected"
-    elif found.decimals is not None:
-        _check_proof(case, found)
 
 
 def _check_rules(case: Case, found: AdjustedTable) -> None:
@@ -199,10 +204,17 @@ def _allowed(case: Case, decimals: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_cost(case: Case, cost: float, decimals: int) -> float:
-    """Return the least cost of a table in reals that keeps all rules, by a plain programme.
+    """Return the least cost of a table in reals that keeps all rules. Infinite: there is none."""
+    found = twin(case, cost, decimals)
+    # Stopped: nothing can be said.
+    return float(found.fun) if found.status == 0 else np.inf
 
-    `cost` is that of a table that keeps them. One that costs less moves no cell by more than
-    cost/weight: so much and no more is a sensitive cell held to. Infinite: there is none.
+
+def twin(case: Case, cost: float, decimals: int, seconds: float = 60.0) -> Any:
+    """Return what a plain integer programme finds: the least cost of a table in reals.
+
+    `cost` is that of a table that keeps all rules. One that costs less moves no cell by more than
+    cost/weight: so much and no more is a sensitive cell held to.
     """
     unit = 10.0**decimals
     sensitive = case.sensitive & case.published
@@ -240,7 +252,7 @@ def least_cost(case: Case, cost: float, decimals: int) -> float:
     for r, row in enumerate(rows):
         for column, sign in row.items():
             matrix[r, column] = sign
-    found = milp(
+    return milp(
         np.concatenate([np.zeros(size), weights, np.zeros(len(movers))]),
         constraints=LinearConstraint(matrix.tocsr(), low, high),
         integrality=np.arange(columns) >= 2 * size,
@@ -248,7 +260,5 @@ def least_cost(case: Case, cost: float, decimals: int) -> float:
             np.concatenate([least, np.zeros(size + len(movers))]),
             np.concatenate([most, np.full(size, np.inf), np.ones(len(movers))]),
         ),
-        options={"time_limit": 60.0, "mip_rel_gap": 1e-9},
+        options={"time_limit": seconds, "mip_rel_gap": 1e-9},
     )
-    # Stopped: nothing can be said.
-    return float(found.fun) if found.status == 0 else np.inf

@@ -1,17 +1,24 @@
 """Put the faults of faults.txt into the program, one at a time, and see whether tests notice.
 
-    python scripts/mutants/run.py [--jobs 2] [--only TEXT …]
+    python scripts/mutants/run.py [--jobs 2] [--only TEXT …] [--results FILE]
 
 Each worker has a copy of the program. A fault is noticed if a test fails, or if they take ten
-times as long as they should; `COVERING` says which tests are run for which modules. Those that
+times the CPU that they should; `COVERING` says which tests are run for which modules. Those that
 change nothing which anybody could see are in equivalent.txt, each with the reason. The exit code
-is 0 if at least 95% of all others are noticed.
+is 0 if at least 95% of all others are noticed and each of them can still be put in.
+
+With `--results` what was noticed is kept, so that a run that was stopped goes on where it was. A
+fault is tried again when it was not noticed, or when its module has changed; remove the file to
+try all of them again.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -26,29 +33,30 @@ from queue import SimpleQueue
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ENOUGH = 0.95
-SECONDS = 600.0  # that the tests of one fault may take, on a busy machine
+CPU_SECONDS = 300  # that the tests of one fault may take: ten times what they should
+SECONDS = 1800.0  # …by the clock, on a busy machine
 
 # By the beginning of a module's path, the tests that are run: the first that fits.
 COVERING: tuple[tuple[str, str], ...] = (
-    ("release/hints.py", "release/test_hints.py release/test_wiring.py"),
-    ("release/protection.py", "release/test_protection.py release/test_wiring.py "
+    ("release/hints.py", "release/test_hints.py release/test_wiring_*.py"),
+    ("release/protection.py", "release/test_protection.py release/test_wiring_*.py "
      "release/test_pipeline.py"),
-    ("release/projection.py", "release/test_projection.py release/test_wiring.py "
+    ("release/projection.py", "release/test_projection.py release/test_wiring_*.py "
      "release/test_pipeline.py release/test_truth.py"),
-    ("release/told.py", "release/test_wiring.py release/test_pipeline.py "
+    ("release/told.py", "release/test_wiring_*.py release/test_pipeline.py "
      "release/test_projection.py release/test_truth.py"),
     ("release/record.py", "release/test_record.py release/test_pipeline.py"),
     ("release/signature.py", "release/test_signature.py release/test_verify.py "
      "release/test_forgeries.py population/test_sealed.py"),
     ("release/verify.py", "release/test_verify.py release/test_forgeries.py"),
     ("release/beforehand.py", "release/test_beforehand.py release/test_pipeline.py "
-     "release/test_wiring.py release/test_truth.py"),
-    ("release/measures.py", "release/test_wiring.py release/test_beforehand.py "
+     "release/test_wiring_*.py release/test_truth.py"),
+    ("release/measures.py", "release/test_wiring_*.py release/test_beforehand.py "
      "release/test_pipeline.py release/test_truth.py"),
-    ("release/", "release/test_wiring.py release/test_pipeline.py release/test_projection.py "
+    ("release/", "release/test_wiring_*.py release/test_pipeline.py release/test_projection.py "
      "release/test_hints.py release/test_protection.py"),
-    ("rules/", "rules release/test_pipeline.py release/test_wiring.py"),
-    ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring.py release/test_pipeline.py "
+    ("rules/", "rules release/test_pipeline.py release/test_wiring_*.py"),
+    ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring_*.py release/test_pipeline.py "
      "release/test_truth.py build/test_edition.py"),
     ("ledger/", "ledger/test_space.py ledger/test_index.py ledger/test_memory.py "
      "ledger/test_ledger.py ledger/test_database.py rules/test_space.py "
@@ -62,11 +70,11 @@ COVERING: tuple[tuple[str, str], ...] = (
      "service/test_catalogue.py"),
     ("protect/records/", "protect/records"),
     ("protect/", "protect/test_keys.py protect/cells protect/lookup protect/test_base.py "
-     "protect/test_conformance.py release/test_wiring.py"),
+     "protect/test_conformance.py release/test_wiring_*.py"),
     ("risk/", "risk/test_before.py risk/test_attribute.py risk/test_transition.py "
      "risk/test_public.py rules/test_rules.py"),
     ("query/", "query release/test_projection.py"),
-    ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring.py "
+    ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring_*.py "
      "build/test_edition.py"),
     ("tabulate/", "tabulate/test_views.py"),
     ("build/edition.py", "build/test_edition.py"),
@@ -94,14 +102,70 @@ class Fault:
     def tests(self) -> list[str]:
         """The tests that should notice it."""
         names = next(names for start, names in COVERING if self.module.startswith(start))
-        return [f"tests/unit/{name}" for name in names.split()]
+        unit = ROOT / "tests" / "unit"
+        found = {name: sorted(unit.glob(name)) for name in names.split()}
+        if gone := [name for name, paths in found.items() if not paths]:
+            raise ValueError(f"{self.module}: there are no tests {' '.join(gone)}.")
+        return [str(path.relative_to(ROOT)) for paths in found.values() for path in paths]
 
     def into(self, source: Path) -> str:
         """Return the module with the fault in it."""
-        text = (source / self.module).read_text("utf-8")
+        path = source / self.module
+        text = path.read_text("utf-8") if path.exists() else ""
         if text.count(self.old) != 1:
             raise ValueError(f"{self.module}: {self.old!r} must stand there once.")
         return text.replace(self.old, self.new)
+
+    def digest(self, source: Path) -> str:
+        """Return a checksum of the module with the fault in it."""
+        return hashlib.sha256(f"{self.module}\n{self.into(source)}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a fault: whether it was noticed, and the CPU seconds that its tests took."""
+
+    fault: Fault
+    noticed: bool
+    seconds: float
+
+
+class Results:
+    """Results that are kept in a file, one JSON line each."""
+
+    def __init__(self, path: Path | None, source: Path = ROOT / "src" / "discreet") -> None:
+        self.path, self.source = path, source
+        self._seconds: dict[str, float] = {}
+        if path is not None and path.exists():
+            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            self._seconds = {one["digest"]: one["seconds"] for one in lines if one["noticed"]}
+
+    def noticed(self, fault: Fault) -> Result | None:
+        """Return the result of a fault that was noticed before, in the module as it is."""
+        seconds = self._seconds.get(fault.digest(self.source))
+        return None if seconds is None else Result(fault, True, seconds)
+
+    def keep(self, result: Result) -> None:
+        """Add a result to the file."""
+        if self.path is None:
+            return
+        fault = result.fault
+        line = {"module": fault.module, "what": fault.what, "digest": fault.digest(self.source)}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            kept = line | {"noticed": result.noticed, "seconds": round(result.seconds, 1)}
+            file.write(json.dumps(kept) + "\n")
+
+
+def stale(chosen: Sequence[Fault], source: Path = ROOT / "src" / "discreet") -> list[str]:
+    """Return what is wrong with faults that can no longer be put in."""
+    found = []
+    for fault in chosen:
+        try:
+            fault.into(source)
+        except ValueError as error:
+            found.append(f"{error} ({fault.what})")
+    return found
 
 
 def faults(path: Path = HERE / "faults.txt") -> list[Fault]:
@@ -145,32 +209,33 @@ class Copy:
             elif not path.name.startswith("."):
                 (folder / path.name).symlink_to(path)
 
-    def noticed(self, fault: Fault) -> bool:
-        """Whether the tests notice a fault."""
+    def tried(self, fault: Fault) -> Result:
+        """Return whether the tests notice a fault."""
         module = self.folder / "src" / "discreet" / fault.module
         module.write_text(fault.into(ROOT / "src" / "discreet"), "utf-8")
         try:
-            code = self.run(fault.tests)
+            code, seconds = self.run(fault.tests)
         finally:
             shutil.copy2(ROOT / "src" / "discreet" / fault.module, module)
         if code > 2:  # not passed, failed, ended by an import, or by a signal
             raise SystemExit(f"The tests of {fault.module} could not be run: code {code}.")
-        return code != 0
+        return Result(fault, code != 0, seconds)
 
-    def run(self, tests: Sequence[str]) -> int:
-        """Return the exit code of the tests; 1 if they do not come to an end."""
+    def run(self, tests: Sequence[str], cpu: int = CPU_SECONDS) -> tuple[int, float]:
+        """Return the exit code of the tests, not 0 if they do not end; and their CPU seconds."""
         process = os.fork()
         if not process:
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
             self._child(tests)
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            done, status = os.waitpid(process, os.WNOHANG)
+            done, status, used = os.wait4(process, os.WNOHANG)
             if done:
-                return os.waitstatus_to_exitcode(status)
+                return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
             time.sleep(0.1)
         os.killpg(process, 9)
-        os.waitpid(process, 0)
-        return 1
+        used = os.wait4(process, 0)[2]
+        return 1, used.ru_utime + used.ru_stime
 
     def _child(self, tests: Sequence[str]) -> None:
         """Run the tests in this process, in which nothing of the program is loaded yet."""
@@ -210,22 +275,23 @@ def preload() -> None:
             continue
 
 
-def judged(copies: SimpleQueue[Copy], fault: Fault) -> tuple[Fault, bool]:
-    """Return a fault and whether it was noticed, tried in a copy that is free."""
+def judged(copies: SimpleQueue[Copy], fault: Fault) -> Result:
+    """Return whether a fault was noticed, tried in a copy that is free."""
     copy = copies.get()
     try:
-        return fault, copy.noticed(fault)
+        return copy.tried(fault)
     finally:
         copies.put(copy)
 
 
-def tried(chosen: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, bool]]:
-    """Yield each fault and whether it was noticed; first all tests must pass without any."""
+def tried(chosen: Sequence[Fault], jobs: int) -> Iterator[Result]:
+    """Yield the result of each fault; first all tests must pass without any."""
     with tempfile.TemporaryDirectory(prefix="discreet-mutants-") as folder:
         copies: SimpleQueue[Copy] = SimpleQueue()
         made = [Copy(Path(folder) / str(i)) for i in range(jobs)]
         every = sorted({test for fault in chosen for test in fault.tests})
-        if made[0].run(every):
+        code, _ = made[0].run(every, 10 * CPU_SECONDS) if every else (0, 0.0)
+        if code:
             raise SystemExit(f"The tests must pass without any fault: {' '.join(every)}")
         for copy in made:
             copies.put(copy)
@@ -233,27 +299,41 @@ def tried(chosen: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, bool]]:
             yield from pool.map(lambda fault: judged(copies, fault), chosen)
 
 
-def main() -> int:
+def arguments() -> argparse.Namespace:
+    """Return what was typed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=[""], help="module or name must hold one")
-    given = parser.parse_args()
-    same = equivalent()
+    parser.add_argument("--results", type=Path, help="keep results here, and go on from them")
+    return parser.parse_args()
+
+
+def main() -> int:
+    given, same = arguments(), equivalent()
     chosen = [
         fault
         for fault in faults()
         if any(text in f"{fault.module}: {fault.what}" for text in given.only)
         and (fault.module, fault.what) not in same
     ]
+    if gone := stale(chosen):
+        print("These faults can no longer be put in:", *gone, sep="\n  ")
+        return 1
     preload()
-    begin, noticed = time.monotonic(), 0
-    for fault, seen in tried(chosen, given.jobs):
-        noticed += seen
-        if not seen:
-            print(f"not noticed: {fault.module}: {fault.what}", flush=True)
+    begin, results = time.monotonic(), Results(given.results)
+    done = [result for fault in chosen if (result := results.noticed(fault))]
+    known = {result.fault for result in done}
+    for result in tried([fault for fault in chosen if fault not in known], given.jobs):
+        results.keep(result)
+        done.append(result)
+        if not result.noticed:
+            print(f"not noticed: {result.fault.module}: {result.fault.what}", flush=True)
+    noticed = sum(result.noticed for result in done)
     share, minutes = noticed / max(len(chosen), 1), (time.monotonic() - begin) / 60
     print(
-        f"{noticed} of {len(chosen)} faults were noticed ({share:.1%}) in {minutes:.0f} minutes; "
+        f"{noticed} of {len(chosen)} faults were noticed ({share:.1%}), {len(known)} of them "
+        f"before, in {minutes:.0f} minutes; their tests took "
+        f"{sum(result.seconds for result in done):,.0f} CPU seconds. "
         f"{len(same)} more are equivalent."
     )
     return 0 if share >= ENOUGH else 1

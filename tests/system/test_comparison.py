@@ -7,8 +7,10 @@ import pytest
 
 from discreet.policy import read_preset
 from discreet.rules import broken_rules
+from discreet.study.file import read
+from discreet.study.papers import FOLDER
 from discreet.study.results import Results
-from studies import census_store, of_paper
+from studies import census_store, country, of_paper
 
 SWAPPED = "Record swapping, 10% move"
 ON_CUBE = "Semi-controlled rounding, hypercube to base 3"
@@ -18,17 +20,17 @@ STOCHASTIC = "Stochastic perturbation, invariant in each region"
 
 @pytest.fixture(scope="module")
 def found() -> Results:
-    return of_paper("shlomo2015", census_store(), 3)
+    return of_paper("shlomo2015", country(), 3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["rounding-3", "cell-keys", "swapping-and-light-keys"])
 def test_the_rules_on_counts_of_public_presets_let_the_tables_pass(
-    found: Results, preset: str
+    preset: str,
 ) -> None:
     tier = read_preset(preset).default_tier
     rng = np.random.default_rng(1)
-    for table in found.study.tables:
+    for table in read(FOLDER / "shlomo2015.toml", census_store()).tables:
         method = tier.protection.build
         assert method is not None
         released = method.apply(table.counts, rng.random(table.counts.shape))

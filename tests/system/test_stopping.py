@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -126,7 +127,7 @@ def test_a_backup_and_its_restoring(store: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["parquet"])
+@pytest.mark.parametrize("format", ["parquet", "xlsx"])
 def test_converting(format: str, tmp_path: Path) -> None:
     rows = "".join(f"{a},{b},{a * b}\n" for a in range(300) for b in range(100))
     (tmp_path / "t.csv").write_text("a,b,count\n" + rows)
@@ -141,3 +142,46 @@ def test_converting(format: str, tmp_path: Path) -> None:
     for status, said in found:
         assert status in (130, 0)
         assert len(said) <= 1
+
+
+# Ctrl-C at the n-th call of a function on the way to a workbook.
+_AT = """
+import signal, sys
+import zipfile, xlsxwriter, xlsxwriter.worksheet
+owner, name, at = eval(sys.argv.pop(1)), sys.argv.pop(1), int(sys.argv.pop(1))
+real, calls = getattr(owner, name), []
+
+def struck(*given, **named):
+    calls.append(name)
+    if len(calls) == at:
+        signal.raise_signal(signal.SIGINT)
+    return real(*given, **named)
+
+setattr(owner, name, struck)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("owner", "name", "at"),
+    [
+        ("xlsxwriter.worksheet.Worksheet", "write_number", 30),  # in the middle of the rows
+        ("xlsxwriter.Workbook", "close", 1),  # before anything is packed
+        ("zipfile.ZipFile", "write", 3),  # in the middle of the parts
+        ("zipfile.ZipFile", "close", 1),  # before the last bytes
+    ],
+)
+def test_a_workbook(tmp_path: Path, owner: str, name: str, at: int) -> None:
+    rows = "".join(f"{a},{b},{a * b}\n" for a in range(10) for b in range(10))
+    (tmp_path / "t.csv").write_text("a,b,count\n" + rows)
+    (tmp_path / "tmp").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", _AT + _PROGRAM, owner, name, str(at), "convert",
+         tmp_path / "t.csv", "--format", "xlsx", "--out", tmp_path / "t.xlsx"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path / "tmp")},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "discreet: stopped\n")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["t.csv", "tmp"]

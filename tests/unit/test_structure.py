@@ -57,7 +57,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Tests of no single module, each with what it holds together instead.
 TOGETHER = {
-    "release/test_wiring": "the steps of a release put together",
+    "release/test_wiring_*": "the steps of a release put together",
     "service/test_wiring": "what a service hands out and keeps",
     "test_arguments": "wrong arguments to every function of `discreet`",
     "test_docs": "the examples of every page of the documents",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.raw import Done, Raw
-from discreet.build.steps import BaseStep
+from discreet.build.steps import DONORS, BaseStep
 from discreet.errors import ParameterError
 from discreet.population.keys import Secret
 from discreet.population.schema import Level, Variable
@@ -56,7 +56,8 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
         areas = Areas.nested([level.of for level in geography.levels], names.index(step.within))
         place, number = raw.nested()
     words = raw.words(KeyMix(secret.value, "protected base: records"), "digest")
-    records = Records(codes, place, words)
+    household = raw.households(step.name)[0].astype(np.int64) if step.households else None
+    records = Records(codes, place, words, household)
     design = Design.of(columns, _extra(step, raw, variables, main))
     fitted = step.base.apply(records, areas, design, secret.value, tell)
     tell("comparing", 0, None)
@@ -146,6 +147,7 @@ def _facts(
         "method": step.name,
         "within": step.within,
         "people": len(fitted.donor),
+        "donors": DONORS[step.households],
         "donor_areas": len(fitted.units),
         "stopped": fitted.stopped,
         "residuals": {
@@ -210,9 +212,10 @@ def _note(raw: Raw, facts: dict[str, Any], names: Sequence[str]) -> str:
         f"{name} {' and '.join(str(e['mean_absolute']) for e in facts['errors'][name][:2])}"
         for name in reversed(names)
     ]
+    what = "whole households" if facts["donors"] == "households" else "donors"
     ended = " It was ended by Ctrl-C before its time." if facts["stopped"] else ""
     return (
-        f"Protected base of {facts['people']:,} people from donors in "
+        f"Protected base of {facts['people']:,} people from {what} in "
         f"{facts['donor_areas']:,} areas. Mean errors of figures of one and of two variables: "
         f"{'; '.join(told)}.{ended}"
     )

@@ -35,7 +35,6 @@ from discreet.protect.records.swapping import (
     combined,
     composition,
     in_small_cells,
-    numbered,
     of_households,
 )
 
@@ -67,17 +66,8 @@ def apply_steps(
 
 
 def _swap_households(step: SwapStep, raw: Raw, mix: KeyMix, marks: str) -> Done:
-    household, ids = numbered(raw.ingest.raw("household", np.uint64))
-    homes = len(ids)
-    area = raw.area()
-    smallest = np.zeros(homes, np.uint32)
-    smallest[household] = area
-    if (smallest[household] != area).any():
-        split = len(np.unique(household[smallest[household] != area]))
-        raise ParameterError(
-            "record-swapping: all members of a household must live in one area. "
-            f"{split:,} households have members in several."
-        )
+    household, ids, smallest = raw.households(step.name)
+    homes, area = len(ids), raw.area()
     risky = None
     if step.target:
         members = np.zeros(raw.rows, bool)

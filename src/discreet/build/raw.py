@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build.ingest import Ingest
+from discreet.errors import ParameterError
 from discreet.population.schema import Level
 from discreet.protect import KeyMix
+from discreet.protect.records.swapping.households import numbered
 
 Columns = list[tuple[NDArray[Any], int]]
 
@@ -85,6 +87,26 @@ class Raw:
     def words(self, mix: KeyMix, name: str) -> NDArray[np.uint64]:
         """Return a random number for each record, or for the household of each."""
         return mix.words(self.ingest.raw(name, np.uint64))
+
+    def households(
+        self, step: str
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.uint32]]:
+        """Return the household of each record as a number, and the id and area of each household.
+
+        Refuses households whose members live in several areas, in the name of a step.
+        """
+        household, ids = numbered(self.ingest.raw("household", np.uint64))
+        smallest = np.zeros(len(ids), np.uint32)
+        if self.schema.geography:
+            area = self.area()
+            smallest[household] = area
+            split = np.unique(household[smallest[household] != area])
+            if len(split):
+                raise ParameterError(
+                    f"{step}: all members of a household must live in one area. "
+                    f"{len(split):,} households have members in several."
+                )
+        return household, ids, smallest
 
     def nested(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the place of each record's smallest area, and the raw number of each place."""

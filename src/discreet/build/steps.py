@@ -29,6 +29,9 @@ Term = tuple[str, ...]
 """Variables or levels whose combinations are counted: "sex*age_broad"."""
 Profile = tuple[Term, ...]
 
+DONORS = ("persons", "households")
+"""What is copied whole into a protected base."""
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -114,7 +117,6 @@ class BaseStep:
     """Records give way to a protected base, which is fitted to noisy figures of them."""
 
     name: ClassVar[str] = NAME
-    needs_households: ClassVar[bool] = False
     base: ProtectedBase
     within: str | None
     # Tables that are fitted beside all of one variable and of two.
@@ -123,6 +125,13 @@ class BaseStep:
     # refused; and the share of small figures of smallest areas that may be as they were.
     max_error: float = 8.0
     max_exact: float = 0.3
+    # Whether households are copied whole, instead of persons.
+    households: bool = False
+
+    @property
+    def needs_households(self) -> bool:
+        """Whether households must be known."""
+        return self.households
 
     def names(self) -> Iterator[str]:
         """Return every variable or level that must exist."""
@@ -211,6 +220,8 @@ def _check_values(name: str, changed: Term, conditions: Iterable[str], given: Gi
 def _check_base(step: BaseStep, given: Given) -> None:
     if given.hypercube or given.key or not given.record_id:
         raise ParameterError("base needs records with a 'record_id' in the source, and no 'key'.")
+    if step.households and not given.household_id:
+        raise ParameterError("base: donors = 'households' needs a 'household_id' in the source.")
     if given.areas and step.within is None:
         raise ParameterError(
             f"base needs 'within', the level of geography whose records are donors for the areas "
@@ -331,6 +342,7 @@ def _base(section: Section) -> BaseStep:
         tables,
         checks.number("max_error", section.take("max_error", int, float, default=8), 0, 1e6),
         checks.number("max_exact", section.take("max_exact", int, float, default=0.3), 0, 1),
+        section.choice("donors", DONORS, default="persons") == "households",
     )
 
 

@@ -101,6 +101,12 @@ def command(
             help="Leave cells empty, likewise, that would change by more than so many percent."
         ),
     ] = None,
+    coarse: Annotated[
+        float | None,
+        typer.Option(
+            help="Round figures that would change by more than so many percent, to about as much."
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -172,6 +178,7 @@ def command(
                 audit=audit,
                 withhold=withhold,
                 beyond=beyond,
+                coarse=coarse,
                 secret=secret,
                 seed=seed,
                 tell=after_a_while(tell),

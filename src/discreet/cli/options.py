@@ -39,6 +39,12 @@ Seed = Annotated[
 AbsentZero = Annotated[
     bool, typer.Option("--absent-zero", help="Rows that a long file leaves out are zeros.")
 ]
+SumsAreCells = Annotated[
+    bool,
+    typer.Option(
+        "--sums-are-cells", help="A category that is the sum of the others is no total: keep it."
+    ),
+]
 RecordsBy = Annotated[
     list[str] | None,
     typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import AbsentZero
+from discreet.cli.options import AbsentZero, SumsAreCells
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def command(
         float, typer.Option(help="The largest risk of the table as a whole that is low.")
     ] = 0.15,
     absent_zero: AbsentZero = False,
+    sums_are_cells: SumsAreCells = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Measure how much a table of counts discloses, and the utility of a release.
@@ -93,7 +94,7 @@ def command(
     given = None if method is None else Given(method, tuple(option or ()), on, draws)
     if given is None and option:
         raise ParameterError("--option must come with --method.")
-    found = measure(table, after, given, weights, limit, absent_zero)
+    found = measure(table, after, given, weights, limit, absent_zero, sums_are_cells)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
 
 
@@ -124,8 +125,10 @@ def measure(
     weights: str = "0.1,0.8,0.1",
     limit: float = 0.15,
     absent_zero: bool = False,
+    sums_are_cells: bool = False,
 ) -> dict[str, Any]:
     """Return everything the report says, as plain values; NaN is None."""
+    from discreet.study.data import PUT_RIGHT, TOTALS
     from discreet.table.files import read_table
 
     if not 0 <= limit <= 1:
@@ -138,7 +141,9 @@ def measure(
         raise ParameterError(f"'{path.name}' must have at least 2 cells. Got 1.")
     if not file.counts.any():
         raise ParameterError(f"'{path.name}' must hold at least one person. All cells are zero.")
-    file.refuse_gap("Put right whichever is wrong, or leave the totals out.")
+    file.refuse_gap(PUT_RIGHT)
+    if not sums_are_cells:
+        file.refuse_hidden_totals(f"{TOTALS}; if it is no total, add --sums-are-cells.")
     found = _before(file, w, limit)
     if after is not None:
         released = file.aligned(read_table(after, absent_zero))
@@ -256,10 +261,12 @@ def _after(
 
     from discreet import risk
     from discreet.rules import verdict
-    from discreet.study.release import by_method, slices, utilities
+    from discreet.study.release import by_method, refuse_impossible, slices, utilities
 
     true, names = file.counts, _names(file)
     described = None if given is None else given.described(file)
+    if described is not None:
+        refuse_impossible(file, released, described)
     smallest = None if described is None else described.smallest
     rules = verdict.smallest(smallest) if smallest and smallest > SMALL else verdict.LIMITS
     small = verdict.identity(released, rules)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AbsentZero, Force, check_new
+from discreet.cli.options import AbsentZero, Force, SumsAreCells, check_new
 from discreet.errors import ParameterError
 
 FILES = ("results.csv", "results.parquet", "map.svg", "report.html")
@@ -45,6 +45,7 @@ def command(
         int | None, typer.Option(help="Other draws than those of the study's own seed.", min=0)
     ] = None,
     absent_zero: AbsentZero = False,
+    sums_are_cells: SumsAreCells = False,
     force: Force = False,
 ) -> None:
     """Compare protection methods on your own tables.
@@ -71,16 +72,21 @@ def command(
         raise ParameterError("--out must name the folder to write.")
     _check(out, force)
     began = monotonic()
-    study = (
-        quick_study(quick, absent_zero=absent_zero) if quick else read(_found(file or Path()), data)
-    )
+    if quick:
+        study = quick_study(quick, absent_zero=absent_zero, sums_are_cells=sums_are_cells)
+    else:
+        study = read(_found(file or Path()), data)
     if seed is not None:
         study = replace(study, seed=seed)
     parts = out / PARTS
     out.mkdir(mode=0o700, parents=True, exist_ok=True)  # all in it comes from true counts
     parts.mkdir(mode=0o700, exist_ok=True)
     with shown() as tell:
-        found = run(study, parts, workers_for(study) if workers is None else workers, tell)
+        try:
+            found = run(study, parts, workers_for(study) if workers is None else workers, tell)
+        except KeyboardInterrupt:
+            typer.echo("\nThe same command goes on from here.", err=True)
+            raise
     results = collected(study, found, monotonic() - began)
     results.write(out)
     for path in parts.iterdir():

@@ -136,9 +136,14 @@ def _guess(one: Mapping[str, Any]) -> float | None:
 
 def _without(one: Mapping[str, Any]) -> float:
     """Return how often whoever does not attack is right: by guessing, or by reading."""
-    reading = None if one["reading"] is None else float(one["reading"]["value"])
-    known = [share for share in (_guess(one), reading) if share is not None]
+    known = [share for share in (_guess(one), _read(one)) if share is not None]
     return max(known, default=0.0)
+
+
+def _read(one: Mapping[str, Any]) -> float | None:
+    """Return how often a reader of the published figure is right, who knows the method if told."""
+    share = one.get("informed") or one["reading"]
+    return None if share is None else float(share["value"])
 
 
 def _strip(one: Mapping[str, Any], kind: str, said: str) -> str:
@@ -153,8 +158,9 @@ def _strip(one: Mapping[str, Any], kind: str, said: str) -> str:
     guess = _guess(one)
     if guess is not None:
         drawing.path(f"M{_x(guess) - 5:.1f} 2h10l-5 8z", "guess")
-    if one["reading"] is not None:
-        drawing.path(f"M{_x(one['reading']['value']) - 5:.1f} 32h10l-5 -8z", "reading")
+    read = _read(one)
+    if read is not None:
+        drawing.path(f"M{_x(read) - 5:.1f} 32h10l-5 -8z", "reading")
     if one["bound"] is not None:
         drawing.line(_x(one["bound"]), 4, _x(one["bound"]), 30, "bound")
     drawing.circle(_x(attack), 17, 6, "attack")

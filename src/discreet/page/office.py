@@ -45,6 +45,7 @@ async def overview(context: Context) -> Response:
     return render(
         context.visit, "office.html", 200, _STORED, place="office", people=people,
         projects=projects, licences=licences, waiting=waiting, who=context.who,
+        run=[f"discreet certify {p.name}" for p in context.service.catalogue.uncertified],
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from discreet.errors import ParameterError, unknown
 class Over(StrEnum):
     """What a bound is added to: the share right of whoever needs no attack."""
 
-    READING = "reading"  # whoever takes the published figure for the count
+    READING = "reading"  # whoever knows the method and reads the published figure, and no more
     PRIOR = "prior"  # a guess that never saw the target
     NOTHING = "nothing"
 
@@ -43,7 +43,7 @@ BOUNDS: Mapping[str, Bound] = {
     "reading": Bound(Over.PRIOR, 0.05),  # the prior is what the method says of itself
     "unions": Bound(Over.READING, 0.05),
     "area-unions": Bound(Over.READING, 0.05),
-    "margins": Bound(Over.READING, 0.12),
+    "margins": Bound(Over.READING, 0.05),
     "splits": Bound(Over.READING, None),  # that totals can be sharpened discloses nobody
     "equality": Bound(Over.NOTHING, 0.80),
     "unique-person": Bound(Over.PRIOR, 0.05),  # and nothing certain

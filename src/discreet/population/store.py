@@ -40,6 +40,7 @@ from discreet.population.intact import Guard, Pause, checksum
 from discreet.population.schema import Level, Schema, Variable
 
 PROTECTION = "protection.json"
+_SMALL = 2**25  # bytes up to which the columns of a version are read instead of mapped
 _VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -95,8 +96,10 @@ class Store:
         """Return the place of a version among the others: by its number, not by the clock."""
         return manifests.number(self.versions / name), name
 
-    def open(self) -> Version:
-        """Return the current version, its columns mapped."""
+    def open(self, name: str | None = None) -> Version:
+        """Return the current version, or another one that is kept, its columns mapped."""
+        if name is not None:
+            return Version.open(self.versions / name)
         name = self.current()
         if name is None:
             raise ParameterError(
@@ -279,14 +282,21 @@ def _read_json(path: Path, name: str, manifest: dict[str, Any]) -> Any:
 
 
 def _mapped(path: Path, manifest: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return the columns of a version by name."""
+    """Return the columns of a version by name.
+
+    Those of a small one are read, so that nothing done to a file can end the process in the middle
+    of a scan; the rest are mapped.
+    """
     rows = int(manifest["rows"])
+    small = sum(facts["bytes"] for facts in manifest["files"].values()) <= _SMALL
 
     def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
         if 0 in shape:
             none: NDArray[Any] = np.empty(shape, dtype)
             none.setflags(write=False)  # of one type with mapped columns, for the kernels
             return none
+        if small:
+            return np.frombuffer((path / name).read_bytes(), dtype).reshape(shape)
         return np.memmap(path / name, dtype, "r", shape=shape).view(np.ndarray)
 
     narrow = sum(is_narrow(variable) for variable in schema.columns)

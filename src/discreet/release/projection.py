@@ -45,12 +45,14 @@ def project(table: CompleteTable, question: Question) -> Projected:
     def shown(array: Integers) -> Integers:
         return np.where(blocked, 0, add(array)) if some else add(array)
 
+    drawn = parts if table.making.protection.build is not None else np.zeros_like(parts)
+    if blocked.all():  # nothing is added up of which nothing is shown
+        return Projected(np.zeros(shape, np.int64), parts, drawn, blocked)
     low, high = table.ranges
-    noisy = table.making.protection.build is not None
     return Projected(
         shown(table.figures),
         parts,
-        parts if noisy else np.zeros_like(parts),
+        drawn,
         blocked,
         None if low is None else shown(low),
         None if high is None else shown(high),

@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 
 from discreet.checks import whole
-from discreet.errors import ParameterError
+from discreet.errors import NotCertified, ParameterError
 from discreet.policy import parse_policy
 from discreet.population import Store
 from discreet.population.sealed import unsealed
@@ -22,7 +22,7 @@ from discreet.server.app import check, create_app
 from discreet.server.listening import Server, check_certificate
 from discreet.server.settings import Settings
 from discreet.server.workers import MOST_WORKERS, Supervisor
-from discreet.service.certificate import check_certified
+from discreet.service.certificate import check_certified, served_instead
 from discreet.service.shared import Seat
 
 _SWITCH = 0.001  # seconds; the default is five times as long
@@ -134,7 +134,11 @@ def _look_at(stores: Sequence[Path]) -> None:
         policy = parse_policy(version.policy_values, "policy", str(version.path))
         if not any(tier.public for tier in policy.tiers.values()):
             raise ParameterError(f"the policy of {path} must have a public tier to be served.")
-        check_certified(path, version, policy)
+        try:
+            check_certified(path, version, policy)
+        except NotCertified as error:
+            instead = served_instead(path, error)
+            print(f"Serving version {instead}: {error}", file=sys.stderr)
         if version.schema.id in ids:
             raise ParameterError(
                 f"data sets served together must have different ids. Both {ids[version.schema.id]} "

@@ -20,10 +20,10 @@ from discreet.errors import (
     QueryRefused,
     Sealed,
 )
-from discreet.population import Version
+from discreet.population import Store, Version
 from discreet.population.intact import Pause
 from discreet.query import Question
-from discreet.service.certificate import FOLDER, check_certified
+from discreet.service.certificate import FOLDER, check_certified, served_instead
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
 from discreet.tabulate.views import cells_of
@@ -45,8 +45,19 @@ Mark = tuple[int, ...]
 
 
 def open_served(path: Path) -> Opened:
-    """Return the current version of a store, ready to be served; refuse one for no public."""
-    opened = open_store(path)
+    """Return the current version of a store, ready to be served; refuse one for no public.
+
+    Where the policy demands a certificate that the version does not have, it is the last version
+    that is certified, and is still on disk.
+    """
+    try:
+        return _ready(path)
+    except NotCertified as error:
+        return _ready(path, served_instead(path, error))
+
+
+def _ready(path: Path, name: str | None = None) -> Opened:
+    opened = open_store(path, name=name)
     opened.version.verified()  # a server says at once what is damaged
     if not opened.public:
         raise ParameterError(
@@ -108,6 +119,12 @@ class Catalogue:
         lost = "database" if self._lost else ""
         return next((trouble.word for trouble in self._troubles.values()), lost)
 
+    @property
+    def uncertified(self) -> tuple[Path, ...]:
+        """The stores whose current version waits for a certificate."""
+        word = dict(_WORDS)[NotCertified]
+        return tuple(path for path, trouble in self._troubles.items() if trouble.word == word)
+
     def health(self) -> dict[str, str]:
         """Return whether all is well, or why not; raise `Damaged` if a data set has no answers."""
         for opened in self._by_id.values():
@@ -131,7 +148,9 @@ class Catalogue:
 
     def fresh(self) -> list[tuple[Path, Mark, Opened | DiscreetError]]:
         """Open what has changed, in whichever thread; `take` makes it current."""
-        found = [(path, mark, _open_or_error(path)) for path, mark in self._due()]
+        found = [
+            (path, mark, _open_or_error(path, path not in self._open)) for path, mark in self._due()
+        ]
         for path, mark, opened in found:
             if isinstance(opened, DiscreetError):
                 self._note(path, mark, opened)
@@ -171,6 +190,8 @@ class Catalogue:
         self._open[path] = opened
         self._seen[path] = mark
         self._troubles.pop(path, None)
+        if opened.version.id != Store(path).current():
+            self._note(path, mark, NotCertified("the current version has no certificate"))
         self._by_id = {self._open[p].id: self._open[p] for p in self.stores if p in self._open}
         if before is not None:
             before.close()
@@ -213,10 +234,13 @@ def _intact(opened: Opened) -> bool:
     return True
 
 
-def _open_or_error(path: Path) -> Opened | DiscreetError:
-    """Return an open store, or whatever went wrong: a damaged file may fail in any way."""
+def _open_or_error(path: Path, first: bool) -> Opened | DiscreetError:
+    """Return an open store, or whatever went wrong: a damaged file may fail in any way.
+
+    Only what is opened for the `first` time may be an older version: else one is open already.
+    """
     try:
-        return open_served(path)
+        return open_served(path) if first else _ready(path)
     except DiscreetError as error:
         return error
     except Exception as error:

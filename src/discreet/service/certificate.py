@@ -5,23 +5,26 @@ STORE/certificates/<id>.json    one for each policy, plan and edition; public
 A certificate of invented people holds all figures. One of the office's own holds verdicts alone,
 because the figures depend on true counts. A policy that demands a certificate is not served without
 one; it must be for this very policy, plan and edition, of all attacks that are known, and passed.
+While a new version has none, the last one that is certified is served on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.errors import NotCertified, ParameterError
+from discreet.errors import DiscreetError, NotCertified, ParameterError
 from discreet.files import read_bytes, written
 from discreet.json import canonical, parsed
-from discreet.policy import BOUNDS, People, Policy
-from discreet.population import Version
+from discreet.policy import BOUNDS, People, Policy, parse_policy
+from discreet.population import Store, Version
+from discreet.population.sealed import secret_of
 from discreet.population.signing import PUBLIC
 from discreet.release.signature import Signer, is_proof, read_public_key
 
@@ -200,6 +203,37 @@ def check_certified(store: Path, version: Version, policy: Policy) -> None:
             f"the certificate of {store} for {for_what} is not passed, or does not name every "
             f"attack that is known. {do}"
         )
+
+
+def last_certified(store: Path) -> str | None:
+    """Return the newest version on disk, but for the current one, that has its certificate.
+
+    It may be served on while the current one has none. None where there is no such version, or its
+    secret is gone.
+    """
+    held, key = Store(store), read_public_key(store / PUBLIC)
+    for name in reversed(held.list()):
+        if name == held.current():
+            continue
+        try:
+            version = held.open(name)
+            secret_of(held, version.manifest)
+            policy = parse_policy(version.policy_values, "policy", str(version.path))
+        except DiscreetError:
+            continue
+        found = of_subject(store, Subject.of(version, policy), key)
+        if found is not None and found.passed:
+            return name
+    return None
+
+
+def served_instead(store: Path, error: NotCertified) -> str:
+    """Return the version that is served instead of one without a certificate, or raise."""
+    with suppress(ParameterError):
+        name = last_certified(store)
+        if name is not None:
+            return name
+    raise error
 
 
 def _digest(value: Any) -> str:

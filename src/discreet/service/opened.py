@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.ledger import Database, Ledger, Ledgers
-from discreet.policy import Policy, Tier, parse_policy
+from discreet.policy import Margins, Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
 from discreet.population.sealed import unsealed
+from discreet.query import Question
 from discreet.release.originals import open_originals
 from discreet.release.pipeline import Releaser
 from discreet.release.result import Release
 from discreet.release.signature import Signer
-from discreet.release.steps import Allowed
 from discreet.service.certificate import Subject
 from discreet.tabulate import ScanEngine, ViewEngine
 
@@ -76,9 +76,10 @@ class Opened:
         """A key of nobody's, by which stand-ins are signed."""
         return Signer.throwaway()
 
-    def stand_in(self, allowed: Allowed) -> Release:
+    def stand_in(self, question: Question, totals: Margins) -> Release:
         """Return a release of made-up figures that nobody sees: it takes as long as a real one."""
-        return replace(self.releaser.stand_in(allowed), signer=self._nobody)
+        made_up = self.releaser.stand_in(question, totals, self.tier.id)
+        return replace(made_up, signer=self._nobody)
 
     @cached_property
     def subject(self) -> Subject:
@@ -109,8 +110,13 @@ class Opened:
         return hashlib.blake2b(text.encode(), digest_size=16, key=self._tag_key).digest()
 
 
-def open_store(path: Path, originals: Path | None = None, database: str | None = None) -> Opened:
-    """Return the current version of a store, ready to answer.
+def open_store(
+    path: Path,
+    originals: Path | None = None,
+    database: str | None = None,
+    name: str | None = None,
+) -> Opened:
+    """Return the current version of a store, or the one of this name, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
     the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
@@ -119,7 +125,7 @@ def open_store(path: Path, originals: Path | None = None, database: str | None =
     checksums before a record is first read; what views answer needs none.
     """
     store = Store(path)
-    version = store.open()
+    version = store.open(name)
     secret = unsealed(store, version)
     policy = parse_policy(version.policy_values, "policy", str(version.path))
     if version.counts is not None:

@@ -396,7 +396,9 @@ class Service:
             except QueryRefused as refused:
                 if new and refused.code == Code.NOT_AVAILABLE:
                     # Made-up figures are written and thrown away: it takes as long as a release.
-                    await lane.run(lambda stop: write(asked.opened.stand_in(self.allowed(asked))))
+                    await lane.run(
+                        lambda stop: write(asked.opened.stand_in(asked.question, asked.totals))
+                    )
                 raise
             return await lane.run(lambda stop: write(release))
 

@@ -41,14 +41,28 @@ class Asked:
         return tuple(dict.fromkeys((*self.by, *(name for name, _ in self.where))))
 
 
-def cube_of(path: Path, absent_zero: bool) -> Cube:
-    """Return the hypercube in a file of counts; Parquet is read as a long file."""
+TOTALS = "Call it Total and it is set aside, or leave it out"
+PUT_RIGHT = "Put right whichever is wrong, or leave the totals out."
+
+
+def cube_of(path: Path, absent_zero: bool, sums_are_cells: bool = False) -> Cube:
+    """Return the hypercube in a file of counts; Parquet is read as a long file.
+
+    Totals are set aside, and must be sums. One that is not called so is refused.
+    """
     given: Any = path
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
         given = pq.read_table(path).to_pandas()
-    return of_file(read_table(given, absent_zero))
+    file = read_table(given, absent_zero)
+    file.refuse_gap(f"{PUT_RIGHT} ({path.name})")
+    if not sums_are_cells:
+        file.refuse_hidden_totals(
+            f"{TOTALS}; if it is no total, say sums_are_cells = true under [data] "
+            f"(--sums-are-cells with --quick). ({path.name})"
+        )
+    return of_file(file)
 
 
 def of_file(file: Any) -> Cube:

@@ -27,9 +27,19 @@ from discreet.study.data import (
     part_of,
     table_of,
 )
-from discreet.study.measures import MEASURES, USUAL
-from discreet.study.methods import ON_CUBE, Untouched, settings_of
-from discreet.study.model import Judged, On, Printed, Setting, Study, Table, Told, named
+from discreet.study.measures import MEASURES, RISK, USUAL
+from discreet.study.methods import ON_CUBE, Untouched, refuse_records, settings_of
+from discreet.study.model import (
+    Judged,
+    On,
+    Printed,
+    Setting,
+    Study,
+    Table,
+    Told,
+    named,
+    refuse_twice,
+)
 from discreet.toml import Mistakes, Section, load, texts
 
 MOST_DRAWS = 100_000
@@ -43,6 +53,7 @@ class Source:
     paths: tuple[Path, ...]
     about: str = ""
     absent_zero: bool = False
+    sums_are_cells: bool = False
 
 
 def read(path: Path, data: Path | None = None) -> Study:
@@ -69,6 +80,11 @@ def read(path: Path, data: Path | None = None) -> Study:
         summed = mistakes.gather(partial(part_of, one, tables)) if one.of else None
         tables = tables if summed is None else (*tables, summed)
     settings = _settings(methods, cubes, tables, source, mistakes)
+    for what, names in (
+        ("table", [table.name for table in tables]),
+        ("setting", [setting.full for setting in settings]),
+    ):
+        mistakes.gather(partial(refuse_twice, what, names))
     mistakes.end()
     assert source is not None
     if source.about:
@@ -97,6 +113,7 @@ def _source(section: Section, folder: Path, instead: Path | None = None) -> Sour
     given = {kind: section.take(kind, str, list, default=None) for kind in KINDS}
     about = section.take("about", str, default="")
     absent_zero = section.take("absent_zero", bool, default=False)
+    sums_are_cells = section.take("sums_are_cells", bool, default=False)
     section.end()
     there = [kind for kind, value in given.items() if value is not None]
     if len(there) != 1:
@@ -111,11 +128,16 @@ def _source(section: Section, folder: Path, instead: Path | None = None) -> Sour
     if instead is not None and kind == "tables":
         paths = tuple(instead / path.name for path in paths)
     elif instead is not None:
-        paths = (instead,)
+        kind, paths = _kind(instead), (instead,)
     for path in paths:
         if not path.exists():
             raise ParameterError(f"data.{kind}: there is no {path}.")
-    return Source(kind, paths, about, absent_zero)
+    return Source(kind, paths, about, absent_zero, sums_are_cells)
+
+
+def _kind(path: Path) -> str:
+    """Return what a path must be: a folder is a store, and a description says of records."""
+    return "store" if path.is_dir() else "dataset" if path.suffix == ".toml" else "cube"
 
 
 def _listed(top: Section, key: str, reader: Any, mistakes: Mistakes) -> list[Any]:
@@ -126,13 +148,13 @@ def _listed(top: Section, key: str, reader: Any, mistakes: Mistakes) -> list[Any
 
 def _asked(values: Any, place: int) -> Asked:
     section = Section(values, f"table {place}")
-    name = section.take("name", str, default=str(place))
+    name = section.take("name", str, default="")
     by = tuple(parts(section.take("by", str, default=""), "by"))
     where = parse_where(section.take("where", str, default=None))
     title = section.take("title", str, default="") or _title(by, where)
     of = section.take("of", str, default="")
     section.end()
-    return Asked(name, title, by, where, of)
+    return Asked(name or title or str(place), title, by, where, of)
 
 
 def _title(by: Sequence[str], where: Any) -> str:
@@ -145,7 +167,7 @@ def _judged(section: Section, top: Section) -> Judged:
     mistakes = Mistakes("measures")
     take = section.take
     every = list(MEASURES)
-    risk = mistakes.gather(lambda: named("measure", take("risk", str, default="transition"), every))
+    risk = mistakes.gather(lambda: named("measure", take("risk", str, default=RISK), every))
     utility = mistakes.gather(
         lambda: named("measure", take("utility", str, default="score"), every)
     )
@@ -184,7 +206,8 @@ def _data(
 ) -> tuple[tuple[Cube, ...], tuple[Table, ...]]:
     """Return the hypercubes and the tables, with the mistakes of every question noted."""
     if source.kind in ("cube", "tables"):
-        cubes = [mistakes.gather(partial(cube_of, p, source.absent_zero)) for p in source.paths]
+        how = source.absent_zero, source.sums_are_cells
+        cubes = [mistakes.gather(partial(cube_of, path, *how)) for path in source.paths]
         if None in cubes:
             return (), ()
         if not asked:
@@ -270,14 +293,12 @@ def _one(values: Any, place: int, variables: dict[On, Any], source: Source | Non
     if not isinstance(values, dict):
         raise ParameterError(f"{where} must be a table. Got {values!r}.")
     try:
+        if source is not None and source.kind != "dataset":
+            refuse_records(values)
         found = settings_of(values, variables)
     except ParameterError as error:
         raise ParameterError(f"{where}: {error}") from None
-    if found[0].on is On.RECORDS:
-        if source is None or source.kind != "dataset":
-            raise ParameterError(
-                f"{where}: {found[0].method} acts on records: data must name a 'dataset'."
-            )
+    if found[0].on is On.RECORDS and source is not None:
         given = Dataset.read(source.paths[0]).given()
         for setting in found:
             for step in setting.steps:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from discreet.study.measures import MEASURES
-from discreet.study.words import limit_text, short
+from discreet.study.words import limit_text, short, titled
 
 if TYPE_CHECKING:
     from discreet.study.results import Point, Results
@@ -31,7 +32,9 @@ SHAPES = (
     "M-2.4 -4.3H2.4L4.9 0L2.4 4.3H-2.4L-4.9 0Z",  # hexagon
     "M0 -5.2L1.4 -1.7L5 -1.6L2.2 .7L3.2 4.3L0 2.2L-3.2 4.3L-2.2 .7L-5 -1.6L-1.4 -1.7Z",  # star
 )
-WIDE, HIGH = 318, 150
+WIDE, HIGH = 318, 170
+At = tuple[float, float]
+Box = tuple[float, float, float, float]
 ALONE = (730, 360)
 GAP_X, GAP_Y, LEFT, TOP, BELOW = 48, 62, 34, 42, 26
 LETTER = 6.2
@@ -123,17 +126,20 @@ def _facet(results: Results, table: str, frame: Frame, first: bool) -> str:
     held = next(t for t in results.study.tables if t.name == table)
     points = [p for p in results.points if p.table == table and p.risk.mean == p.risk.mean]
     parts = [_axes(frame), _head(frame, table, held.title)]
+    boxes: list[Box] = []
     if first:
         parts.append(_text(frame.x, frame.y - 8, "↑ risk", fill=SOFT))
         words = "utility →" if not MEASURES[results.study.judged.utility].low else "loss →"
-        parts.append(_text(frame.x + frame.wide, frame.y + frame.high - 6, words, "end", SOFT))
+        right, foot = frame.x + frame.wide, frame.y + frame.high
+        parts.append(_text(right, foot - 6, words, "end", SOFT))
+        boxes.append((right - LETTER * len(words), foot - 18, right, foot))
     y = frame.place(0, results.study.judged.limit)[1]
     parts.append(
         f'<path d="M{frame.x:.1f} {y:.1f}H{frame.x + frame.wide:.1f}" stroke="{NO}" '
         'stroke-width="1.5" stroke-dasharray="5 3"/>'
     )
     taken = [(frame.place(p.utility.mean, p.risk.mean), 7.0) for p in points]
-    boxes: list[tuple[float, float, float, float]] = []
+    thin = [(at, 1.0) for line in _lines(results, points, frame) for at in _along(*line)]
     if first:
         told = f"limit, {limit_text(results.study.judged.limit)}"
         parts.append(_text(frame.x + 3, y - 4, told, fill=NO))
@@ -144,7 +150,7 @@ def _facet(results: Results, table: str, frame: Frame, first: bool) -> str:
     parts.append(_frontier(results, points, frame))
     for method in dict.fromkeys(p.method for p in points):
         mine = [frame.place(p.utility.mean, p.risk.mean) for p in points if p.method == method]
-        parts.append(_label(method, mine, taken, boxes, frame))
+        parts.append(_label(method, mine, taken + thin, boxes, frame))
     return "".join(parts)
 
 
@@ -169,9 +175,9 @@ def _tick(value: float) -> str:
 
 
 def _head(frame: Frame, table: str, title: str) -> str:
-    fits = int(frame.wide / LETTER) - len(table) - 8
+    fits = max(int(frame.wide / LETTER) - len(table) - 8, 2)
     cut = title if len(title) <= fits else title[: fits - 1].rstrip() + "…"
-    name = table if not table.isdecimal() else f"Table {table}"
+    name, cut = titled(table), "" if title == table else cut
     return (
         f'<text x="{frame.x}" y="{frame.y - 24}"><tspan font-weight="650">{escape(name)}</tspan>'
         f'<tspan dx="6" fill="{SOFT}">{escape(cut)}</tspan></text>'
@@ -212,7 +218,26 @@ def _frontier(results: Results, points: list[Point], frame: Frame) -> str:
     return f'<path d="M{line}" fill="none" stroke="{INK}" stroke-width="1.5"/>'
 
 
-Box = tuple[float, float, float, float]
+def _lines(results: Results, points: list[Point], frame: Frame) -> list[tuple[At, At]]:
+    """Return what is drawn beside the marks: bars, what joins a method's settings, the frontier."""
+    found: list[tuple[At, At]] = []
+    for point in points:
+        x, y = frame.place(point.utility.mean, point.risk.mean)
+        left, right = (frame.place(u, 0)[0] for u in _span(point.utility.mean, point.utility.error))
+        low, high = (frame.place(0, r)[1] for r in _span(point.risk.mean, point.risk.error))
+        found += [((left, y), (right, y)), ((x, low), (x, high))]
+    best = [p for p in points if (p.table, p.full) in results.frontier]
+    for method in dict.fromkeys(p.method for p in points):
+        mine = [frame.place(p.utility.mean, p.risk.mean) for p in points if p.method == method]
+        found += list(pairwise(mine))
+    return found + list(pairwise(sorted(frame.place(p.utility.mean, p.risk.mean) for p in best)))
+
+
+def _along(start: At, end: At) -> list[At]:
+    """Return places along a line, every few points."""
+    (a, b), (c, d) = start, end
+    steps = max(int(max(abs(c - a), abs(d - b)) / 6), 1)
+    return [(a + (c - a) * i / steps, b + (d - b) * i / steps) for i in range(steps + 1)]
 
 
 def _label(
@@ -226,7 +251,7 @@ def _label(
     width = LETTER * len(method) + 2
     tried: list[tuple[float, Box]] = []
     for x, y in mine:
-        for far in (9.0, 20.0, 32.0):
+        for far in (9.0, 20.0, 32.0, 46.0):
             for left, top in (
                 (x + far, y - LINE / 2),
                 (x - far - width, y - LINE / 2),
@@ -234,6 +259,8 @@ def _label(
                 (x - width / 2, y + far),
                 (x + far * 0.7, y - far - LINE / 2),
                 (x - far * 0.7 - width, y + far - LINE / 2),
+                (x - far * 0.7 - width, y - far - LINE / 2),
+                (x + far * 0.7, y + far - LINE / 2),
             ):
                 box = (left, top, left + width, top + LINE)
                 tried.append((_cost(box, taken, boxes, frame) + far / 10, box))
@@ -264,7 +291,8 @@ def _cost(
     cost = 100.0 * (left < frame.x - 4) + 100.0 * (right > frame.x + frame.wide + 10)
     cost += 100.0 * (top < frame.y - 10) + 60.0 * (bottom > frame.y + frame.high - 2)
     for (x, y), size in taken:
-        cost += 12.0 * (left - size < x < right + size and top - size < y < bottom + size)
+        hit = left - size < x < right + size and top - size < y < bottom + size
+        cost += (12.0 if size > 1 else 0.8) * hit
     for a, b, c, d in boxes:
         cost += 50.0 * (left < c and a < right and top < d and b < bottom)
     return cost

@@ -66,13 +66,19 @@ def _entropy(true: Integers, released: Integers, context: Context) -> float:
     return risk.median_entropy(released, context.subgroups)
 
 
+def _of_size(low: int, high: int) -> Callable[[Integers, Integers, Context], float]:
+    """Return the share of released cells of some sizes."""
+    return lambda F, G, c: float(((low <= G) & (high >= G)).mean())
+
+
 def _small_changed(true: Integers, released: Integers, _: Context) -> float:
     small = (true == 1) | (true == 2)
     return float((true != released)[small].mean()) if small.any() else float("nan")
 
 
 MEASURES: dict[str, Measure] = {
-    "transition": Measure("risk by the transition", True),
+    "transition-seen": Measure("risk by the transition seen over all draws", True),
+    "transition": Measure("risk by the transition, as far as the method has one", True),
     "transition-observed": Measure("risk by the transition, contents as observed", True),
     "split": Measure("risk by the transition, small and large counts apart", True),
     "conditional-entropy": Measure(
@@ -86,6 +92,11 @@ MEASURES: dict[str, Measure] = {
     "claims": Measure("cells that an intruder's best guess names right, share", True),
     "small-records": Measure(
         "people in cells of 1 and 2 left as they were, share",
+        True,
+        lambda F, G, c: risk.unchanged_small_records(F, G),
+    ),
+    "small-records-as-printed": Measure(
+        "people in cells of 1 and 2 left as they were, share; by record where records moved",
         True,
         lambda F, G, c: risk.unchanged_small_records(F, G),
     ),
@@ -124,6 +135,10 @@ MEASURES: dict[str, Measure] = {
     ),
     "cramers-v": Measure("Cramér's V, change in percent", False, _cramers_v),
     "median-entropy": Measure("entropy of the subgroups, median", False, _entropy),
+    "zeros": Measure("cells of 0, share", False, _of_size(0, 0)),
+    "ones": Measure("cells of 1, share", False, _of_size(1, 1)),
+    "twos": Measure("cells of 2, share", False, _of_size(2, 2)),
+    "three-to-five": Measure("cells of 3 to 5, share", False, _of_size(3, 5)),
     "margins": Measure("largest relative change of a one-way total", True, _margins),
     "unchanged": Measure(
         "cells left as they were, share", False, lambda F, G, c: float((F == G).mean())
@@ -131,12 +146,22 @@ MEASURES: dict[str, Measure] = {
 }
 """Every measure, in the order of the results."""
 
+RISK = "transition-seen"
+"""The risk of a map that does not name one: the same yardstick for every method."""
+
 BY_METHOD = tuple(name for name, measure in MEASURES.items() if measure.of is None)
-"""Those that need to know the method."""
+"""Those that need to know the method, or all of its draws."""
+
+POOLED = ("transition-seen", "claims")
+"""Those that all draws give together, in the same way for every method."""
+
+UNLIKE = ("transition", "transition-observed", "split", "small-records-as-printed")
+"""Those that mean different things for different methods: ranked only where they mean one."""
 
 USUAL = tuple(
     name
     for name in MEASURES
-    if name not in ("transition-observed", "conditional-entropy-as-printed")
+    if name not in ("transition-observed", "zeros", "ones", "twos", "three-to-five")
+    and not name.endswith("as-printed")
 )
 """What a study takes without being asked."""

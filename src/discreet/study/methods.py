@@ -150,7 +150,7 @@ TITLES = {
     "cell-key-perturbation": "Each cell gets noise drawn by the keys of its people",
     "sampling": "Counted from a sample of the people",
     "same-margins": "Another table with the same margins",
-    "individual-swapping": "Pairs of people change regions before counting",
+    "individual-swapping": "Pairs of people exchange their categories of one variable",
     "pram": "Categories of a variable changed at random, frequencies kept on average",
     "record-swapping": "Pairs of households exchange areas before counting",
     "over-imputation": "Values blanked and imputed again from donors",
@@ -191,8 +191,30 @@ def settings_of(
             continue
         made = make(method, options, names_of.get(on, ()))
         texts = tuple((key, str(value)) for key, value in options.items())
-        found.append(Setting(name, label, method, texts, on, made, (), multiplier, title))
+        about = _about(title, options)
+        found.append(Setting(name, label, method, texts, on, made, (), multiplier, about))
     return found
+
+
+INSTEAD = {
+    "record-swapping": "individual-swapping acts on counts",
+    "pram": 'with on = "cube" it acts on counts',
+    "input-perturbation": 'cell-key-perturbation or stochastic-perturbation with on = "cube" '
+    "acts on counts",
+}
+
+
+def refuse_records(values: Mapping[str, Any]) -> None:
+    """Raise where a method acts on records and only counts are there: what would act on them."""
+    method = values.get("method")
+    given = values.get("on")
+    if method in STEPS and (given == On.RECORDS or (method not in BEFORE and given is None)):
+        acting = f"the methods of discreet protect act on counts, {' and '.join(ON_CUBE)} too"
+        instead = INSTEAD.get(method, acting)
+        raise ParameterError(
+            f"{method} acts on records, and these data are counts: data must name a 'dataset'. "
+            f"Without records, {instead}."
+        )
 
 
 def make(method: str, options: Mapping[str, Any], variables: Sequence[Sequence[str]]) -> Method:
@@ -287,6 +309,16 @@ def _label(pattern: str, options: Mapping[str, Any], swept: Sequence[Mapping[str
             ) from None
     told = [key for key in options if len({str(one.get(key)) for one in swept}) > 1] or options
     return ", ".join(f"{key.replace('_', ' ')} {_shown(options[key])}" for key in told)
+
+
+def _about(title: str, options: Mapping[str, Any]) -> str:
+    """Return what a method does, with the variable that people exchange or that changes."""
+    axis = options.get("axis")
+    return (
+        title.replace("of one variable", f"of {axis}").replace("of a variable", f"of {axis}")
+        if axis is not None and not str(axis).isdecimal()
+        else title
+    )
 
 
 def _percents(options: Mapping[str, Any]) -> dict[str, str]:

@@ -104,7 +104,7 @@ class Table:
 class Judged:
     """How settings are judged: the two measures of the map, the others, weights and limit."""
 
-    risk: str = "transition"
+    risk: str = "transition-seen"
     utility: str = "score"
     measures: tuple[str, ...] = ()
     weights: tuple[float, ...] = WEIGHTS
@@ -165,9 +165,7 @@ class Study:
             ("table", [table.name for table in self.tables]),
             ("setting", [setting.full for setting in self.settings]),
         ):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise ParameterError(f"every {what} needs a name of its own. Twice: {twice[0]}.")
+            refuse_twice(what, names)
 
     @property
     def fingerprint(self) -> str:
@@ -181,6 +179,13 @@ class Study:
         if self.dataset is not None:
             found.update(self.dataset.read_bytes())
         return found.hexdigest()
+
+
+def refuse_twice(what: str, names: Sequence[str]) -> None:
+    """Raise where two tables or settings have one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(f"every {what} needs a name of its own. Twice: {twice[0]}.")
 
 
 def named(kind: str, name: str, choices: Sequence[str]) -> str:

@@ -15,10 +15,19 @@ from discreet.protect import Method
 from discreet.query.parse import parse_where, parts
 from discreet.risk import WEIGHTS
 from discreet.study.cube import Cube
-from discreet.study.data import Asked, array_cube, cube_of, joint_of, of_file, table_of
+from discreet.study.data import (
+    PUT_RIGHT,
+    TOTALS,
+    Asked,
+    array_cube,
+    cube_of,
+    joint_of,
+    of_file,
+    table_of,
+)
 from discreet.study.file import MOST_DRAWS, read
 from discreet.study.measures import MEASURES, USUAL
-from discreet.study.methods import Untouched, make, settings_of
+from discreet.study.methods import Untouched, make, refuse_records, settings_of
 from discreet.study.model import Judged, On, Setting, Study, Told, named
 from discreet.study.quick import usual
 from discreet.study.results import Results, collected
@@ -37,10 +46,11 @@ def study(
     seed: int = 1,
     limit: float = 0.15,
     weights: Sequence[float] = WEIGHTS,
-    risk: str = "transition",
+    risk: str = "transition-seen",
     utility: str = "score",
     title: str = "A comparison of methods",
     workers: int = 1,
+    sums_are_cells: bool = False,
     tell: Tell | None = None,
 ) -> Results:
     """Return risk and utility of a table, or several, under settings of protection methods.
@@ -62,7 +72,7 @@ def study(
     if isinstance(data, str | PathLike) and str(data).endswith(".toml"):
         asked = read(Path(data))
     else:
-        cubes, places = _cubes(data, tables)
+        cubes, places = _cubes(data, tables, sums_are_cells)
         made = tuple(table_of(one, cubes[i], i) for one, i in places)
         names = {On.TABLE: [table.by for table in made], On.CUBE: [cube.names for cube in cubes]}
         judged = Judged(
@@ -80,7 +90,9 @@ def study(
     return collected(asked, parts_, monotonic() - began)
 
 
-def _cubes(data: Any, tables: Any) -> tuple[tuple[Cube, ...], list[tuple[Asked, int]]]:
+def _cubes(
+    data: Any, tables: Any, sums_are_cells: bool
+) -> tuple[tuple[Cube, ...], list[tuple[Asked, int]]]:
     """Return the hypercubes of whatever was given, and the tables asked of each."""
     asked = _asked(tables)
     if isinstance(data, Mapping):
@@ -94,9 +106,13 @@ def _cubes(data: Any, tables: Any) -> tuple[tuple[Cube, ...], list[tuple[Asked, 
         names = list(dict.fromkeys(name for one in asked for name in one.names))
         cube = joint_of(data.version, names)
     elif isinstance(data, str | PathLike):
-        cube = cube_of(Path(data), absent_zero=False)
+        cube = cube_of(Path(data), absent_zero=False, sums_are_cells=sums_are_cells)
     elif hasattr(data, "columns") or hasattr(data, "column_names"):
-        cube = of_file(read_table(data, absent_is_zero=True))
+        file = read_table(data, absent_is_zero=True)
+        file.refuse_gap(PUT_RIGHT)
+        if not sums_are_cells:
+            file.refuse_hidden_totals(f"{TOTALS}; if it is no total, say sums_are_cells=True.")
+        cube = of_file(file)
     else:
         cube = array_cube(data, "data")
     return (cube,), [(one, 0) for one in asked or [Asked("table", "", ())]]
@@ -121,6 +137,8 @@ def _asked(tables: Any) -> list[Asked]:
 
 def _settings(methods: Any, names: Mapping[On, Any]) -> tuple[Setting, ...]:
     found = [Setting("None", "", "none", (), On.TABLE, Untouched())]
+    if not methods or (isinstance(methods, Mapping) and not all(map(_there, methods.values()))):
+        raise ParameterError("methods must name at least one method, each with a setting.")
     if isinstance(methods, Mapping):
         for name, given in methods.items():
             for one in [given] if isinstance(given, Method) else given:
@@ -128,10 +146,12 @@ def _settings(methods: Any, names: Mapping[On, Any]) -> tuple[Setting, ...]:
         return tuple(found)
     for given in [methods] if isinstance(methods, str) else methods:
         if isinstance(given, str):
+            refuse_records({"method": given})
             made = make(given, {}, names[On.CUBE])
             title = given.replace("-", " ").capitalize()
             found.append(Setting(title, _parameters(made), given, (), On.TABLE, made))
         elif isinstance(given, Mapping):
+            refuse_records(given)
             found += settings_of(given, names)
         else:
             raise ParameterError(
@@ -139,6 +159,10 @@ def _settings(methods: Any, names: Mapping[On, Any]) -> tuple[Setting, ...]:
                 f"Got {given!r}."
             )
     return tuple(found)
+
+
+def _there(given: Any) -> bool:
+    return isinstance(given, Method) or bool(given)
 
 
 def _of_object(name: str, one: Any, names: Mapping[On, Any]) -> Setting:

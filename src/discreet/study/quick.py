@@ -40,9 +40,15 @@ def usual(cube: Cube) -> list[dict[str, Any]]:
     return found
 
 
-def quick(path: Path, draws: int = DRAWS, seed: int = 1, absent_zero: bool = False) -> Study:
+def quick(
+    path: Path,
+    draws: int = DRAWS,
+    seed: int = 1,
+    absent_zero: bool = False,
+    sums_are_cells: bool = False,
+) -> Study:
     """Return the study of the table in a file under the usual methods."""
-    cube = cube_of(path, absent_zero)
+    cube = cube_of(path, absent_zero, sums_are_cells)
     by = " × ".join(name.replace("_", " ") for name in cube.names)
     table = table_of(Asked(path.stem, by, ()), cube, 0)
     settings = [Setting("None", "", "none", (), On.TABLE, Untouched())]

@@ -11,15 +11,19 @@ import numpy as np
 from discreet import risk, utility
 from discreet.build.steps import SwapStep, read_steps
 from discreet.errors import ParameterError, unknown
-from discreet.protect import Method
+from discreet.protect import Kept, Method
 from discreet.risk import Risk, SplitRisk
 from discreet.study.judge import Known, Seen, mean_and_error, mean_factor, pairs_of
 from discreet.study.methods import STEPS, drawn, make, names
 from discreet.study.model import On
+from discreet.study.pooled import Pooled
+from discreet.table.files import TableFile
 from discreet.table.transition import Transition
 from discreet.types import Integers
 
 SEED = 1
+MOVING = ("record-swapping", "pram", "over-imputation")
+"""Methods on records that leave as many people as there were."""
 FIRST = 200
 """Figures up to this are searched for the smallest that a method releases."""
 
@@ -81,6 +85,41 @@ def _rate(name: str, options: Mapping[str, str]) -> float | None:
     step = {"method": name, "rate": rate, "within": "a", "match": []}
     read_steps([step])  # refuses what is no rate
     return rate
+
+
+def refuse_impossible(file: TableFile, released: Integers, described: Described) -> None:
+    """Raise where a released table cannot have come from the method: its risk means nothing."""
+    true, method, chances = file.counts, described.method, described.known.chances
+    if method is not None and method.cellwise and isinstance(chances, Transition):
+        pairs = pairs_of(true, released)
+        never = {(i, j) for i, j, _ in pairs.tolist() if j not in chances.row(i)[0]}
+        wrong = [
+            place for place in np.ndindex(true.shape) if (true[place], released[place]) in never
+        ]
+        if wrong:
+            at = ", ".join(
+                f"{dimension.variable} {dimension.codes[i]}"
+                for dimension, i in zip(file.dimensions, wrong[0], strict=True)
+            )
+            more = f", and {len(wrong) - 1:,} more figures" if len(wrong) > 1 else ""
+            raise ParameterError(
+                f"the released table cannot have come from {described.name} with these options: "
+                f"it never releases the figure at {at}{more}."
+            )
+    kept = Kept(False, ((),)) if described.name in MOVING else Kept(False)
+    if method is not None:
+        kept = method.keeps(true.ndim)
+    for axes in kept.margins:
+        lost = tuple(axis for axis in range(true.ndim) if axis not in axes)
+        gap = np.abs(true.sum(axis=lost) - released.sum(axis=lost))
+        if (gap >= kept.within).any():
+            by = " × ".join(file.dimensions[axis].variable for axis in axes)
+            what = f"totals by {by}" if by else "total of the table"
+            how = "never changes" if kept.within == 1 else f"changes by less than {kept.within}"
+            raise ParameterError(
+                f"the released table cannot have come from {described.name}: here the {what} "
+                f"differ{'s' * (not by)}, which the method {how}."
+            )
 
 
 def terms_of(found: Risk) -> dict[str, float]:
@@ -166,6 +205,10 @@ def _expected(
         risks = np.array([known.after(true, table, weights).value for table in tables])
         scores = np.array([utility.score(true, table) for table in tables])
         (value, error, _), (score, spread, _) = mean_and_error(risks), mean_and_error(scores)
+        if not described.known.complete:  # what was seen is shared by all draws
+            pooled = Pooled(true, [pairs_of(true, table) for table in tables])
+            found = pooled.risk(described.known, weights, "expected")
+            value, error = mean_and_error(found.values)[0], found.error
         return {
             "exact": False,
             "draws": len(tables),

@@ -15,10 +15,18 @@ from markupsafe import Markup
 from discreet import __version__
 from discreet.study.judge import Known
 from discreet.study.map import draw
-from discreet.study.measures import MEASURES
+from discreet.study.measures import MEASURES, POOLED, UNLIKE
 from discreet.study.model import On, Table
 from discreet.study.run import known_of
-from discreet.study.words import limit_text, listed, lower, short
+from discreet.study.words import (
+    error_text,
+    limit_text,
+    listed,
+    lower,
+    not_ranked,
+    short,
+    titled,
+)
 
 if TYPE_CHECKING:
     from discreet.study.results import Results
@@ -56,6 +64,7 @@ def page(results: Results, now: datetime | None = None) -> str:
         measures=[MEASURES[name].words for name in study.judged.every],
         printed=_printed(results),
         printed_note="Published figures and ours; the originals are not public where data differ.",
+        apart=not_ranked(results),
         notes=_notes(results),
         command=_command(results),
         reproduce=_reproduce(results),
@@ -173,17 +182,16 @@ def _groups(results: Results) -> list[dict[str, Any]]:
                 cells.append(
                     {
                         "risk": short(risk.mean),
-                        "error": short(risk.error) if risk.error > 0 else "",
+                        "error": error_text(risk),
                         "utility": short(utility.mean),
                         "best": (table, name) in results.frontier,
-                        "over": risk.mean > judged.limit and not setting.untouched,
+                        "over": risk.mean > judged.limit and name in results.under,
                     }
                 )
             first = setting.name if setting.name != last else ""
             rows.append({"method": first, "setting": setting.label, "cells": cells})
             last = setting.name
-        names = [f"Table {name}" if name.isdecimal() else name for name in tables]
-        found.append({"tables": names, "rows": rows})
+        found.append({"tables": [titled(name) for name in tables], "rows": rows})
     return found
 
 
@@ -223,8 +231,7 @@ def _others(results: Results) -> list[dict[str, Any]]:
                 (name, [short(results.value(table, name, m).mean) for m in names])
                 for name in results.settings
             ]
-            title = f"Table {table}" if table.isdecimal() else table
-            found.append({"table": title, "first": first, "names": names, "rows": rows})
+            found.append({"table": titled(table), "first": first, "names": names, "rows": rows})
     return found
 
 
@@ -242,7 +249,19 @@ def _notes(results: Results) -> list[str]:
     """Return the limits of the study: those that follow from how it was done, then its own."""
     study = results.study
     found = ["Risk is for a table by itself: what several tables tell together is not in it."]
-    seen, rated = [], []
+    if study.judged.risk in POOLED:
+        found.append(
+            f"What was seen over {study.draws:,} draws stands for the chances of every method, "
+            "alike. Standard errors of risk come from leaving draws out."
+        )
+    if set(study.judged.every) & set(UNLIKE):
+        found += _unlike(results)
+    return [*found, *study.told.notes]
+
+
+def _unlike(results: Results) -> list[str]:
+    """Return what the measures that differ by method go by."""
+    study, seen, rated = results.study, [], []
     for setting in study.settings:
         known: Known = known_of(setting, study.tables[0])
         if setting.full not in results.settings or setting.untouched:
@@ -251,18 +270,19 @@ def _notes(results: Results) -> list[str]:
             rated.append(lower(setting.name))
         elif not known.complete:
             seen.append(lower(setting.name))
+    found = []
     if rated:
         found.append(
-            f"{listed(list(dict.fromkeys(rated)), 4).capitalize()}: judged with the rate known to "
-            "the intruder and every cell taken to change at that rate. A draw in which no cell "
-            "changed has the risk of the untouched table."
+            f"“{MEASURES['transition'].words.capitalize()}”: of "
+            f"{listed(list(dict.fromkeys(rated)), 4)} by the rate, every cell taken to change at "
+            "it; a draw in which no cell changed has the risk of the untouched table."
         )
     if seen:
         found.append(
-            f"{listed(list(dict.fromkeys(seen)), 4).capitalize()}: the chances of a single cell "
-            "are not known beforehand; those seen over all draws stand in."
+            f"The same of {listed(list(dict.fromkeys(seen)), 4)} by what was seen: the chances of "
+            "a single cell are not known beforehand."
         )
-    return [*found, *study.told.notes]
+    return found
 
 
 def _command(results: Results) -> str:

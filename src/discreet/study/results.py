@@ -13,10 +13,12 @@ import numpy as np
 from discreet import risk
 from discreet.errors import ParameterError, unknown
 from discreet.files import written
-from discreet.study.judge import Known, Seen, mean_and_error, repeated
-from discreet.study.measures import BY_METHOD, MEASURES
+from discreet.risk.transition import Contents
+from discreet.study.judge import Known, Pairs, mean_and_error
+from discreet.study.measures import BY_METHOD, MEASURES, POOLED
 from discreet.study.model import Printed, Setting, Study
-from discreet.study.run import Block, Part, Unit, by_method, known_of, units
+from discreet.study.pooled import Found, Pooled
+from discreet.study.run import Block, Part, Unit, known_of, units, yardstick
 from discreet.table.sheet import Sheet
 from discreet.types import Floats
 
@@ -66,7 +68,7 @@ class Point:
         return f"{self.method}, {self.setting}" if self.setting else self.method
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What a study found. It prints, plots, filters, and is a data frame.
 
@@ -149,13 +151,33 @@ class Results:
         return tuple(table for table in self.tables if table in defined)
 
     @cached_property
+    def apart(self) -> dict[str, str]:
+        """The settings that cannot be ranked with the others, and what they are judged by.
+
+        Ranked are those of the yardstick that most settings have. A measure that means the same
+        for every method, as `transition-seen` does, leaves none apart.
+        """
+        there = [self.setting(name) for name in self.settings]
+        sticks = {s.full: yardstick(self.study, s) for s in there if not s.untouched}
+        if not sticks:
+            return {}
+        listed = list(sticks.values())
+        first = max(dict.fromkeys(listed), key=listed.count)
+        found = {name: " and ".join(mine) for name, mine in sticks.items() if mine != first}
+        return found | {name: "" for name in sticks if self._unmeasured(name)}
+
+    def _unmeasured(self, name: str) -> bool:
+        values = (self._by[table, name, self.study.judged.risk].mean for table in self.judged)
+        return any(value != value for value in values)
+
+    @cached_property
     def points(self) -> tuple[Point, ...]:
-        """Every setting in every table that has a risk, the untouched one left out."""
+        """Every setting that can be ranked in every table that has a risk, None left out."""
         judged, found = self.study.judged, []
         for table in self.judged:
             for name in self.settings:
                 setting = self.setting(name)
-                if not setting.untouched:
+                if not setting.untouched and name not in self.apart:
                     both = (self._by[table, name, m] for m in (judged.risk, judged.utility))
                     found.append(Point(table, setting.name, setting.label, *both))
         return tuple(found)
@@ -271,7 +293,7 @@ class Results:
 
         text = draw(self)
         if path is not None:
-            with written(Path(path), 0o666) as file:
+            with written(Path(path), 0o600) as file:
                 file.write(text.encode())
         return text
 
@@ -289,7 +311,7 @@ class Results:
         out = Path(folder)
         if not out.is_dir():
             raise ParameterError(f"out must be a folder. Got {out}.")
-        self.sheet.write(out / "results.csv")
+        self.sheet.write(out / "results.csv", 0o600)
         with written(out / "results.parquet", 0o600) as file:
             pq.write_table(self.to_arrow(), file)
         self.plot(out / "map.svg")
@@ -297,6 +319,13 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.plot()
+
+    def __repr__(self) -> str:
+        tables, settings = len(self.tables), len(self.settings) - 1
+        return (
+            f"<Results: {tables} table{'s' * (tables != 1)}, {settings} setting"
+            f"{'s' * (settings != 1)}, {self.study.draws} draws. print() shows them>"
+        )
 
     def __str__(self) -> str:
         from discreet.study.words import text
@@ -331,46 +360,52 @@ def collected(study: Study, parts: Mapping[Block, Part], seconds: float = 0.0) -
     for place, setting in enumerate(study.settings):
         mine = [part for block, part in parts.items() if block.setting == place]
         values = np.concatenate([part.values for part in mine], axis=1)
+        pooled = []
         for t in range(len(study.tables)):
             drawn = [pairs for part in mine for pairs in part.pairs[t]]
-            _fill(study, setting, t, drawn, values[t])
+            pooled.append(_pooled(study, setting, t, drawn))
         for unit, found in zip(units(study), values, strict=True):
+            together = pooled[unit.table] if unit.axis is None else {}
             for measure, column in zip(every, found.T, strict=True):
-                if unit.axis is None or np.isfinite(column).any():
-                    rows.append(_row(study, setting, unit, measure, column))
+                if measure in together:
+                    rows.append(_row(study, setting, unit, measure, together[measure]))
+                elif unit.axis is None or np.isfinite(column).any():
+                    rows.append(_row(study, setting, unit, measure, Found(column, np.nan)))
     order = {table.name: i for i, table in enumerate(study.tables)}
     rows.sort(key=lambda row: (order[row.table], bool(row.variable)))
     return Results(study, tuple(rows), seconds)
 
 
-def _row(study: Study, setting: Setting, unit: Unit, measure: str, column: Floats) -> Row:
+def _row(study: Study, setting: Setting, unit: Unit, measure: str, found: Found) -> Row:
     table = study.tables[unit.table]
-    mean, error, undefined = mean_and_error(column)
+    mean, error, undefined = mean_and_error(found.values)
+    if found.error == found.error:
+        error = found.error
     if setting.untouched and mean == mean:
         error = 0.0  # drawn once: nothing varies
     variable, category = "", ""
     if unit.axis is not None:
         variable, category = table.by[unit.axis], table.codes[unit.axis][unit.place]
-    value = Value(mean, error, len(column), undefined)
+    value = Value(mean, error, len(found.values), undefined)
     return Row(
         table.name, setting.name, setting.label, setting.on.value, variable, category, measure,
         value,
     )  # fmt: skip
 
 
-def _fill(study: Study, setting: Setting, t: int, drawn: list[Any], values: Floats) -> None:
-    """Put in the risks of a table for which all draws must be seen first."""
-    table, known = study.tables[t], known_of(setting, study.tables[t])
-    seen = None if known.exact else Seen.of(drawn)
-    every = study.judged.every
-    if "claims" in every:
-        values[:, every.index("claims")] = known.claims(table.counts, seen)
-    if seen is None or known.complete:
-        return
-    full: Known = known.filled(seen)
-    for name in set(every) & set(BY_METHOD) - {"claims"}:
-        column = every.index(name)
-        for draw, pairs in enumerate(drawn):
-            true, released = repeated(pairs)
-            found = by_method(name, true, released, full, study.judged.weights)
-            values[draw, column] = found
+def _pooled(study: Study, setting: Setting, t: int, drawn: list[Pairs]) -> dict[str, Found]:
+    """Return the risks of a table that all draws give together, by measure."""
+    known = known_of(setting, study.tables[t])
+    pooled = Pooled(study.tables[t].counts, drawn)
+    found: dict[str, Found] = {}
+    for name in study.judged.every:
+        if name == "claims":
+            found[name] = pooled.claims()
+        elif name in POOLED or (name in BY_METHOD and not known.complete):
+            weights = study.judged.weights
+            if name == "split" and len(weights) == 3:
+                weights = risk.SPLIT_WEIGHTS
+            contents: Contents = "observed" if name == "transition-observed" else "expected"
+            by = Known() if name in POOLED else known
+            found[name] = pooled.risk(by, weights, contents)
+    return found

@@ -26,7 +26,7 @@ from discreet.files import written
 from discreet.progress import Tell, silent
 from discreet.protect import IndividualSwapping
 from discreet.study.judge import Known, Pairs, pairs_of
-from discreet.study.measures import BY_METHOD, MEASURES, Context
+from discreet.study.measures import BY_METHOD, MEASURES, POOLED, UNLIKE, Context
 from discreet.study.methods import drawn
 from discreet.study.model import On, Setting, Study, Table
 from discreet.study.records import Records
@@ -42,7 +42,6 @@ SLICED = (
     "average-absolute",
 )
 """The measures that are taken of rows and columns too, where a study asks for them."""
-NOTHING = np.zeros((0, 3), np.int64)
 BLOCK_CELLS = 3_000_000
 MOST_DRAWS = 50
 ALONE = 2_000_000
@@ -122,12 +121,8 @@ class Worker:
         for draw in range(block.first, block.last):
             tables, kept = self.released(setting, draw)
             values.append([self._measured(unit, tables, kept, known) for unit in self.units])
-            pairs.append(
-                tuple(
-                    NOTHING if one.exact else pairs_of(table.counts, released)
-                    for table, released, one in zip(study.tables, tables, known, strict=True)
-                )
-            )
+            both = zip(study.tables, tables, strict=True)
+            pairs.append(tuple(pairs_of(table.counts, released) for table, released in both))
         by_unit = np.array(values, np.float64).transpose(1, 0, 2)
         return Part(by_unit, tuple(zip(*pairs, strict=True)))
 
@@ -182,7 +177,7 @@ class Worker:
             of = MEASURES[name].of
             if unit.axis is not None and (name not in SLICED or not F.any()):
                 found.append(float("nan"))
-            elif name == "small-records" and kept is not None:
+            elif name == "small-records-as-printed" and kept is not None:
                 untouched = unit.of(kept[unit.table])
                 found.append(risk.unchanged_small_records_swapped(F, untouched))
             elif of is not None:
@@ -205,11 +200,35 @@ def known_of(setting: Setting, table: Table) -> Known:
     return Known(multiplier=setting.multiplier)
 
 
+RATE = "the rate that people are swapped at"
+CHANCES = "the chances of the method"
+SEEN = "what was seen over all draws"
+RECORDS = "records that nobody touched"
+CELLS = "cells that stayed as they were"
+
+
+def yardstick(study: Study, setting: Setting) -> tuple[str, ...]:
+    """Return what the risk of the map goes by for a setting: settings with the same are ranked."""
+    name = study.judged.risk
+    if name not in UNLIKE or setting.untouched:
+        return ()
+    if name == "small-records-as-printed":
+        return (RECORDS if setting.on is On.RECORDS else CELLS,)
+    found = [known_of(setting, table) for table in study.tables]
+    told = [RATE if k.rate is not None else CHANCES if k.complete else SEEN for k in found]
+    return tuple(dict.fromkeys(told))
+
+
 def by_method(
     name: str, true: Integers, released: Integers, known: Known, weights: tuple[float, ...]
 ) -> float:
-    """Return a risk that needs the method, NaN where all draws must be seen first."""
-    if name not in BY_METHOD or name == "claims" or not known.complete:
+    """Return a risk that needs the method, NaN where all draws must be seen first.
+
+    Swapping has no contents to observe: its matrix stands for cells that are not there.
+    """
+    if name not in BY_METHOD or name in POOLED or not known.complete:
+        return float("nan")
+    if known.rate is not None and name == "transition-observed":
         return float("nan")
     split = weights if len(weights) == 4 else risk.SPLIT_WEIGHTS
     contents: Any = "observed" if name == "transition-observed" else "expected"

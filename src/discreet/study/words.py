@@ -6,7 +6,7 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from discreet.study.measures import MEASURES
+from discreet.study.measures import MEASURES, RISK
 
 if TYPE_CHECKING:
     from discreet.study.results import Results, Value
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 MOST_TABLES = 4
-"""Tables side by side on a terminal."""
+"""Tables on a terminal."""
+COLUMN, MOST_NAME = 22, 32
+"""Letters for the figures of a table, and for the name of a setting."""
 
 
 def short(number: float, digits: int = 3) -> str:
@@ -32,11 +34,12 @@ def limit_text(limit: float) -> str:
     return f"{limit:g}".replace("0.", ".", 1)
 
 
-def listed(names: list[str], most: int = 3) -> str:
-    """Return names as part of a sentence, the last after "and"."""
+def listed(names: list[str], most: int = 3, word: str = "and") -> str:
+    """Return names as part of a sentence, the last after "and" or "or"."""
     if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+        return f"{', '.join(names[: most - 1])} {word} {len(names) - most + 1} more"
+    joined = [", ".join(names[:-1]), names[-1]]
+    return f" {word} ".join(joined) if len(names) > 1 else "".join(names)
 
 
 def lower(name: str) -> str:
@@ -77,8 +80,24 @@ def finding(results: Results) -> str:
     )
     never = [m for m, n in above.items() if n == sum(p.method == m for p in results.points)]
     if never:
-        said += f" No setting of {listed([lower(name) for name in never])} does."
+        said += f" No setting of {listed([lower(name) for name in never], word='or')} does."
     return said
+
+
+def not_ranked(results: Results) -> list[str]:
+    """Return a sentence for each reason why settings stand apart from the ranking."""
+    by: dict[str, list[str]] = {}
+    for name, reason in results.apart.items():
+        by.setdefault(reason, []).append(lower(results.setting(name).name))
+    risk = MEASURES[results.study.judged.risk].words
+    found = []
+    for reason, names in by.items():
+        who = listed(list(dict.fromkeys(names)), 6)
+        why = f"its {risk} goes by {reason}" if reason else f"there is no {risk} of it"
+        found.append(
+            f"Not ranked: {who}, since {why}. Choose the risk {RISK}, which is the same for all."
+        )
+    return found
 
 
 def _excess(results: Results, name: str) -> float:
@@ -96,32 +115,58 @@ def _number(number: int) -> str:
 
 def shown(value: Value) -> str:
     """Return a mean with its standard error in brackets."""
-    error = "" if not value.error > 0 else f" ({short(value.error)})"
-    return short(value.mean) + error
+    return short(value.mean) + (f" ({error})" if (error := error_text(value)) else "")
+
+
+def error_text(value: Value) -> str:
+    """Return a standard error, nothing where it is too small to show."""
+    return short(value.error) if value.error >= 0.0005 else ""
 
 
 def text(results: Results) -> str:
     """Return the results as a terminal shows them: risk and utility of every setting."""
-    judged = results.study.judged
     lines = [results.study.told.title, "", *wrap(results.finding, WIDTH), ""]
-    width = max(len(name) for name in results.settings)
+    width = min(max(len(name) for name in results.settings), MOST_NAME)
+    across = max((WIDTH - width) // (2 + COLUMN), 1)
     tables = results.judged[:MOST_TABLES]
-    wide = [max(len(name), 20) for name in tables]
-    lines.append(
-        f"{'':{width}}  " + "  ".join(f"{n:<{w}}" for n, w in zip(tables, wide, strict=True))
+    for first in range(0, len(tables), across):
+        lines += [*_side_by_side(results, tables[first : first + across], width), ""]
+    more = len(results.tables) - len(tables)
+    if more:
+        lines += [f"{more} more table{'s' * (more > 1)} in results.csv and the report.", ""]
+    for sentence in not_ranked(results):
+        lines += [*wrap(sentence, WIDTH), ""]
+    lines += wrap(
+        "Standard errors of .001 and more in brackets. • on the frontier: nothing is safer and "
+        "closer.",
+        WIDTH,
     )
-    head = f"{'risk':<13}{'utility':<7}"
-    lines.append(f"{'':{width}}  " + "  ".join(f"{head:<{w}}" for w in wide))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _side_by_side(results: Results, tables: tuple[str, ...], width: int) -> list[str]:
+    """Return some tables beside each other; a name that is too long has a line of its own."""
+    judged = results.study.judged
+    heads = [cut(titled(name), COLUMN) for name in tables]
+    lines = [f"{'':{width}}  " + "  ".join(f"{head:<{COLUMN}}" for head in heads)]
+    lines.append(f"{'':{width}}  " + "  ".join([f"{'risk':<13}{'utility':<9}"] * len(tables)))
     for name in results.settings:
         cells = []
-        for table, w in zip(tables, wide, strict=True):
+        for table in tables:
             risk = results.value(table, name, judged.risk)
             utility = results.value(table, name, judged.utility)
             mark = " •" if (table, name) in results.frontier else ""
-            cells.append(f"{f'{shown(risk):<13}{short(utility.mean)}{mark}':<{w}}")
-        lines.append(f"{name:<{width}}  " + "  ".join(cells).rstrip())
-    more = len(results.tables) - len(tables)
-    if more:
-        lines += ["", f"{more} more table{'s' * (more > 1)} in results.csv and the report."]
-    lines += ["", "Standard errors in brackets. • on the frontier: nothing is safer and closer."]
-    return "\n".join(line.rstrip() for line in lines)
+            cells.append(f"{f'{shown(risk):<13}{short(utility.mean)}{mark}':<{COLUMN}}")
+        *above, last = wrap(name, width)
+        lines += [*above, f"{last:<{width}}  " + "  ".join(cells)]
+    return lines
+
+
+def titled(table: str) -> str:
+    """Return the name of a table, which may be a number."""
+    return f"Table {table}" if table.isdecimal() else table
+
+
+def cut(words: str, most: int) -> str:
+    """Return words that fit, the end left out where they do not."""
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"

@@ -25,6 +25,13 @@ from discreet.table.source import COUNT_NAMES, Given, Layout, Listing, count_of,
 # A long file that leaves zero cells out could name a product of categories that no memory holds.
 MAX_CELLS = 100_000_000
 _FAULTS = 3
+SUMS = 3
+TOTAL_NAMES = frozenset(
+    ("all", "any", "both", "everybody", "everyone", "overall", "sum", "tot", "tot.", "total",
+     "totals", "_all", "-", "*", "alle", "gesamt", "insgesamt", "ensemble", "tous", "totale",
+     "todos", "totaal", "summe", "razem", "celkem")
+)  # fmt: skip
+"""What totals are called, here and there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,24 @@ class TableFile:
         raise ParameterError(
             f"the table must add up. The total {'; '.join(faults)}{more}. {advice}"
         )
+
+    def refuse_hidden_totals(self, advice: str) -> None:
+        """Raise where a category is the sum of all others: its people would count twice.
+
+        In each of three populated places at least, or where its name says so: fewer sums may be
+        chance. Of two categories that are alike neither is a total, unless its name says so.
+        """
+        for axis, dimension in enumerate(self.dimensions):
+            counts = np.moveaxis(self.counts, axis, 0).reshape(len(dimension), -1)
+            others = counts.sum(axis=0) - counts
+            for place in np.flatnonzero((counts == others).all(axis=1) & counts.any(axis=1)):
+                code = dimension.codes[place]
+                many = len(dimension) > 2 and np.count_nonzero(counts[place]) >= SUMS
+                if many or code.strip().lower() in TOTAL_NAMES:
+                    raise ParameterError(
+                        f"every person must be counted once. '{code}' of {dimension.variable} is "
+                        f"the sum of the other categories. {advice}"
+                    )
 
     def aligned(self, other: TableFile) -> NDArray[np.int64]:
         """Return the counts of another file in this file's order of dimensions and codes.

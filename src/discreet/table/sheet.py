@@ -28,13 +28,13 @@ class Sheet:
     texts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
     delimiter: str = ","
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, mode: int = 0o666) -> None:
         """Write a CSV file; it is there whole or not at all."""
         columns = [
             map(self.texts.get(name, figure_text), column)
             for name, column in zip(self.header, self.columns, strict=True)
         ]
-        with written(Path(path), 0o666) as file:
+        with written(Path(path), mode) as file:
             stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
             writer = csv.writer(stream, delimiter=self.delimiter, lineterminator="\n")
             writer.writerow(self.header)

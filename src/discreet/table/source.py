@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError, unknown
+from discreet.errors import ParameterError, first_few, unknown
 from discreet.files import read_bytes
 from discreet.table.argus import read_described
 
@@ -255,7 +255,11 @@ def _unfolded(source: Source) -> Listing:
     rows = [row[0] for _, row in source.rows]
     for variable, names in zip(variables, (rows, labels), strict=True):
         if len(set(names)) != len(names):
-            raise ParameterError(f"{variable} of '{source.name}' must not repeat a code.")
+            raise ParameterError(
+                f"{variable} of '{source.name}' must not repeat a code in a wide table. A long one "
+                f"has its counts in a last column named {' or '.join(COUNT_NAMES)}. Got the "
+                f"columns {first_few(list(source.header), 6)}."
+            )
     return Listing(
         source,
         Layout.WIDE,

@@ -11,7 +11,7 @@ import pytest
 from discreet import utility
 from discreet.protect import IndividualSwapping
 from discreet.study.results import Results
-from studies import census_store, of_paper
+from studies import country, of_paper
 
 PRINTED = json.loads((Path(__file__).parent / "figures.json").read_text(encoding="utf-8"))
 REGIONS = np.array([854_539, 645_461])
@@ -22,7 +22,7 @@ SWAPPING, HALF = "Swapping, 10% move", "Swapping, 5% move"
 
 @pytest.fixture(scope="module")
 def found() -> Results:
-    return of_paper("shlomo2010", census_store(2010), 3)
+    return of_paper("shlomo2010", country(2010), 3)
 
 
 @pytest.mark.slow

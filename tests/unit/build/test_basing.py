@@ -342,3 +342,82 @@ def test_only_a_base_is_given_away(folder: Folder, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="must not be given away"):
         write_base(folder.store.path, tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
+
+
+HOUSEHOLDS = """
+policy = "preset:protected-base"
+source = { files = "p.parquet", record_id = "id", household_id = "home" }
+[variables]
+size = { range = [1, 5] }
+place = { categories = { 1 = "reference person", 2 = "other member" } }
+health = { range = [0, 3] }
+[[geography]]
+id = "oa"
+column = "oa"
+[[geography]]
+id = "la"
+column = "la"
+[[protect]]
+method = "base"
+within = "la"
+"""
+
+
+def in_households(homes: int = 2_000, seed: int = 3) -> pa.Table:
+    """Households of one to five in 12 areas of 2; the first member is the reference person."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 6, homes)
+    home = np.repeat(np.arange(homes), size)
+    first = np.diff(home, prepend=-1) > 0
+    oa = rng.integers(0, 12, homes)[home]
+    health = np.minimum(rng.poisson(size[home] / 3), 3)
+    return pa.table(
+        {"id": np.arange(len(home)), "home": home, "oa": oa, "la": oa // 6, "size": size[home],
+         "place": np.where(first, 1, 2), "health": health}
+    )  # fmt: skip
+
+
+def write_households(folder: Path, table: pa.Table, more: str) -> None:
+    pq.write_table(table, folder / "p.parquet")
+    text = f'id = "people"\ntitle = "People"\n{HOUSEHOLDS}{more}'
+    (folder / "dataset.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("donors", ["households", "persons"])
+def test_households_of_the_base_are_whole(tmp_path: Path, donors: str) -> None:
+    # People in households of k are k times their reference persons, in every area: tables of
+    # households are tables of reference persons. With persons as donors this is lost.
+    write_households(tmp_path, in_households(), f'donors = "{donors}"\n')
+    dc_build(tmp_path)
+    version = Store(tmp_path / "store").open()
+    assert version.steps_beforehand[0]["donors"] == donors
+    held = columns(version)
+    people, heads = np.zeros((2, 12, 5), np.int64)
+    np.add.at(people, (held["oa"], held["size"]), 1)
+    np.add.at(heads, (held["oa"], held["size"]), held["place"] == 0)
+    assert (people == heads * np.arange(1, 6)).all() == (donors == "households")
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "expected"),
+    [
+        ({}, 'donors = "families"', "donors"),
+        ({"oa": [0] * 3 + [1] * 3}, 'donors = "households"', "1 households have members in sev"),
+        ({"home": None}, 'donors = "households"', "needs a 'household_id'"),
+    ],
+)
+def test_households_that_cannot_be_copied(
+    tmp_path: Path, change: dict[str, Any], more: str, expected: str
+) -> None:
+    same = {name: [0] * 6 for name in ("oa", "la", "health")}
+    homes = {"home": [0, 0, 1, 1, 2, 2], "size": [2] * 6, "place": [1, 2] * 3}
+    table = pa.table({"id": list(range(6)), **same, **homes})
+    for name, values in change.items():
+        if values is not None:
+            table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    write_households(tmp_path, table, f"{more}\n")
+    if change.get("home", 0) is None:
+        path = tmp_path / "dataset.toml"
+        path.write_text(path.read_text().replace(', household_id = "home"', ""))
+    with pytest.raises(ParameterError, match=expected):
+        dc_build(tmp_path)

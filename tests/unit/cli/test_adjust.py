@@ -212,7 +212,7 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     # A is alone in n2 × mining: 200 must have moved by 20.
     assert abs(float(rows[3]["turnover"]) - 200) >= 20 - 1e-6
     assert "10 records" in done.stdout
-    assert (tmp_path / "w.csv").read_text().startswith("region,industry,size\n")
+    assert (tmp_path / "w.csv").read_text().startswith("region,industry,size,status\n")
 
 
 def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +232,10 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     done = _run(tmp_path, text, *options, "2", "--json", *report)
     facts = json.loads(done.stdout)
     cells = (tmp_path / "w.csv").read_text().splitlines()
-    assert cells[0] == "region,size"
-    assert sorted(cells[1:]) == [f"{region},{size}" for region in "nsw" for size in "ab"]
+    assert cells[0] == "region,size,status"
+    # All inner cells: none can be computed from the totals, and no other need be withheld.
+    assert sorted(cells[1:]) == [f"{region},{size},short" for region in "nsw" for size in "ab"]
+    assert facts["complements"] == []
     assert facts["short"] == len(facts["short_cells"]) == 6
     # Nothing is written without --withhold, and nothing is said to be.
     (tmp_path / "w.csv").unlink()

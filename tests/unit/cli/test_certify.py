@@ -17,6 +17,9 @@ from discreet.build import build
 from discreet.cli.program import app
 from discreet.errors import NotCertified
 from discreet.policy import BOUNDS, Bound, Over
+from discreet.population import Store
+from discreet.population.backup import backup, restore
+from discreet.population.envelope import Passphrase
 from discreet.server.run import serve
 from discreet.server.settings import Settings
 from discreet.service import certificate
@@ -24,6 +27,7 @@ from discreet.service.catalogue import Catalogue, open_served
 from discreet.study import attacks
 from discreet.study.attacks import Finding, Share, Target
 from discreet.study.attacks.editions import Leaver
+from discreet.study.attacks.finding import Clock
 from discreet.study.attacks.reading import Reading
 
 DEMAND = """
@@ -62,8 +66,8 @@ def built(census: Path, out: Path, most: float = 1.0, more: str = "", looks: int
 class Cheating(Reading):
     """An attacker who is right every time."""
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
-        return replace(super().run(target, rng, seconds), attack=Share.of(100, 100))
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
+        return replace(super().run(target, rng, clock), attack=Share.of(100, 100))
 
 
 @pytest.fixture
@@ -156,6 +160,13 @@ def test_another_policy_plan_or_edition_needs_another_certificate(
     assert catalogue.datasets["census"].version.id == first
     assert catalogue.health() == {"status": "degraded", "why": "not certified"}
     assert not catalogue.stale()
+    # So does one that is started now.
+    later = Catalogue([store])
+    for path, mark, opened in later.fresh():
+        later.take(path, mark, opened)  # type: ignore[arg-type]
+    assert later.datasets["census"].version.id == first
+    assert later.health() == {"status": "degraded", "why": "not certified"}
+    assert not later.stale()
     assert certify(store).exit_code == 0
     assert catalogue.stale()  # the certificate is noticed
     for path, mark, opened in catalogue.fresh():
@@ -164,6 +175,35 @@ def test_another_policy_plan_or_edition_needs_another_certificate(
     # The same policy again has its certificate already.
     built(census, store)
     assert open_served(store).policy.tier(None).space.looks == 1
+
+
+@pytest.mark.usefixtures("one_attack")
+def test_what_is_served_instead_has_its_own_certificate_and_its_secret(
+    census: Path, tmp_path: Path
+) -> None:
+    store = built(census, tmp_path / "store")
+    built(census, store, looks=2)
+    with pytest.raises(NotCertified):  # there is an older version, which has no certificate either
+        open_served(store)
+    assert certify(store).exit_code == 0
+    second = Store(store).current()
+    build(census.parent / "demanding.toml", store, views=0, new_secret=True)
+    # The same policy, plan and schema, but another edition; the old secret is gone.
+    assert Store(store).current() != second
+    with pytest.raises(NotCertified, match="Run: discreet certify"):
+        open_served(store)
+
+
+@pytest.mark.usefixtures("one_attack")
+def test_a_backup_keeps_certificates(census: Path, tmp_path: Path) -> None:
+    store = built(census, tmp_path / "store")
+    assert certify(store).exit_code == 0
+    said = statement(store)
+    key = Passphrase("correct horse battery staple")
+    backup(store, tmp_path / "kept.backup", key)
+    restore(tmp_path / "kept.backup", tmp_path / "again", key)
+    assert statement(tmp_path / "again") == said
+    assert open_served(tmp_path / "again").id == "census"
 
 
 @pytest.mark.usefixtures("one_attack")

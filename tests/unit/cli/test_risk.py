@@ -256,7 +256,7 @@ def test_a_perturbed_hypercube_is_judged_by_what_was_seen(run) -> None:  # type:
     words = ("--after", "released.csv", "--method", "random-rounding", "--json")
     code, _, err = run(LONG, *words, released=far)
     assert code == 2
-    assert "must be one that the transition can make" in err
+    assert "cannot have come from random-rounding with these options" in err
     found = json.loads(run(LONG, *words, "--on", "cube", released=far)[1])["after"]
     assert found["by_method"]["judged_by"] == "seen"
 
@@ -296,3 +296,36 @@ def test_a_method_that_cannot_be(run, options: tuple[str, ...], words: str) -> N
     code, _, err = run(LONG, "--after", "released.csv", *options, released=RELEASED)
     assert code == 2
     assert words in err
+
+
+SUMMED = "sex,age,count\n1,a,50\n1,b,0\n1,c,3\n2,a,7\n2,b,2\n2,c,0\nAll,a,57\nAll,b,2\nAll,c,3\n"
+
+
+def test_a_total_under_another_name_is_refused_unless_told(run) -> None:  # type: ignore[no-untyped-def]
+    code, _, err = run(SUMMED)
+    assert code == 2
+    assert "'All' of sex is the sum of the other categories" in err
+    assert "9 cells, 124 people" in run(SUMMED, "--sums-are-cells")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        # 50 is rounded to 49 or 51 at base 3, and to 50 at base 5.
+        (("random-rounding", "--option", "base=5"), "never releases the figure at sex 1, age a"),
+        # 62 people, 63 released: nobody is lost or made by a swap.
+        (("record-swapping", "--option", "rate=0.1"), "the total of the table"),
+        # Of sex 1 there are 53, and 54 released.
+        (("individual-swapping", "--option", "axis=sex"), "the totals by sex differ"),
+    ],
+)
+def test_a_release_that_the_method_cannot_make_is_refused(run, options, words) -> None:  # type: ignore[no-untyped-def]
+    code, _, err = run(LONG, "--after", "g.csv", "--method", *options, g=RELEASED)
+    assert code == 2
+    assert "cannot have come from" in err
+    assert words in " ".join(err.split())
+
+
+def test_a_long_file_without_counts_is_told_what_it_lacks(run) -> None:  # type: ignore[no-untyped-def]
+    _, _, err = run(LONG.replace("count", "number"))
+    assert "has its counts in a last column named count or freq" in err

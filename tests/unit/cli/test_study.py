@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import ParameterError
+from discreet.study.run import Block, Part, Worker
 from studies import write_cube
 
 FILES = {"results.csv", "results.parquet", "map.svg", "report.html"}
@@ -41,6 +42,8 @@ def test_a_study_writes_its_folder_and_prints_the_finding(study: Path, tmp_path:
     said = invoke(study, "--out", tmp_path / "out")
     assert "under the limit" in said
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    # All of it comes from true counts: for the custodian alone.
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o600}
 
 
 def test_a_study_is_not_written_over_unless_told(study: Path, tmp_path: Path) -> None:
@@ -52,6 +55,29 @@ def test_a_study_is_not_written_over_unless_told(study: Path, tmp_path: Path) ->
     assert (tmp_path / "out" / "results.csv").read_bytes() == first
     invoke(study, "--out", tmp_path / "out", "--force", "--seed", 2)
     assert (tmp_path / "out" / "results.csv").read_bytes() != first
+
+
+def test_a_stopped_study_says_that_it_goes_on_and_does(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invoke(study, "--out", tmp_path / "whole")
+    kept, drawn = Worker.part, list[Block]()
+
+    def part(worker: Worker, block: Block) -> Part:
+        if len(drawn) == 2:
+            raise KeyboardInterrupt
+        drawn.append(block)
+        return kept(worker, block)
+
+    monkeypatch.setattr(Worker, "part", part)
+    said = CliRunner().invoke(app, ["study", str(study), "--out", str(tmp_path / "out")])
+    assert said.exit_code != 0
+    assert "The same command goes on from here." in said.output
+    assert len(list((tmp_path / "out" / ".parts").iterdir())) == 2
+    drawn.pop()  # one more may be drawn: that of the last setting
+    invoke(study, "--out", tmp_path / "out")
+    whole, resumed = ((tmp_path / out / "results.csv").read_bytes() for out in ("whole", "out"))
+    assert resumed == whole
 
 
 def test_quick_takes_a_table(study: Path, tmp_path: Path) -> None:

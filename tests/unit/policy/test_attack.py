@@ -19,7 +19,7 @@ def test_without_the_section_nothing_is_demanded_and_the_usual_bounds_hold() -> 
     assert rules == AttackRules()
     assert (rules.before_serving, rules.population, rules.seeds) == (False, People.SYNTHETIC, (1,))
     assert (rules.most("margins"), rules.most("equality"), rules.most("splits")) == (
-        0.12,
+        0.05,
         0.8,
         None,
     )

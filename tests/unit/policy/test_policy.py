@@ -256,6 +256,16 @@ def test_what_can_never_pass_is_a_mistake(values: dict[str, Any], message: str) 
     assert message in told(values)
 
 
+def test_a_method_that_moves_zeros_is_a_mistake(tmp_path: Path) -> None:
+    """Half of all zeros would become ones, in cells that nobody can be in too."""
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("0.5,0.5\n0.5,0.5\n")
+    values = safe("stochastic-perturbation", options={"matrix": str(matrix)})
+    assert "the method 'stochastic-perturbation' must leave zeros alone" in told(values)
+    matrix.write_text("1,0\n0.5,0.5\n")
+    assert parse_policy(values, "policy", "policy").tier("safe").protection.build is not None
+
+
 def test_what_cannot_be_measured_is_said_beforehand() -> None:
     exact = parse_policy(safe("controlled-rounding", {"gate": "transition"}), "policy", "policy")
     said = explain(exact)

@@ -15,8 +15,10 @@ from discreet.errors import QueryRefused
 from discreet.release.formats import to_bytes
 from discreet.release.result import Release
 from discreet.release.signature import read_public_key
+from discreet.release.steps import Allowed
 from discreet.release.verify import verify
 from discreet.service import Limits, Service, open_store, service
+from discreet.service.asked import Asked
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -72,10 +74,32 @@ def test_a_refusal_takes_the_steps_of_a_release(
         assert made_up.signer.public != client.service.opened("town").signer.public
         # The same figures for every question of this shape: nothing in them was counted.
         cells = made_up.table.values.ravel()
+        assert 3 * 24 * cells.size > 5_000  # too few people in a cell for larger figures
         assert cells.tolist() == (3 * (np.arange(cells.size) % 25)).tolist()
         assert client.get(f"{TABLE}?by=health,rare&format=csv").status_code == 403
         assert len(written) == 1  # what is kept is told at once, refused or released
         assert not (made_up.record and made_up.record.question)
+
+
+def test_a_refusal_is_checked_once_as_a_release_is(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is its made-up table made anew for every part of it: that of a release is kept too."""
+    checked: list[str] = []
+    with serving([store]) as client:
+        found, allowed = client.service, client.service.allowed
+
+        def noted(asked: Asked) -> Allowed:
+            checked.append(asked.question.canonical)
+            return allowed(asked)
+
+        monkeypatch.setattr(found, "allowed", noted)
+        for rare in ("0", "1"):
+            assert client.get(f"{TABLE}?by=health&where=rare={rare}").status_code == 403
+        assert client.get(f"{TABLE}?by=health&where=sex=1").status_code == 200
+        assert len(checked) == len(set(checked)) == 3
+        made_up = found.opened("town").releaser.made_up
+        assert len(made_up._held) == 1
 
 
 def test_the_answer_typed_as_before_is_of_the_new_version(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_table_is_a_sum_of_the_hypercube_in_the_order_asked(tmp_path: Path) ->
     np.testing.assert_array_equal(first.counts, cube.sum(axis=2).T)
     np.testing.assert_array_equal(second.counts, cube[1:3].sum(axis=0).T)
     assert first.codes[1] == ("a0", "a1", "a2", "a3")
-    assert second.name == "2"
+    assert second.name == "work × age, area a1|a2"
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
@@ -115,13 +115,69 @@ def test_a_mistake_is_told_in_a_sentence(tmp_path: Path, old: str, new: str, wor
 def test_records_are_needed_for_methods_on_records(tmp_path: Path) -> None:
     more = STUDY + '\n[[methods]]\nmethod = "over-imputation"\nvariables = ["age"]\nrate = 0.1\n'
     more += 'donors = ["work"]\n'
-    with pytest.raises(ParameterError, match="acts on records: data must name a 'dataset'"):
+    with pytest.raises(ParameterError, match="these data are counts: data must name a 'dataset'"):
         read(written(tmp_path, more))
+
+
+def test_a_method_on_records_is_told_with_all_else_that_is_wrong(tmp_path: Path) -> None:
+    """Whatever its own options: what would act on counts is named, beside the other mistakes."""
+    more = STUDY.replace("age,area", "agee,area") + '\n[[methods]]\nmethod = "record-swapping"\n'
+    more = more.replace("base = [3, 5]", "base = [3, 3]")
+    with pytest.raises(ParameterError) as error:
+        read(written(tmp_path, more))
+    for words in (
+        "method 4: record-swapping acts on records",
+        "Without records, individual-swapping acts on counts.",
+        "no variable 'agee'",
+        "every setting needs a name of its own",
+    ):
+        assert words in str(error.value)
+
+
+def with_total(name: str, last: int = 15) -> str:
+    """Counts of two areas by four ages, and their sums under a name; the last may be off."""
+    rows = {"a": (13, 1, 2, 3), "b": (21, 4, 0, 12), name: (34, 5, 2, last)}
+    lines = [f"{area},{age},{n}" for area, held in rows.items() for age, n in enumerate(held)]
+    return "\n".join(["area,age,count", *lines]) + "\n"
+
+
+SUMS = """
+title = "t"
+[data]
+cube = "sums.csv"
+[[methods]]
+method = "random-rounding"
+"""
+
+
+@pytest.mark.parametrize("name", ["All", "TOT", "c"])
+def test_totals_under_another_name_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sums.csv").write_text(with_total(name), encoding="utf-8")
+    path = tmp_path / "study.toml"
+    path.write_text(SUMS, encoding="utf-8")
+    with pytest.raises(ParameterError, match=f"'{name}' of area is the sum of the other"):
+        read(path)
+    path.write_text(SUMS.replace("[data]", "[data]\nsums_are_cells = true"), encoding="utf-8")
+    assert read(path).tables[0].counts.shape == (3, 4)
+    # One figure off, and it is a category like the others.
+    (tmp_path / "sums.csv").write_text(with_total(name, 14), encoding="utf-8")
+    path.write_text(SUMS, encoding="utf-8")
+    assert read(path).tables[0].counts.shape == (3, 4)
+
+
+def test_totals_that_are_called_so_are_set_aside_and_must_be_sums(tmp_path: Path) -> None:
+    (tmp_path / "sums.csv").write_text(with_total("Total"), encoding="utf-8")
+    path = tmp_path / "study.toml"
+    path.write_text(SUMS, encoding="utf-8")
+    assert read(path).tables[0].counts.sum() == 19 + 37
+    (tmp_path / "sums.csv").write_text(with_total("Total", 14), encoding="utf-8")
+    with pytest.raises(ParameterError, match="the table must add up"):
+        read(path)
 
 
 def test_a_table_of_nobody_is_a_mistake(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("area=a1|a2", "area=a3"))
-    with pytest.raises(ParameterError, match="table '2' holds nobody"):
+    with pytest.raises(ParameterError, match=r"table 'work × age, area a3' holds nobody"):
         read(path)
 
 

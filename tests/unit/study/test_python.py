@@ -62,6 +62,17 @@ def test_a_method_of_another_package_takes_part() -> None:
     assert np.isfinite(found.value("table", "Doubled", "transition").mean)
 
 
+def test_its_repr_is_a_line_and_totals_of_a_frame_are_refused() -> None:
+    found = dc.study(small_cube(), ["random-rounding"], draws=2)
+    assert repr(found) == "<Results: 1 table, 1 setting, 2 draws. print() shows them>"
+    area, age = ["a"] * 3 + ["b"] * 3 + ["All"] * 3, [1, 2, 3] * 3
+    frame = pd.DataFrame({"area": area, "age": age, "count": [4, 5, 6, 1, 1, 1, 5, 6, 7]})
+    with pytest.raises(ParameterError, match="'All' of area is the sum"):
+        dc.study(frame, ["random-rounding"], draws=2)
+    kept = dc.study(frame, ["random-rounding"], draws=2, sums_are_cells=True)
+    assert kept.study.tables[0].counts.shape == (3, 3)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -70,6 +81,11 @@ def test_a_method_of_another_package_takes_part() -> None:
         ({"data": [3]}, "2 to"),
         ({"methods": [3]}, "methods must be objects of dc.protect by name"),
         ({"methods": {"a": 3}}, "int"),
+        ({"methods": []}, "methods must name at least one method"),
+        ({"methods": {}}, "methods must name at least one method"),
+        ({"methods": {"a": []}}, "methods must name at least one method"),
+        ({"methods": ["record-swapping"]}, "individual-swapping acts on counts"),
+        ({"methods": [{"method": "over-imputation"}]}, "these data are counts"),
         ({"methods": {"a": ["x"]}}, "must be a method of dc.protect"),
         ({"methods": ["rounding"]}, "no method 'rounding'"),
         ({"draws": 1}, "draws must be an integer from 2"),

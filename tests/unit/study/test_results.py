@@ -25,7 +25,7 @@ def made(points: dict[str, list[tuple[float, float]]], limit: float = 0.15) -> R
     found = dc.study(tables, methods, draws=2, limit=limit)
     rows = []
     for row in found.rows:
-        if row.method in points and row.measure in ("transition", "score"):
+        if row.method in points and row.measure in ("transition-seen", "score"):
             both = points[row.method][int(row.table) - 1]
             value = Value(both[row.measure == "score"], 0.01, 2)
             rows.append(replace(row, value=value))
@@ -69,6 +69,66 @@ def test_without_a_setting_under_the_limit_the_nearest_is_named() -> None:
     )
 
 
+MIXED = [
+    {"method": "random-rounding", "base": [3, 5]},
+    {"method": "individual-swapping", "axis": "axis 0", "rate": 0.1, "name": "Swapping"},
+    {"method": "pram", "axis": "axis 0", "stay": 0.9, "name": "PRAM"},
+]
+
+
+def test_everything_is_ranked_by_one_yardstick() -> None:
+    found = dc.study(small_cube(), MIXED, draws=3)
+    assert found.study.judged.risk == "transition-seen"
+    assert not found.apart
+    assert {point.method for point in found.points} == {"Random rounding", "Swapping", "PRAM"}
+
+
+def test_what_another_yardstick_judges_is_apart_from_the_ranking() -> None:
+    """By "transition": rounding by its chances, swapping by its rate, PRAM by what was seen."""
+    found = dc.study(small_cube(), MIXED, draws=3, risk="transition", limit=1)
+    apart = {name.split(",")[0]: reason for name, reason in found.apart.items()}
+    assert apart == {
+        "Swapping": "the rate that people are swapped at",
+        "PRAM": "what was seen over all draws",
+    }
+    assert {point.method for point in found.points} == {"Random rounding"}
+    for text in (str(found), page(found)):
+        assert "Not ranked: swapping, since" in " ".join(text.split())
+    assert "wapping" not in found.finding
+    assert "wapping" not in found.plot()
+
+
+def test_of_a_swap_nothing_is_observed_by_its_rate() -> None:
+    found = dc.study(small_cube(), MIXED, draws=3, risk="transition-observed")
+    name = next(name for name in found.settings if name.startswith("Swapping"))
+    assert np.isnan(found.value("table", name, "transition-observed").mean)
+    assert name in found.apart
+
+
+def test_methods_that_change_tables_alike_have_the_same_risk() -> None:
+    """Two names for one method, one of them told as its chances and one only seen."""
+
+    class Unknown(RandomRounding):
+        def transition(self) -> None:
+            return None
+
+    true = np.arange(60).reshape(6, 10) % 11
+    methods = {"known": RandomRounding(3), "seen": Unknown(3)}
+    found = dc.study(true, methods, draws=60)
+    both = [found.value("table", f"{name}, base 3", "transition-seen") for name in methods]
+    error = np.hypot(both[0].error, both[1].error)
+    assert abs(both[0].mean - both[1].mean) < 4 * error
+
+
+def test_a_terminal_shows_no_line_over_80_letters() -> None:
+    many = {f"A method with a rather long name, number {i}": RandomRounding(3 + i) for i in (0, 1)}
+    tables = {f"{'long ' * i}name {i}": small_cube() for i in range(6)}
+    text = str(dc.study(tables, many, draws=2))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "2 more tables in results.csv" in text
+    assert "(.000)" not in text
+
+
 def test_at_the_limit_is_under_it() -> None:
     results = made({"a": [(0.15, 0.9)], "b": [(0.1501, 0.9)]})
     assert {name[0]: number for name, number in results.under.items()} == {"a": 1, "b": 0}
@@ -87,7 +147,7 @@ def test_it_prints_filters_and_is_a_data_frame(results: Results) -> None:
     assert {"mean", "standard_error", "draws"} <= set(frame.columns)
     fewer = results.filter(table="two", method="Rounding", measure="hellinger")
     assert fewer.tables == ("two",)
-    assert {row.measure for row in fewer.rows} == {"transition", "score", "hellinger"}
+    assert {row.measure for row in fewer.rows} == {"transition-seen", "score", "hellinger"}
     assert len(fewer.points) == 2
     with pytest.raises(ParameterError, match="no table 'three'"):
         results.filter(table="three")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
@@ -20,6 +22,7 @@ from discreet.table import CountTable
 from discreet.tabulate import ScanEngine, engine, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from populations import make_version, records
+from stores import build_town
 
 MODULI = [2**32, 256, 10**8, 2, 3, 2**32 - 1]
 
@@ -258,3 +261,35 @@ def test_kernels_do_not_hold_the_interpreter(monkeypatch: pytest.MonkeyPatch) ->
         sys.setswitchinterval(interval)
     assert len(during) == 20
     assert sum(during) > 100
+
+
+CUT_SHORT = """
+import os, sys
+from pathlib import Path
+from discreet.errors import Damaged
+from discreet.population import Store
+from discreet.query import Query, Question
+from discreet.tabulate import ScanEngine
+
+version = Store(Path(sys.argv[1])).open()
+
+def cut():
+    for name in version.manifest["files"]:
+        os.truncate(version.path / name, 0)
+
+engine = ScanEngine(version, before=cut)
+try:
+    engine.tabulate(Question.of(Query.parse("sex,health"), version.schema))
+except Damaged as error:
+    sys.exit(str(error))
+"""
+
+
+def test_files_cut_short_during_a_scan_are_an_error_not_the_end(tmp_path: Path) -> None:
+    """After the look at them and before the first record: mapped ones would raise SIGBUS."""
+    store = build_town(tmp_path, tmp_path / "store", rows=5_000)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, store], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "was changed after it was opened" in done.stderr

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from discreet.table.source import Given
 
 
+# Figures rounded to more than this would be hardly any.
+MOST_COARSE = 50.0
+
+
 class Norm(StrEnum):
     """What is made least over all cells."""
 
@@ -55,6 +59,7 @@ def adjust(
     audit: bool = False,
     withhold: bool = False,
     beyond: float | None = None,
+    coarse: float | None = None,
     secret: Secret | None = None,
     seed: int | None = None,
     tell: Tell | None = None,
@@ -68,8 +73,8 @@ def adjust(
     in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
     knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
     `beyond` those too that would change by more than so many percent; and others, so that nobody
-    computes them. A file whose name ends in .jj says itself which cells are sensitive and which are
-    kept.
+    computes them. Figures that would change by more than `coarse` percent are shown rounded. A file
+    whose name ends in .jj says itself which cells are sensitive and which are kept.
     """
     from discreet.desk.adjust.audit import exposed
     from discreet.desk.adjust.complements import withheld
@@ -86,10 +91,15 @@ def adjust(
         asked = {
             "rule": rule, "by": by, "value": value, "holding": holding, "hierarchy": hierarchy,
             "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
+            "coarse": coarse,
         }  # fmt: skip
         return _adjust_jj(Path(table), method, asked, secret, seed, tell)
     if beyond is not None and not beyond > 0:
         raise ParameterError(f"beyond must be a percentage above 0. Got {beyond:g}.")
+    if coarse is not None and not 0 < coarse <= MOST_COARSE:
+        raise ParameterError(
+            f"coarse must be a percentage above 0, at most {MOST_COARSE:g}. Got {coarse:g}."
+        )
     source, tables = read_source(table), tables_of(by)
     cells = read_either(source, tables, value, holding, groups_of(hierarchy))
     rules = rules_of(cells, rule, percent)
@@ -100,7 +110,8 @@ def adjust(
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
     share = None if beyond is None else beyond / 100
     held = withheld(result, share) if withhold or beyond is not None else None
-    return AdjustReport(source.name, result, above, exposure, held)
+    rough = None if coarse is None else coarse / 100
+    return AdjustReport(source.name, result, above, exposure, held, rough)
 
 
 def _adjust_jj(
@@ -152,13 +163,15 @@ def adjust_records(
 
     For more cells than fit in a table: sums of `value`, by the columns of `by`; several lists of
     columns are linked tables, and only they are published, with their margins. `rule` is p of the
-    p% rule, or any rule as for `adjust`. The tables made of the records may be published, the
-    records may not.
+    p% rule, or any rule as for `adjust`. With `withhold` cells that are short of their protection
+    are listed, with others, so that nobody computes them. The tables made of the records may be
+    published, the records may not.
     """
     from itertools import combinations
 
     from discreet.desk.adjust import records as solver
     from discreet.desk.adjust.records.report import RecordsReport
+    from discreet.desk.adjust.records.withheld import with_complements
     from discreet.desk.cells import read_records
     from discreet.desk.cells.given import groups_of, tables_of
     from discreet.desk.sensitivity import record_rules
@@ -188,4 +201,7 @@ def adjust_records(
     found = solver.adjust_records(
         rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
     )
-    return RecordsReport(source, value, order, records, place, found, withhold, tables=chosen)
+    short = None
+    if withhold and found.short.any():
+        short = with_complements(records, found, order, chosen)
+    return RecordsReport(source, value, order, records, place, found, short, tables=chosen)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.desk.adjust.audit import Digits, Exposure, digits
-from discreet.desk.adjust.complements import Withheld
+from discreet.desk.adjust.complements import Withheld, coarse_cells, rounded
 from discreet.desk.adjust.method import AdjustedTable
 from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
 from discreet.desk.report import Report, named
@@ -91,7 +92,8 @@ class AdjustReport(ChangeReport):
     """An adjusted table: `result` holds true and released figures, `exposure` what can be proved.
 
     `held` are the cells left empty: those that cannot be protected, those that changed too much,
-    and others for their sake. Without it nothing is released while a cell is short.
+    and others for their sake. Without it nothing is released while a cell is short. Figures that
+    changed by more than the share `coarse` are shown rounded.
     """
 
     name: str
@@ -99,6 +101,7 @@ class AdjustReport(ChangeReport):
     above: float | None = None
     exposure: Exposure | None = None
     held: Withheld | None = None
+    coarse: float | None = None
 
     @property
     def released(self) -> bool:
@@ -114,9 +117,24 @@ class AdjustReport(ChangeReport):
         """The cells without a figure, where there may be any."""
         return np.zeros(self.result.short.shape, bool) if self.held is None else self.held.cells
 
+    @cached_property
+    def _rounded(self) -> Flags:
+        """The cells whose figures are shown rounded."""
+        if self.coarse is None:
+            return np.zeros(self.result.short.shape, bool)
+        return coarse_cells(self.result, self.coarse) & ~self._empty & ~self.result.short
+
+    @property
+    def _shown(self) -> Floats:
+        """The figures as they are released, rounded ones too."""
+        if self.coarse is None:
+            return self.result.values
+        return np.where(self._rounded, rounded(self.result.values, self.coarse), self.result.values)
+
     @property
     def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
-        result, shown = self.result, self.result.published & ~self._empty
+        result = self.result
+        shown = result.published & ~self._empty & ~self._rounded
         true = result.cells.values[shown]
         return true, result.values[shown], result.sensitive[shown], np.ones(len(true), np.int64)
 
@@ -154,9 +172,28 @@ class AdjustReport(ChangeReport):
             facts["withheld"] = [result.cells.name(int(cell)) for cell in named_cells]
             secondary = self.held.secondary
             facts["complements"] = None if secondary is None else int(secondary.sum())
+        if self.coarse is not None:
+            facts["rounded"] = int(self._rounded.sum())
+        if self.coarse is not None or self.held is not None:
+            facts["quality"] = self.quality
         if self.exposure is not None:
             facts["intruder"] = self._intruder(self.exposure)
         return facts
+
+    @property
+    def quality(self) -> dict[str, Any]:
+        """What the cells that are not sensitive, and not 0, look like to a reader."""
+        result = self.result
+        others = result.published & ~result.sensitive & (result.cells.values > 0)
+        exact = others & ~self._empty & ~self._rounded & ~result.short
+        true = result.cells.values[exact]
+        change = np.abs(result.values[exact] - true) / true
+        return {
+            "cells": int(others.sum()),
+            "figures": int(exact.sum()),
+            "mean_change": float(change.mean()) if len(change) else 0.0,
+            "largest_change": float(change.max(initial=0.0)),
+        }
 
     def _intruder(self, exposure: Exposure) -> dict[str, Any]:
         open_cells = self.result.sensitive & ~self.result.short
@@ -194,6 +231,11 @@ class AdjustReport(ChangeReport):
                 f"{facts['digits']['said']} Take true figures with all their digits, ask for a "
                 f"protection of at least {2 * facts['digits']['step']:,.15g}, or move more figures "
                 "with the norm l2."
+            )
+        if facts.get("rounded"):
+            lines.append(
+                f"{facts['rounded']:,} figures are rounded: they would change by more than "
+                f"{100 * (self.coarse or 0):g}%."
             )
         if "intruder" in facts:
             lines.append(_proved(facts["intruder"]))
@@ -250,16 +292,20 @@ class AdjustReport(ChangeReport):
         columns: dict[str, list[Any]] = {
             name: [
                 None if hidden else figure
-                for figure, hidden in zip(self._figures(result.values), empty, strict=True)
+                for figure, hidden in zip(self._figures(self._shown), empty, strict=True)
             ]
         }
-        if any(empty) and self.held is not None:
-            primary = self.held.primary.flat[cells].tolist()
-            columns["status"] = [
-                "primary" if first else "secondary" if hidden else "published"
-                for first, hidden in zip(primary, empty, strict=True)
-            ]
+        if (any(empty) and self.held is not None) or self._rounded.any():
+            columns["status"] = self._status(cells).tolist()
         return {self.name: result.cells.sheet(columns, cells, {name: self._text})}
+
+    def _status(self, cells: Integers) -> NDArray[np.str_]:
+        """Return what became of cells, in a word."""
+        status = np.where(self._rounded, "rounded", "published")
+        if self.held is not None:
+            status = np.where(self._empty, "secondary", status)
+            status = np.where(self.held.primary, "primary", status)
+        return np.asarray(status.flat[cells])
 
     @property
     def custodian(self) -> Sheet:
@@ -267,7 +313,7 @@ class AdjustReport(ChangeReport):
         result = self.result
         columns = {
             "true": self._figures(result.cells.values),
-            "released": self._figures(result.values),
+            "released": self._figures(self._shown),
             "sensitive": self._figures(result.sensitive.astype(int)),
             "lower": self._figures(result.required.lower),
             "upper": self._figures(result.required.upper),

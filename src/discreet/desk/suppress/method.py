@@ -25,6 +25,7 @@ from discreet.desk.suppress.solver import (
     suppress,
     suppress_linked,
 )
+from discreet.desk.suppress.solver.margins import fits, suppress_margins
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
@@ -116,6 +117,9 @@ class Suppression:
             problem = replace(problem, insiders=known)
         if len(tables) == 1:
             pattern = suppress(dimensions[0], problem, self.effort, tell)
+        elif fits(dimensions, system.variables, int(problem.primary.sum())):
+            named = [list(zip(t.variables, t.hierarchies, strict=True)) for t in tables]
+            pattern = suppress_margins(system, problem, named, self.effort, tell)
         else:
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC
 from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from discreet.errors import NotOurs, ParameterError
@@ -30,11 +31,17 @@ _REFUSED = re.compile(r"[\[\]:*?/\\]")
 
 def write_to(release: Public, file: BinaryIO) -> None:
     """Write a release row by row; refuse one that no sheet could hold."""
+    _check(release.table)
+    # Rows wait in files of their own, which must be gone whatever happens.
+    with TemporaryDirectory(prefix="discreet-") as folder:
+        _write_book(release, file, folder)
+
+
+def _write_book(release: Public, file: BinaryIO, folder: str) -> None:
     import xlsxwriter
 
-    _check(release.table)
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False,
-               "strings_to_numbers": False}  # fmt: skip
+               "strings_to_numbers": False, "tmpdir": folder}  # fmt: skip
     book = xlsxwriter.Workbook(file, options)
     created = moment(release).astimezone(UTC).replace(tzinfo=None)
     book.set_properties({"title": _lines(clean(release.title))[:255], "created": created})

@@ -28,9 +28,9 @@ class Differencing:
         "that is too fine to be asked for."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small counts that is right, beside a guess from national shares."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         level = max((v.finest for v in target.schema.columns), key=len)
         table = target.figures(by(target.area, level))
         people, national = target.figures(target.area.id), target.figures(level.id)
@@ -38,17 +38,15 @@ class Differencing:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         truth, tally = target.truth(by(target.area, level), None), Tally()
         likely = np.flatnonzero(np.nan_to_num(national) / len(target.area) >= 1)
-        for category in rng.permutation(likely)[: self.categories]:
+        for category in clock.through(rng.permutation(likely)[: self.categories]):
             found = self._mean(target, level, int(category), rng)
             guess = np.rint(people * national[category] / np.nansum(national))
             read = guess if table is None else table[:, category]
             read = np.where(np.isnan(read), guess, read)
             found = np.where(np.isnan(found), read, np.rint(found))
             true = truth[:, category]
-            ways = {READING: read, "differences": found, "national shares": guess}
-            tally.add(true, (true >= 1) & (true <= SMALL), ways)
-            if clock.out:
-                break
+            ways, small = {READING: read, "differences": found}, (true >= 1) & (true <= SMALL)
+            tally.add(true, small, ways, {"national shares": guess})
         finding = tally.finding(self.name, target, f"{level.id} in an area, 1 to 5")
         return replace(finding, prior=tally.share("national shares"))
 

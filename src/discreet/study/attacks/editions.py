@@ -27,13 +27,12 @@ class Leaver:
         "states every attribute of that person."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of attributes that is right, over all variables and leavers."""
         if target.edition is None:
             return Finding(self.name, Share.of(0, 0), note="there is one edition only")
-        clock = Clock.of(seconds)
         right = largest = tries = certain = certain_right = questions = refused = 0
-        for level in target.levels(2, 24):
+        for level in clock.through(target.levels(2, 24)):
             before, after = target.fresh(), target.edition.fresh()
             left = _left(target, level)
             if not len(left):
@@ -54,8 +53,6 @@ class Leaver:
                     certain_right += int(found.argmax()) == code
             questions += before.questions + after.questions
             refused += before.refused + after.refused
-            if clock.out:
-                break
         prior = Share.of(largest, tries)
         return Finding(
             self.name,

@@ -76,6 +76,23 @@ class Noise:
         weight = np.exp(chance - chance.max(-1, keepdims=True))
         return np.asarray((weight * counts).sum(-1) / weight.sum(-1))
 
+    def likely(self, figures: Floats, prior: Floats | None = None) -> Integers:
+        """Return the most likely count behind each figure by itself; of equals, the nearest.
+
+        With a `prior` (log chances of each count, a row for each place on the last axis) it is the
+        largest posterior.
+        """
+        most = self._logs[1]
+        released = np.rint(np.nan_to_num(figures)).astype(np.int64)[..., None]
+        counts = np.maximum(released + np.arange(-most, most + 1), 0)
+        chance = self.log(counts, np.broadcast_to(released, counts.shape))
+        chance = chance - 1e-9 * np.abs(counts - released)
+        if prior is not None:
+            at = np.clip(counts, 0, prior.shape[1] - 1)
+            chance = chance + prior[np.arange(len(prior))[:, None], at]
+        best = chance.argmax(axis=-1)[..., None]
+        return np.asarray(np.take_along_axis(counts, best, axis=-1)[..., 0])
+
     def prior(self, figures: Floats, most: int = 40, rounds: int = 100) -> Floats:
         """Return the logarithm of the chance of each count 0…most, from figures of many cells.
 
@@ -144,7 +161,7 @@ def non_negative(system: System) -> Integers:
         found = nnls(rows, figures)[0]
     except RuntimeError:  # it did not converge
         return least_squares(system)
-    if not np.isfinite(found).all():  # it had no equation for a cell
+    if not (found < 2**53).all():  # it had no equation for a cell
         return least_squares(system)
     return np.asarray(np.rint(found), np.int64)
 

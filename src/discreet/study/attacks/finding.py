@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isnan, nan, sqrt
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ FEW = 20
 
 READING = "reading"
 """The way of whoever takes a published figure for the count."""
+
+T = TypeVar("T")
 
 # The 97.5% point of the normal distribution, for intervals of 95%.
 Z = 1.959964
@@ -90,15 +92,17 @@ class Finding:
     """What an attacker learnt.
 
     `attack` is held against `most`, over the baseline `over`; None for an attack that is only told.
-    `reading` is the share right of whoever reads the published figure, `prior` that of a guess that
-    never saw the target; None where there is no such thing. `certain` statements were made without
-    any doubt. `short` says that its time ran out before all was tried.
+    `reading` is the share right of whoever takes the published figure for the count, `informed`
+    that of whoever knows the method too and makes the best of this one figure, `prior` that of a
+    guess that never saw the target; None where there is no such thing. `certain` statements were
+    made without any doubt. `short` says that its time ran out before all was tried.
     """
 
     name: str
     attack: Share
     reading: Share | None = None
     prior: Share | None = None
+    informed: Share | None = None
     questions: int = 0
     refused: int = 0
     certain: int = 0
@@ -122,8 +126,13 @@ class Finding:
         """The largest share right that is allowed; not a number where there is no baseline."""
         if self.most is None or self.over is Over.NOTHING:
             return self.most
-        base = self.reading if self.over is Over.READING else self.prior
+        base = self.read if self.over is Over.READING else self.prior
         return nan if base is None or not base.tries else base.value + self.most
+
+    @property
+    def read(self) -> Share | None:
+        """How often whoever reads the published figure and asks nothing more is right."""
+        return self.reading if self.informed is None else self.informed
 
     @property
     def verdict(self) -> Verdict:
@@ -155,6 +164,7 @@ class Finding:
             attack=Share.pooled([found.attack for found in findings]),
             reading=share(lambda found: found.reading),
             prior=share(lambda found: found.prior),
+            informed=share(lambda found: found.informed),
             questions=sum(found.questions for found in findings),
             refused=sum(found.refused for found in findings),
             certain=sum(found.certain for found in findings),
@@ -181,6 +191,7 @@ class Finding:
             "verdict": self.verdict.value,
             "attack": told(self.attack),
             "reading": told(self.reading),
+            "informed": told(self.informed),
             "prior": told(self.prior),
             "bound": None if bound is None or isnan(bound) else bound,
             "measure": "balanced accuracy" if self.balanced else "share right",
@@ -200,11 +211,19 @@ class Tally:
 
     def __init__(self) -> None:
         self.right: dict[str, int] = {}
+        self.alone: set[str] = set()
         self.tries = 0
 
-    def add(self, truth: Integers, wanted: Flags, found: Mapping[str, Floats | Integers]) -> None:
-        """Score estimates of counts, where they are wanted."""
-        for name, counts in found.items():
+    def add(
+        self,
+        truth: Integers,
+        wanted: Flags,
+        found: Mapping[str, Floats | Integers],
+        alone: Mapping[str, Floats | Integers] | None = None,
+    ) -> None:
+        """Score estimates of counts, where they are wanted; `alone` know the one figure only."""
+        self.alone |= set(alone or ())
+        for name, counts in {**found, **(alone or {})}.items():
             hits = int((counts == truth)[wanted].sum())
             self.right[name] = self.right.get(name, 0) + hits
         self.tries += int(wanted.sum())
@@ -214,14 +233,17 @@ class Tally:
         return Share.of(self.right.get(name, 0), self.tries)
 
     def finding(self, name: str, target: Target, note: str) -> Finding:
-        """Return the best way beside `reading`."""
+        """Return the best way beside `reading`, and the best that knows the one figure only."""
         ways = [way for way in self.right if way != READING]
-        best = max(ways, key=lambda way: self.right[way], default=READING)
+        asking = [way for way in ways if way not in self.alone]
+        best = max(asking, key=lambda way: self.right[way], default=READING)
         reading = self.share(READING)
+        read = max({READING, *self.alone}, key=lambda way: self.right.get(way, 0))
         return Finding(
             name,
             self.share(best),
             reading,
+            informed=self.share(read) if self.alone else None,
             questions=target.questions,
             refused=target.refused,
             others={way: self.share(way) for way in ways},
@@ -247,8 +269,8 @@ class Attack(Protocol):
         """What it does, in a sentence."""
         ...
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
-        """Return what it found within about so many seconds."""
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
+        """Return what it found: all that it tries, unless the clock cuts it short."""
         ...
 
 
@@ -258,26 +280,29 @@ def tried(
     rng: np.random.Generator,
     seconds: float,
     rules: AttackRules | None = None,
+    now: Callable[[], float] = monotonic,
 ) -> Finding:
-    """Return what an attack found, held against its bound."""
-    rules, end = rules or AttackRules(), Clock.of(seconds)
-    found = attack.run(target.fresh(), rng, seconds)
+    """Return what an attack found, held against its bound; `now` is what its seconds are of."""
+    rules, clock = rules or AttackRules(), Clock(seconds, now)
+    found = attack.run(target.fresh(), rng, clock)
     most, over = rules.most(attack.id), BOUNDS[attack.id].over
-    return replace(found, id=attack.id, most=most, over=over, short=end.out)
+    return replace(found, id=attack.id, most=most, over=over, short=clock.cut)
 
 
-@dataclass(frozen=True)
 class Clock:
-    """The time that is left to an attacker."""
+    """A ceiling to the time of an attacker, who ends by what it has tried, and not by a clock.
 
-    end: float
+    `now` tells the seconds: on the wall, for whoever waits; or of CPU, which do not depend on what
+    else the machine has to do. `cut` says that something was left to try when the time was over.
+    """
 
-    @classmethod
-    def of(cls, seconds: float) -> Clock:
-        """Return a clock that runs out after so many seconds."""
-        return cls(monotonic() + seconds)
+    def __init__(self, seconds: float, now: Callable[[], float] = monotonic) -> None:
+        self.now, self.end, self.cut = now, now() + seconds, False
 
-    @property
-    def out(self) -> bool:
-        """Whether the time is over."""
-        return monotonic() > self.end
+    def through(self, things: Iterable[T]) -> Iterator[T]:
+        """Yield what is to be tried, at least one thing, until the time is over."""
+        for number, thing in enumerate(things):
+            if number and self.now() > self.end:
+                self.cut = True
+                return
+            yield thing

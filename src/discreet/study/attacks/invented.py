@@ -9,7 +9,7 @@ among real people, and small counts are as frequent.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,31 @@ from discreet.tabulate import ScanEngine
 from discreet.types import Floats, Integers
 
 KINDS = 12
-# Standard deviations, in logarithms, by which the largest category of a variable holds about half
-# of the people, as in a census: of the shares of categories, of their differences between kinds,
-# of those of kinds between areas, and of the sizes of areas.
-_CATEGORIES, _BETWEEN, _AREAS, _SIZES = 2.0, 0.6, 0.35, 0.25
 
 
-def invented_target(version: Version, policy: Policy, seed: int) -> Target:
+@dataclass(frozen=True)
+class Spread:
+    """How unlike each other invented people are: standard deviations, in logarithms.
+
+    Of the shares of categories, of their differences between kinds, of those of kinds between
+    areas, and of the sizes of areas. By these the largest category of a variable holds about half
+    of the people, as in a census; benchmarks/spreads.py measures what depends on them.
+    """
+
+    categories: float = 2.0
+    between: float = 0.6
+    areas: float = 0.35
+    sizes: float = 0.25
+
+    def times(self, factor: float) -> Spread:
+        """Return people who are more alike, or less."""
+        return Spread(*(factor * deviation for deviation in astuple(self)))
+
+
+USUAL = Spread()
+
+
+def invented_target(version: Version, policy: Policy, seed: int, spread: Spread = USUAL) -> Target:
     """Return a target of invented people under a policy, with its next edition."""
     tier = policy.default_tier
     if tier.protection.place is not Place.OUTPUT:
@@ -45,7 +63,7 @@ def invented_target(version: Version, policy: Policy, seed: int) -> Target:
             "invented ones are not."
         )
     people = public_population(tier.space, version.people)
-    first = invent(version.schema, people, seed, version.modulus)
+    first = invent(version.schema, people, seed, version.modulus, spread)
     found, later = (
         Target.of(Releaser.alone(one, ScanEngine(one), policy, _secret(seed)))
         for one in (first, without_leavers(first, seed))
@@ -54,12 +72,14 @@ def invented_target(version: Version, policy: Policy, seed: int) -> Target:
     return found
 
 
-def invent(schema: Schema, people: int, seed: int, modulus: int = 2**32) -> Version:
+def invent(
+    schema: Schema, people: int, seed: int, modulus: int = 2**32, spread: Spread = USUAL
+) -> Version:
     """Return a version of invented people, in memory alone; the same for the same seed."""
     rng = np.random.default_rng([seed, people])
-    areas, starts, mixes = _areas(schema, people, rng)
+    areas, starts, mixes = _areas(schema, people, spread, rng)
     kinds = _drawn(mixes, areas, rng)
-    codes = [_drawn(_shares(v, rng), kinds, rng) for v in schema.columns]
+    codes = [_drawn(_shares(v, spread, rng), kinds, rng) for v in schema.columns]
     narrow = [is_narrow(variable) for variable in schema.columns]
     keys = rng.integers(0, modulus, people, np.uint64).astype(np.uint32)
     manifest = {
@@ -103,7 +123,7 @@ def _secret(seed: int) -> Secret:
 
 
 def _areas(
-    schema: Schema, people: int, rng: np.random.Generator
+    schema: Schema, people: int, spread: Spread, rng: np.random.Generator
 ) -> tuple[Integers, NDArray[np.int64] | None, Floats]:
     """Return the area of each person, where each area begins, and the shares of kinds in areas."""
     national = rng.normal(0, 1, KINDS)
@@ -112,13 +132,14 @@ def _areas(
         return np.zeros(people, np.int64), None, _softmax(national[None, :])
     finest, mixes = geography.finest, np.tile(national, (len(geography.finest), 1))
     for level in geography.levels:
-        mixes = mixes + rng.normal(0, _AREAS, (len(level), KINDS))[level.of]
-    sizes = rng.multinomial(people, _softmax(rng.normal(0, _SIZES, len(finest))[None, :])[0])
+        mixes = mixes + rng.normal(0, spread.areas, (len(level), KINDS))[level.of]
+    logs = rng.normal(0, spread.sizes, len(finest))
+    sizes = rng.multinomial(people, _softmax(logs[None, :])[0])
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return np.repeat(np.arange(len(finest)), sizes), starts, _softmax(mixes)
 
 
-def _shares(variable: Variable, rng: np.random.Generator) -> Floats:
+def _shares(variable: Variable, spread: Spread, rng: np.random.Generator) -> Floats:
     """Return the shares of the categories of a variable in each kind.
 
     Categories of one coarser category are alike, as the ages of a band are.
@@ -127,8 +148,8 @@ def _shares(variable: Variable, rng: np.random.Generator) -> Floats:
     logs = np.zeros((KINDS, len(finest)))
     for level in variable.levels:
         part = 1 / np.sqrt(len(variable.levels))
-        logs += part * rng.normal(0, _CATEGORIES, len(level))[level.of]
-        logs += part * rng.normal(0, _BETWEEN, (KINDS, len(level)))[:, level.of]
+        logs += part * rng.normal(0, spread.categories, len(level))[level.of]
+        logs += part * rng.normal(0, spread.between, (KINDS, len(level)))[:, level.of]
     return _softmax(logs)
 
 

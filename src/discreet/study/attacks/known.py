@@ -36,7 +36,7 @@ Evidence = tuple[Integers, Integers]
 class Reconstruction:
     """The last attribute of a person, all other records and attributes being known."""
 
-    people: int = 60
+    people: int = 100
     questions: int = 12
 
     id: ClassVar[str] = "everybody-else"
@@ -46,15 +46,15 @@ class Reconstruction:
         "the published figures."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of people whose attribute is stated rightly."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
+        target, noise = target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         national = target.truth(by(*levels), None)
         hits = {"attack": 0, "prior": 0, "tables": 0}
         tries = certain = certain_right = 0
-        for record in _people(target, levels, rng, self.people):
+        for record in clock.through(_people(target, levels, rng, self.people)):
             true = record.codes[-1]
             others = national[record.codes[:-1]] - (np.arange(len(levels[-1])) == true)
             before = np.log(others + 0.5)
@@ -68,8 +68,6 @@ class Reconstruction:
             if np.exp(after - after.max()).sum() < 1.001:
                 certain += 1
                 certain_right += int(after.argmax()) == true
-            if clock.out:
-                break
         return Finding(
             self.name,
             Share.of(hits["attack"], tries),
@@ -87,7 +85,7 @@ class Reconstruction:
 class Membership:
     """Whether a record is in the data, all other records being known."""
 
-    records: int = 60
+    records: int = 100
     questions: int = 12
 
     id: ClassVar[str] = "membership"
@@ -97,13 +95,13 @@ class Membership:
         "the published figures fit with it and without it."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the balanced accuracy; of two records one is there, and one in another area."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
+        target, noise = target.fresh(), target.noise
         levels = _levels(target)
         tables = Tables.of(target, levels)
         right, tries = {True: 0, False: 0}, {True: 0, False: 0}
-        for record in _people(target, levels, rng, self.records):
+        for record in clock.through(_people(target, levels, rng, self.records)):
             elsewhere = Record(int(rng.integers(len(target.area))), record.codes)
             for one, there in ((record, True), (elsewhere, False)):
                 lines = [*tables.lines(one), *_asked(target, levels, one, rng, self.questions)]
@@ -116,8 +114,6 @@ class Membership:
                         evidence += float(fit[0] - fit[1])
                 right[there] += (evidence > 0) == there
                 tries[there] += 1
-            if clock.out:
-                break
         return Finding(
             self.name,
             Share.balanced(*(Share.of(right[there], tries[there]) for there in (True, False))),
@@ -168,6 +164,8 @@ def _asked(
             for level, code, take in zip(levels, record.codes, some, strict=False)
             if take
         }
+        if target.is_used_up(levels[-1].id, target.area.id, *having):
+            continue
         share = rng.uniform(0.02, 0.3)
         places = rng.random(len(target.area)) < share
         places[record.area] = True

@@ -13,7 +13,7 @@ from discreet.population import Level
 from discreet.study.attacks.estimate import Noise, System, estimates
 from discreet.study.attacks.finding import READING, Clock, Finding, Tally
 from discreet.study.attacks.target import Target, by
-from discreet.study.attacks.unions import NOTE, is_new, wanted
+from discreet.study.attacks.unions import NOTE, alone, is_new, wanted
 from discreet.types import Floats, Integers
 
 Part = tuple[Floats, Floats, float]
@@ -34,11 +34,11 @@ class Margins:
         "it, and solves for the cells."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small cells that is right, over several tables."""
-        clock, noise, tally = Clock.of(seconds), target.noise, Tally()
+        noise, tally = target.noise, Tally()
         questions = refused = done = 0
-        for levels in self._choices(target, rng):
+        for levels in clock.through(self._choices(target, rng)):
             plans: dict[str, list[Part]] = {}
             for plan in (_margins_first, _finer_first):
                 asked = target.fresh()
@@ -47,7 +47,7 @@ class Margins:
             if all(plans.values()):
                 self._score(target, levels, plans, noise, tally, rng, clock)
                 done += 1
-            if clock.out or done == self.tables:
+            if done == self.tables:
                 break
         target.questions, target.refused = questions, refused
         return tally.finding(self.name, target, NOTE)
@@ -66,7 +66,8 @@ class Margins:
         direct = next(iter(plans.values()))[0][1]
         truth = target.truth(by(target.area, *levels), None).reshape(len(direct), -1)
         prior = np.array([noise.prior(column) for column in direct.T])
-        for area in rng.permutation(len(target.area))[: self.areas]:
+        read = alone(noise, direct, prior)
+        for area in clock.through(rng.permutation(len(target.area))[: self.areas]):
             scored = wanted(truth[area], direct[area])
             if scored.any():
                 found: dict[str, Floats | Integers] = {READING: direct[area]}
@@ -74,9 +75,7 @@ class Margins:
                     system = System.of([(rows, f[area], added) for rows, f, added in parts])
                     ways = estimates(system, noise, prior)
                     found |= {f"{way}, {plan}": counts for way, counts in ways.items()}
-                tally.add(truth[area], scored, found)
-            if clock.out:
-                break
+                tally.add(truth[area], scored, found, {way: read[way][area] for way in read})
 
     def _choices(self, target: Target, rng: np.random.Generator) -> Iterator[tuple[Level, ...]]:
         """Yield tables of an area that are worth asking for, and small enough to be answered."""

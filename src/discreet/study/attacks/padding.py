@@ -37,7 +37,8 @@ def pairs(
 ) -> Iterator[tuple[Level, Floats, Floats]]:
     """Yield answers to a question with and without the group: the level shown, and the figures.
 
-    Each pair has other areas as padding, enough of them that no rule on counts objects.
+    Each pair has other areas as padding, enough of them that no rule on counts objects. What was
+    refused for all groups is not asked for again.
     """
     others = np.array([code for code in target.area.codes if code != group.area])
     # As many areas as should hold enough people, by the figures of all areas.
@@ -45,7 +46,10 @@ def pairs(
     people = ENOUGH if everywhere is None else float(np.nansum(everywhere))
     share, done = float(np.clip(ENOUGH / max(people, 1), 0.3, 0.95)), 0
     for _ in range(3 * number):
-        level = shown[done % len(shown)]
+        left = [s for s in shown if not target.is_used_up(s.id, target.area.id, *group.having)]
+        if not left:
+            return
+        level = left[done % len(left)]
         picked = others[rng.random(len(others)) < share]
         without = target.figures(level.id, group.named(target, list(picked)))
         if without is None:

@@ -6,13 +6,13 @@ from html import escape
 
 from discreet.study.attacks.finding import Finding, Share, Verdict
 from discreet.study.attacks.report import (
-    NOTHING,
     NOTHING_BETTER,
     PRIVATE,
     Report,
     limit,
     short,
     sure,
+    why,
 )
 
 # Words and signs of each verdict.
@@ -57,12 +57,13 @@ def _wrong(finding: Finding) -> str:
 
 def _row(finding: Finding) -> str:
     kind, words = _TAGS[finding.verdict]
-    note = finding.note or ("" if finding.tries else NOTHING)
+    note = finding.note if finding.tries else why(finding)
     cut = " · cut short" if finding.short else ""
     return (
         f'<tr class="{kind}"><th scope="row">{escape(finding.name)}<br>'
         f"<small>{escape(note)}{cut}</small></th><td>{finding.questions:,}</td>"
         f"<td>{short(finding.prior)}</td><td>{short(finding.reading)}</td>"
+        f"<td>{short(finding.informed)}</td>"
         f"<td>{_interval(finding.attack)}</td><td>{_strip(finding)}</td><td>{limit(finding)}</td>"
         f'<td>{sure(finding)}</td><td><span class="tag">{words}</span></td></tr>'
     )
@@ -80,12 +81,12 @@ def _strip(finding: Finding) -> str:
         return ""
     attack, bound = finding.attack, finding.bound
     parts = ['<path d="M10 16H270M10 12v8M75 12v8M140 12v8M205 12v8M270 12v8" class="axis"/>']
-    better = max((s.value for s in (finding.prior, finding.reading) if s and s.tries), default=None)
+    better = max((s.value for s in (finding.prior, finding.read) if s and s.tries), default=None)
     if better is not None and attack.value > better:
         parts.append(f'<path d="M{_x(better)} 16H{_x(attack.value)}" class="gain"/>')
     ends = f"M{_x(attack.low)} 12v8M{_x(attack.high)} 12v8"
     parts.append(f'<path d="M{_x(attack.low)} 16H{_x(attack.high)}{ends}" class="interval"/>')
-    marks = ((finding.prior, "-5,2 5,2 0,10", "prior"), (finding.reading, "-5,30 5,30 0,22", ""))
+    marks = ((finding.prior, "-5,2 5,2 0,10", "prior"), (finding.read, "-5,30 5,30 0,22", ""))
     for share, points, kind in marks:
         if share is not None and share.tries:
             at = f"translate({_x(share.value)} 0)"
@@ -136,12 +137,12 @@ circle {{ fill: var(--accent) }} .no circle {{ fill: var(--no) }} .mark {{ fill:
 <h1>{title}</h1>
 <div class="band {state}"><h2>{head}</h2><p>{verdict}</p>{wrong}</div>
 <p>{subject}. Share right, or balanced accuracy where the question is yes or no, with the interval
-of 95%. Neither a guess that never saw the target (▽, prior) nor reading the published figure
-(▲) needs an attack. The bar is what the attack gains over the better of them; the dashed line is
-the limit.</p>
+of 95%. Neither a guess that never saw the target (▽, prior) nor reading the published figure (▲)
+needs an attack; an informed reader knows the method and makes the best of that one figure. The bar
+is what the attack gains over the better of them; the dashed line is the limit.</p>
 <div class="frame">{private}
-<table><thead><tr><th>Attack</th><th>Questions</th><th>Prior</th><th>Reading</th><th>Attack</th>
-<th></th><th>Limit</th><th>Certain<br>and right</th><th>Verdict</th></tr></thead>
+<table><thead><tr><th>Attack</th><th>Questions</th><th>Prior</th><th>Reading</th><th>Informed</th>
+<th>Attack</th><th></th><th>Limit</th><th>Certain<br>and right</th><th>Verdict</th></tr></thead>
 <tbody>
 {rows}
 </tbody></table></div>

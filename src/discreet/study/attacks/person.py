@@ -45,14 +45,14 @@ class Unique:
         "asks for their health: in tables with and without them, and in all tables of their area."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of people whose attribute is stated rightly."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         known, wanted = self._levels(target)
         tables = Local.of(target, known, wanted)
         hits = {"attack": 0, "prior": 0, "tables": 0, "two questions": 0}
         tries = certain = certain_right = 0
-        for person in _unique(target, known, wanted, rng, self.people):
+        for person in clock.through(_unique(target, known, wanted, rng, self.people)):
             before = tables.prior(person)
             local = tables.posterior(person)
             steps = list(self._padded(target, known, wanted, person, rng))
@@ -66,8 +66,6 @@ class Unique:
             if 1 / weight.sum() > 1 - DOUBT:
                 certain += 1
                 certain_right += int(after.argmax()) == person.attribute
-            if clock.out:
-                break
         prior = Share.of(hits["prior"], tries)
         return Finding(
             self.name,

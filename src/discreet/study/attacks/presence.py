@@ -84,7 +84,7 @@ def padded(
 class Somebody:
     """A cell of one person against an empty one of the same categories."""
 
-    tries: int = 60
+    tries: int = 100
     pairs: int = 4
 
     id: ClassVar[str] = "somebody"
@@ -94,9 +94,9 @@ class Somebody:
         "or nobody."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the balanced accuracy at a true count of 1."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         first, second = two_levels(target)
         tables, noise = Tables.of(target, first, second), target.noise
         truth = target.truth(by(target.area, first, second), None)
@@ -104,7 +104,7 @@ class Somebody:
             truth = np.where(np.isnan(tables.cells), -1, truth)
         hits = {True: [0, 0, 0], False: [0, 0, 0]}
         certain = certain_right = 0
-        for one in matched(truth, rng, self.tries):
+        for one in clock.through(matched(truth, rng, self.tries)):
             read = tables.cell(noise, one)
             evidence = read + padded(target, tables, one, rng, self.pairs)
             there = one.count > 0
@@ -113,8 +113,6 @@ class Somebody:
             hits[there][2] += 1
             certain += evidence > -IMPOSSIBLE / 2
             certain_right += evidence > -IMPOSSIBLE / 2 and there
-            if clock.out:
-                break
         return Finding(
             self.name,
             _balanced(hits[True][0], hits[True][2], hits[False][0], hits[False][2]),
@@ -165,7 +163,7 @@ def matched(truth: Integers, rng: np.random.Generator, number: int, count: int =
 class Equality:
     """Whether all of a group have an attribute: then the group and those with it are one set."""
 
-    tries: int = 50
+    tries: int = 99
     pairs: int = 8
     least: int = 3
     most: int = 20
@@ -177,16 +175,16 @@ class Equality:
         "sets have equal figures."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the balanced accuracy, for exceptions of any number and for a single one."""
-        clock, noise = Clock.of(seconds), target.noise
+        noise = target.noise
         right: dict[str, dict[str, list[int]]] = {}
         questions = refused = 0
         for first, second in self._levels(target, rng):
             asked = target.fresh()
             tables = Tables.of(asked, first, second)
             truth = target.truth(by(target.area, first, second), None)
-            for kind, one in self._tries(truth, rng):
+            for kind, one in clock.through(self._tries(truth, rng)):
                 read = tables.cell(noise, one)
                 tabled = read + tables.same(one)
                 found = {
@@ -198,8 +196,6 @@ class Equality:
                     hits = right.setdefault(way, {}).setdefault(kind, [0, 0])
                     hits[0] += (evidence > 0) == (one.count > 0)
                     hits[1] += 1
-                if clock.out:
-                    break
             questions, refused = questions + asked.questions, refused + asked.refused
         return self._finding(right, questions, refused)
 

@@ -25,13 +25,13 @@ class Reading:
         "description says is found out."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small counts that is published as it is."""
-        clock, target, noise = Clock.of(seconds), target.fresh(), target.noise
+        target, noise = target.fresh(), target.noise
         right = tries = 0
         expected = 0.0
         levels = target.levels(2, 24)
-        for i in rng.permutation(len(levels))[: self.tables]:
+        for i in clock.through(rng.permutation(len(levels))[: self.tables]):
             figures = target.figures(by(target.area, levels[i]))
             if figures is None:
                 continue
@@ -40,8 +40,6 @@ class Reading:
             right += int((figures == truth)[small].sum())
             expected += float(np.exp(noise.log(truth[small], truth[small])).sum())
             tries += int(small.sum())
-            if clock.out:
-                break
         said = Share.of(expected, tries)
         return Finding(
             self.name,

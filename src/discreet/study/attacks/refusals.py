@@ -33,22 +33,19 @@ class Refusals:
         "of nobody, and tells the one from the other where it does not know."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the balanced accuracy at a true count of 1; at 2 and 3 beside it."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         levels = two_levels(target)
         truth = target.truth(by(target.area, *levels), None)
         shares = {}
-        for count in (1, 2, 3):
+        for count in clock.through((1, 2, 3)):
             cells = matched(truth, rng, self.tries, count)
-            heard = []
-            for one in cells:
-                heard.append((self._said(target, levels, one, rng), one.count > 0))
-                if clock.out and count == 1 and len(heard) >= 20:
-                    break
+            heard = [
+                (self._said(target, levels, one, rng), one.count > 0)
+                for one in clock.through(cells)
+            ]
             shares[count] = _learnt(heard)
-            if clock.out:
-                break
         return Finding(
             self.name,
             shares[1],

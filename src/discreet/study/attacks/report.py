@@ -8,6 +8,7 @@ from typing import Any
 from discreet.study.attacks.finding import Finding, Share, Verdict
 
 NOTHING = "nothing was answered"
+CUT = "its time ran out"
 NOTHING_BETTER = "This does not say that no better attack exists."
 PRIVATE = "Not for publication: measured on real people"
 
@@ -63,7 +64,7 @@ class Report:
         return [
             ("Beyond them", [f.name for f in self.failed]),
             ("Too few tries", [f.name for f in self.too_few]),
-            ("Not tried", [f"{f.name} ({f.note or NOTHING})" for f in self.not_tried]),
+            ("Not tried", [f"{f.name} ({why(f)})" for f in self.not_tried]),
             ("Cut short, give more seconds", [f.name for f in self.short]),
             ("Not run", list(self.left_out)),
         ]
@@ -105,7 +106,8 @@ class Report:
     def text(self) -> str:
         """The report as lines of text, the attacks one below the other."""
         lines = [self.title, self.subject, "" if self.public else f"{PRIVATE}.\n"]
-        lines.append(f"{'':28} {'prior':>6} {'reading':>7}  {'attack':16} {'limit':>5}  certain")
+        heads = f"{'prior':>6} {'reading':>7} {'informed':>8}  {'attack':16} {'limit':>5}"
+        lines.append(f"{'':28} {heads}  certain")
         lines += [_line(finding) for finding in self.findings]
         return "\n".join([*lines, "", self.verdict, NOTHING_BETTER])
 
@@ -132,12 +134,19 @@ def sure(finding: Finding) -> str:
     return f"{finding.certain_right} of {finding.certain}" if finding.certain else "–"
 
 
+def why(finding: Finding) -> str:
+    """Return why an attack has nothing to show."""
+    return CUT if finding.short else finding.note or NOTHING
+
+
 def _line(finding: Finding) -> str:
     if not finding.tries:
-        return f"{finding.name:28} not tried: {finding.note or NOTHING}"
+        return f"{finding.name:28} not tried: {why(finding)}"
     told = finding.verdict
     verdict = f"  {told.upper()}" if told in (Verdict.BEYOND, Verdict.TOO_FEW) else ""
+    verdict += "  CUT SHORT" if finding.short else ""
     return (
-        f"{finding.name:28} {short(finding.prior):>6} {short(finding.reading):>7}  "
-        f"{finding.attack!s:16} {limit(finding):>5}  {sure(finding)}{verdict}"
+        f"{finding.name:28} {short(finding.prior):>6} {short(finding.reading):>7} "
+        f"{short(finding.informed):>8}  {finding.attack!s:16} {limit(finding):>5}  "
+        f"{sure(finding)}{verdict}"
     )

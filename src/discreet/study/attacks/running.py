@@ -1,7 +1,7 @@
 """All attackers on one data set, in several processes, within a time.
 
 Each attack has random numbers of its own, by the seed and its name. So the figures are the same for
-any number of processes, unless the time runs out, which is told.
+any number of processes and however busy the machine is, unless the time runs out, which is told.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ It is told nothing of averages, differences or equations. It knows how to write 
 filter, changes sets of questions at random, and keeps those from whose answers the counts of some
 areas can be learnt best. Areas whose counts it was given are its shadow population; it is scored on
 the others.
+
+While it searches it takes the answer to a question to depend on what was asked before it of other
+variables and levels, and on nothing else, so that it asks for each once. What it found in the end
+is asked for anew, as an attacker would.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
+from discreet.query import Query, Question, QuestionClass
 from discreet.study.attacks.finding import Clock, Finding, Share
 from discreet.study.attacks.target import Target, by, where
 from discreet.study.attacks.unions import NOTE, about_nine, wanted
@@ -33,24 +38,20 @@ class Gene:
 
 Genome = tuple[Gene, ...]
 
-
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """Weights of the figures of a set of questions, learnt where the counts are known."""
-
-    weights: Floats
-    error: float
+Before = tuple[QuestionClass, ...]
+"""The tables that were asked about, each when it first was."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Small counts of one category, by whatever set of questions evolves."""
+    """Small counts of a few categories, by whatever set of questions evolves."""
 
     variable: str | None = None
     sets: int = 400
     most: int = 40
     offspring: int = 6
     parents: int = 3
+    categories: int = 4
 
     id: ClassVar[str] = "search"
     name: ClassVar[str] = "a search for attacks"
@@ -59,27 +60,23 @@ class Search:
         "give a count, keeps the sets that do best, and tries the best one on other areas."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small counts of areas it was not given that is right."""
-        clock, level = Clock.of(seconds), about_nine(target, self.variable)
+        level = about_nine(target, self.variable)
         direct = target.fresh().figures(by(target.area, level))
         if direct is None:
             return Finding(self.name, Share.of(0, 0))
-        category = _most_small(direct)
-        counts = target.truth(by(target.area, level), None)[:, category]
-        split = Split.of(len(counts), rng)
-        world = World(target, level, category)
+        some = _most_small(direct, self.categories)
+        counts = target.truth(by(target.area, level), None)[:, some]
+        split, world = Split.of(len(counts), rng), World(target, level, some)
         alive: list[tuple[float, Genome]] = []
         tried = 0
-        while not alive or (not clock.out and tried < self.sets):
+        for _ in clock.through(range(self.sets // self.offspring)):
             for genome in self._next(world, [g for _, g in alive], rng):
-                rule = split.learnt(world.answers(genome), counts)
-                alive.append((rule.error, genome))
+                alive.append((split.error(world.answers(genome), counts), genome))
                 tried += 1
-                if clock.out:
-                    break  # what there is must do
             alive = sorted(set(alive), key=lambda found: found[0])[: self.parents]
-        return self._scored(world, split, counts, direct[:, category], alive[0][1], tried)
+        return self._scored(world, split, counts, direct[:, some], alive[0][1], tried)
 
     def _scored(
         self,
@@ -94,20 +91,19 @@ class Search:
 
         Beside it stand the same rule learnt from the published figure alone, and from nothing.
         """
-        scored = wanted(counts, direct) & split.kept_back
-        tries = int(scored.sum())
+        scored = wanted(counts, direct) & split.kept_back[:, None]
+        tries, known = int(scored.sum()), np.nan_to_num(direct)
 
-        def share(answers: Floats) -> Share:
-            weights = split.learnt(answers, counts).weights
-            found = np.maximum(np.rint(_design(answers) @ weights), 0)
+        def share(found: Floats) -> Share:
             return Share.of(int((found == counts)[scored].sum()), tries)
 
-        reading = share(np.nan_to_num(direct)[:, None])
+        reading, learnt = share(known), share(split.estimates(known[None], counts))
         return Finding(
             self.name,
-            share(world.answers(best)),
+            share(split.estimates(world.anew(best), counts)),
             reading,
-            share(np.zeros((len(counts), 0))),
+            share(split.estimates(known[None][:0], counts)),
+            max(reading, learnt, key=lambda one: one.value),
             questions=world.asked,
             note=f"{NOTE}, {tried} sets of questions tried, the best has {len(best)}",
         )
@@ -138,13 +134,20 @@ class Search:
 
 
 class World:
-    """What the search can ask, and what was answered: each set of questions of a fresh target."""
+    """What the search can ask, and what was answered."""
 
-    def __init__(self, target: Target, level: Level, category: int) -> None:
-        self.target, self.level, self.category = target, level, category
+    def __init__(self, target: Target, level: Level, categories: Integers) -> None:
+        self.target, self.level, self.categories = target, level, categories
         self.others = [lv.id for lv in target.levels(2, 4) if lv.id != level.id]
-        self.asked = 0
-        self._kept: dict[Genome, Floats] = {}
+        self._first: dict[QuestionClass, Gene] = {}
+        self._asked: dict[Before, Target] = {}
+        self._kept: dict[tuple[Before, Gene], Floats] = {}
+        self._more = 0
+
+    @property
+    def asked(self) -> int:
+        """How many questions were asked."""
+        return self._more + sum(target.questions for target in self._asked.values())
 
     def gene(self, rng: np.random.Generator) -> Gene:
         """Return a random question."""
@@ -164,25 +167,57 @@ class World:
         return replace(gene, picked=tuple(picked.tolist())) if picked.any() else gene
 
     def answers(self, genome: Genome) -> Floats:
-        """Return the figures by area, a column for each question, 0 where there is none."""
-        if genome not in self._kept:
-            target = self.target.fresh()
-            columns = [self._answer(target, gene) for gene in genome]
-            self.asked += target.questions
-            self._kept[genome] = np.nan_to_num(np.array(columns).T)
-        return self._kept[genome]
+        """Return the figures by question, area and category, 0 where there is none."""
+        before: Before = ()
+        found = []
+        for gene in genome:
+            of = self._class(gene)
+            before = before if of in before else (*before, of)
+            asked = before[: before.index(of) + 1]
+            if (asked, gene) not in self._kept:
+                self._kept[asked, gene] = self._answer(self._after(asked), gene)
+            found.append(self._kept[asked, gene])
+        return np.array(found)
 
-    def _answer(self, target: Target, gene: Gene) -> Floats:
-        shown = [target.area.id] + ([self.level.id] if gene.picked is None else [])
+    def anew(self, genome: Genome) -> Floats:
+        """Return the same, each question asked in its turn of whom nobody has asked before."""
+        target = self.target.fresh()
+        found = np.array([self._answer(target, gene) for gene in genome])
+        self._more += target.questions
+        return found
+
+    def _class(self, gene: Gene) -> QuestionClass:
+        """Return the table that a question is about."""
+        query = Query.of(*self._written(gene))
+        of = QuestionClass.of(Question.of(query, self.target.schema))
+        self._first.setdefault(of, gene)
+        return of
+
+    def _after(self, asked: Before) -> Target:
+        """Return a target of which so much was asked, in this order."""
+        if asked not in self._asked:
+            target = self.target.fresh()
+            for of in asked:
+                self._answer(target, self._first[of])
+            self._asked[asked] = target
+        return self._asked[asked]
+
+    def _written(self, gene: Gene) -> tuple[str, str | None]:
+        shown = [self.target.area.id] + ([self.level.id] if gene.picked is None else [])
         shown += [gene.other] if gene.other is not None else []
         codes = [c for c, p in zip(self.level.codes, gene.picked or (), strict=False) if p]
-        filters = where({self.level.id: codes}) if gene.picked is not None else None
-        figures = target.figures(",".join(shown), filters)
+        return ",".join(shown), where({self.level.id: codes}) if codes else None
+
+    def _answer(self, target: Target, gene: Gene) -> Floats:
+        """Return the figures by area and category; those of a union are for all categories."""
+        figures = target.figures(*self._written(gene))
         if figures is None:
-            return np.full(len(target.area), np.nan)
+            return np.zeros((len(target.area), len(self.categories)))
         if gene.picked is None:
-            figures = figures[:, self.category]
-        return np.asarray(figures.reshape(len(figures), -1).sum(axis=1))
+            figures = figures[:, self.categories]
+        else:
+            figures = np.repeat(figures[:, None], len(self.categories), axis=1)
+        return np.asarray(np.nan_to_num(figures.reshape(*figures.shape[:2], -1).sum(axis=2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,24 +234,28 @@ class Split:
         part = rng.permutation(areas) % 3
         return cls(part == 0, part == 1, part == 2)
 
-    def learnt(self, answers: Floats, counts: Integers) -> Rule:
-        """Return the linear rule of least squares, small counts weighted most, and its error."""
-        design, weight = _design(answers), 1 / np.sqrt(1.0 + counts)
-        rows = design[self.learns] * weight[self.learns][:, None]
-        ridge = 1e-3 * np.eye(design.shape[1])
-        found = np.linalg.solve(
-            rows.T @ rows + ridge, rows.T @ (counts * weight)[self.learns].astype(np.float64)
-        )
-        far = ((design @ found - counts) * weight)[self.chooses]
-        return Rule(np.asarray(found), float((far**2).mean()))
+    def error(self, answers: Floats, counts: Integers) -> float:
+        """Return the mean error of the rules that are learnt, small counts weighted most."""
+        far = (self._told(answers, counts) - counts)[self.chooses] ** 2
+        return float((far / (1.0 + counts[self.chooses])).mean())
+
+    def estimates(self, answers: Floats, counts: Integers) -> Floats:
+        """Return the whole numbers that the rules say."""
+        return np.asarray(np.maximum(np.rint(self._told(answers, counts)), 0))
+
+    def _told(self, answers: Floats, counts: Integers) -> Floats:
+        """Return what the rule of least squares says of each category, learnt where it may."""
+        found = np.empty(counts.shape)
+        for i, count in enumerate(counts.T):
+            design = np.concatenate([np.ones((1, len(counts))), answers[:, :, i]]).T
+            weight = 1 / np.sqrt(1.0 + count[self.learns])
+            rows, ridge = design[self.learns] * weight[:, None], 1e-3 * np.eye(design.shape[1])
+            rule = np.linalg.solve(rows.T @ rows + ridge, rows.T @ (count[self.learns] * weight))
+            found[:, i] = design @ rule
+        return found
 
 
-def _design(answers: Floats) -> Floats:
-    """Return the answers with a column of ones."""
-    return np.asarray(np.concatenate([np.ones((len(answers), 1)), answers], axis=1))
-
-
-def _most_small(direct: Floats) -> int:
-    """Return the category with most small figures: known from one published table."""
+def _most_small(direct: Floats, number: int) -> Integers:
+    """Return the categories with most small figures: known from one published table."""
     small = (direct > 0) & (direct <= 6)
-    return int(small.sum(axis=0).argmax())
+    return np.argsort(-small.sum(axis=0), kind="stable")[:number]

@@ -32,19 +32,17 @@ class Splits:
         "the sums."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of counts, large ones too, that is right."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         level = self._level(target)
         direct = target.figures(by(target.parent, level))
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         sums: list[Floats] = []
-        for one in self._sums(target, level, rng):
+        for one in clock.through(self._sums(target, level, rng)):
             if not any(np.array_equal(one, other, equal_nan=True) for other in (direct, *sums)):
                 sums.append(one)
-            if clock.out:
-                break
         found = {
             "the mean": _mean(direct, sums, target.noise.variance),
             f"the mean of {self.early}": _mean(direct, sums[: self.early], target.noise.variance),

@@ -24,6 +24,7 @@ from discreet.query import Query, Question
 from discreet.query.parse import encode
 from discreet.release import Release, Releaser
 from discreet.release.originals import open_originals
+from discreet.rules import Code
 from discreet.service.opened import open_store
 from discreet.study.attacks.estimate import Noise
 from discreet.table.transition import Transition
@@ -42,7 +43,8 @@ class Target:
 
     `asking` answers one question; `truth` is for scoring. `again` makes the same target for an
     attacker who is the first to ask. `edition` is the next edition of the same data, if any.
-    `chances` is what an attacker knows of figures that the tier itself leaves alone.
+    `chances` is what an attacker knows of figures that the tier itself leaves alone. `used_up` are
+    the names of tables that were refused for good: no filter makes them answered.
     """
 
     schema: Schema
@@ -55,6 +57,7 @@ class Target:
     chances: Transition | None = None
     questions: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
+    used_up: set[frozenset[str]] = field(default_factory=set, init=False)
 
     @classmethod
     def open(
@@ -140,12 +143,18 @@ class Target:
         """
         try:
             table = self.ask(by, where, totals).table
-        except QueryRefused:
+        except QueryRefused as refusal:
+            if refusal.code in (Code.USED_UP, Code.TOO_LARGE):  # said of a table, not of a group
+                self.used_up.add(_names(by, where))
             return None
         # A table of sums says of how many figures each is one.
         if not sums and getattr(table, "parts", None) is not None:
             return None
         return np.where(table.withheld, np.nan, table.values.astype(np.float64))
+
+    def is_used_up(self, *names: str) -> bool:
+        """Whether questions by these names, shown or filtered, were refused for good."""
+        return frozenset(names) in self.used_up
 
     @property
     def noise(self) -> Noise:
@@ -196,6 +205,12 @@ def _of_base(version: Version) -> Transition | None:
     usual = ProtectedBase()
     options = {"bound": str(usual.bound), "variance": str(usual.variance_smallest)}
     return method("cell-key-perturbation", options).effect(1).transition
+
+
+def _names(by: str, where: str | None) -> frozenset[str]:
+    """Return the names of the levels of a question."""
+    filters = where.split(",") if where else []
+    return frozenset([*by.split(","), *(part.partition("=")[0] for part in filters)])
 
 
 def where(conditions: Mapping[str, Iterable[str]]) -> str | None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.population import Level
-from discreet.study.attacks.estimate import System, estimates
+from discreet.study.attacks.estimate import Noise, System, estimates
 from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally
 from discreet.study.attacks.target import Target, by, where
 from discreet.types import Flags, Floats, Integers
@@ -22,9 +22,6 @@ SMALL = 5
 
 NOTE = f"true counts of 1 to {SMALL}"
 
-ALONE = "the figure alone"
-"""The way of whoever knows the method and what counts are frequent, and reads one figure."""
-
 Rows = tuple[Floats, Floats, float]
 """Rows of a system that all areas share, the figures by area, and how many figures were added."""
 
@@ -32,6 +29,17 @@ Rows = tuple[Floats, Floats, float]
 def wanted(truth: Integers, direct: Floats) -> Flags:
     """Return which small counts are scored: those whose figure can be read."""
     return np.asarray((truth >= 1) & (truth <= SMALL) & ~np.isnan(direct))
+
+
+def alone(noise: Noise, direct: Floats, prior: Floats) -> dict[str, Integers]:
+    """Return what a reader makes of each figure who knows the method, and asks nothing more.
+
+    `prior` says which counts are frequent, by the last axis of the figures.
+    """
+    return {
+        "likelihood of the figure": noise.likely(direct),
+        "posterior of the figure": noise.likely(direct, prior),
+    }
 
 
 def is_new(figures: Floats, sums: Floats) -> bool:
@@ -81,33 +89,28 @@ class Unions:
         "the counts of the single categories."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small counts that is right."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
-        for union in _subsets(len(level), self.unions, rng):
-            if clock.out:
-                break
+        for union in clock.through(_subsets(len(level), self.unions, rng)):
             picked = [level.codes[i] for i in np.flatnonzero(union)]
             figures = target.figures(target.area.id, where({level.id: picked}))
             if figures is not None and is_new(figures, direct[:, union].sum(axis=1)):
                 rows.append((union.astype(float)[None, :], figures[:, None], 1.0))
         tally, noise = Tally(), target.noise
         prior = np.array([noise.prior(column) for column in direct.T])
-        truth = target.truth(by(target.area, level), None)
-        for area in rng.permutation(len(target.area))[: self.areas]:
+        truth, read = target.truth(by(target.area, level), None), alone(noise, direct, prior)
+        for area in clock.through(rng.permutation(len(target.area))[: self.areas]):
             parts = [(row, figures[area], added) for row, figures, added in rows]
             found = estimates(System.of(parts), noise, prior) | {READING: direct[area]}
             first = estimates(System.of(parts[: self.early]), noise)
             found |= {f"{way} of {self.early}": counts for way, counts in first.items()}
-            # What a reader learns who knows the method, and asks for nothing more.
-            found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
-            tally.add(truth[area], wanted(truth[area], direct[area]), found)
-            if clock.out:
-                break
+            scored = wanted(truth[area], direct[area])
+            tally.add(truth[area], scored, found, {way: read[way][area] for way in read})
         return tally.finding(self.name, target, NOTE)
 
 
@@ -138,20 +141,21 @@ class AreaUnions:
         "solves for the counts of the single areas."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of small counts that is right."""
-        clock, target = Clock.of(seconds), target.fresh()
+        target = target.fresh()
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
             return Finding(self.name, Share.of(0, 0), questions=target.questions)
         answers = list(self._answers(target, level, direct, rng, clock))
         tally, noise = Tally(), target.noise
-        truth = target.truth(by(target.area, level), None)
-        for parent in rng.permutation(len(target.parent)):
+        frequent = np.array([noise.prior(column) for column in direct.T])
+        truth, read = target.truth(by(target.area, level), None), alone(noise, direct, frequent)
+        for parent in clock.through(rng.permutation(len(target.parent))):
             inside = np.flatnonzero(target.parent.of == parent)
             for category in range(len(level)):
-                prior = np.tile(noise.prior(direct[:, category]), (len(inside), 1))
+                prior = np.tile(frequent[category], (len(inside), 1))
                 here = (inside, category)
                 scored = wanted(truth[here], direct[here])
                 if scored.any():
@@ -159,9 +163,8 @@ class AreaUnions:
                     parts = [(one, figures[here], added) for _, figures, added in rows]
                     parts += [(a[None, inside], f[parent, category], 1.0) for a, f in answers]
                     found = estimates(System.of(parts), noise, prior) | {READING: direct[here]}
-                    found[ALONE] = estimates(System.of(parts[:1]), noise, prior)["posterior"]
-                    tally.add(truth[here], scored, found)
-            if clock.out or tally.tries >= self.cells:
+                    tally.add(truth[here], scored, found, {way: read[way][here] for way in read})
+            if tally.tries >= self.cells:
                 break
         return tally.finding(self.name, target, NOTE)
 
@@ -169,7 +172,7 @@ class AreaUnions:
         self, target: Target, level: Level, direct: Floats, rng: np.random.Generator, clock: Clock
     ) -> Iterator[tuple[Floats, Floats]]:
         """Yield unions of areas, half of them each, with the figures of every larger area."""
-        for _ in range(self.unions):
+        for _ in clock.through(range(self.unions)):
             inside = rng.random(len(target.area)) < 0.5
             picked = [target.area.codes[i] for i in np.flatnonzero(inside)]
             figures = target.figures(by(target.parent, level), where({target.area.id: picked}))
@@ -178,5 +181,3 @@ class AreaUnions:
                 np.add.at(sums, target.parent.of[inside], direct[inside])
                 if is_new(figures, sums):
                     yield inside.astype(float), figures
-            if clock.out:
-                return

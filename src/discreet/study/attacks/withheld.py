@@ -30,14 +30,13 @@ class WithheldAreas:
         "is left of a larger area."
     )
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of the cells of withheld areas that is right.
 
         Read beside them: the share of figures of the other areas that are the true counts.
         """
-        clock = Clock.of(seconds)
         right = tries = read = shown = found_areas = all_areas = questions = refused = 0
-        for levels in _withholding(target, rng, self.tables):
+        for levels in clock.through(_withholding(target, rng, self.tables)):
             asked = target.fresh()
             table = asked.figures(by(target.area, *levels))
             if table is None:
@@ -47,7 +46,7 @@ class WithheldAreas:
             there = ~np.isnan(table)
             read += int((table == truth)[there & (truth > 0)].sum())
             shown += int((there & (truth > 0)).sum())
-            for area in rng.permutation(gone)[: self.areas]:
+            for area in clock.through(rng.permutation(gone)[: self.areas]):
                 estimate = self._recovered(asked, levels, table, int(area), rng)
                 cells = truth[area] > 0
                 all_areas += 1
@@ -55,8 +54,6 @@ class WithheldAreas:
                 if estimate is not None:
                     found_areas += 1
                     right += int((estimate == truth[area])[cells].sum())
-                if clock.out:
-                    break
             questions, refused = questions + asked.questions, refused + asked.refused
         reading = Share.of(read, shown)
         return Finding(

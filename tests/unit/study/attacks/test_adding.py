@@ -14,7 +14,7 @@ import discreet as dc
 from attacked import Server
 from discreet.policy import Bound, Over
 from discreet.study.attacks import Finding, Target, Verdict, finding
-from discreet.study.attacks.finding import READING, Tally, tried
+from discreet.study.attacks.finding import READING, Clock, Tally, tried
 from discreet.study.attacks.target import by
 from discreet.study.attacks.unions import wanted
 
@@ -40,8 +40,8 @@ def attack(monkeypatch: pytest.MonkeyPatch) -> Any:
     assert len(code.splitlines()) <= 30
     names = {
         "dataclass": dataclass, "ClassVar": ClassVar, "np": np, "Target": Target,
-        "Finding": Finding, "Tally": Tally, "READING": READING, "by": by, "wanted": wanted,
-        "__name__": __name__,
+        "Finding": Finding, "Tally": Tally, "Clock": Clock, "READING": READING, "by": by,
+        "wanted": wanted, "__name__": __name__,
     }  # fmt: skip
     exec(compile(code, str(PAGE), "exec"), names)
     monkeypatch.setitem(finding.BOUNDS, "twice", Bound(Over.READING, 0.05))  # type: ignore[attr-defined]

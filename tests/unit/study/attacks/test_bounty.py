@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import subprocess
 import sys
+import time
+from io import StringIO
 from pathlib import Path
 
+import httpx
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -66,6 +70,43 @@ def test_one_certain_statement_about_a_person_is_beyond(kit: Path, tmp_path: Pat
     found = bounty.score(kit, handed_in(tmp_path / "sure.csv", guesses, "yes"))
     assert found["people"].verdict is Verdict.BEYOND
     assert found["cells"].verdict is Verdict.NOT_TRIED
+
+
+def script(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "scripts/bounty.py"), *arguments]
+
+
+def test_it_is_served_played_and_scored(kit: Path, tmp_path: Path) -> None:
+    command = script("open", str(kit), "--port", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            words = server.stdout.readline().split()
+            assert words[:2] == ["Serving", "on"]
+            # As the instructions say.
+            told = (kit / "players/README.md").read_text().partition("curl 'http://127.0.0.1:8000")
+            path = told[2].partition("'")[0]
+            for _ in range(1_200):
+                answer = httpx.get(words[2] + path, timeout=60, trust_env=False)
+                if answer.status_code != 503:  # the server is starting
+                    break
+                time.sleep(0.05)
+        finally:
+            server.terminate()
+    assert answer.status_code == 200, answer.text
+    figures = {(row["oa"], row["religion"]): row for row in csv.DictReader(StringIO(answer.text))}
+    cells = rows(kit / "players/cells.csv")
+    known = {one["id"]: figures.get((one["oa"], one["religion"]), {}) for one in cells}
+    read = {name: row["value"] for name, row in known.items() if row.get("value")}
+    assert len(read) >= 20
+    done = subprocess.run(
+        script("score", str(kit), str(handed_in(tmp_path / "played.csv", read))),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    # Whoever reads what the server says is right as often as the office says that reading is.
+    line = next(line for line in done.stdout.splitlines() if line.startswith("cells"))
+    assert line.startswith(f"cells: {len(read)} statements, right")
+    assert ": within;" in line
 
 
 def test_a_mistake_in_the_file_is_told(kit: Path, tmp_path: Path) -> None:

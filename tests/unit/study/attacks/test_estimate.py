@@ -30,6 +30,16 @@ def test_chances_are_those_of_the_method() -> None:
     assert logs[2:] == pytest.approx([IMPOSSIBLE, IMPOSSIBLE])
 
 
+def test_the_most_likely_count_behind_one_figure() -> None:
+    # Rounding to base 3: of 1 to 5, which may become 3, a 3 always does, a 2 in 2 of 3 cases and a
+    # 1 in 1 of 3. Where ones are ten times as frequent as threes, a 3 stands for a one.
+    figures = np.array([[3.0, 0.0], [6.0, np.nan]])
+    assert ROUNDING.likely(figures)[:, 0].tolist() == [3, 6]
+    ones = np.log(np.array([[0.1, 0.5, 0.05, 0.05, 0.1, 0.1, 0.1], [1.0, 0, 0, 0, 0, 0, 0]]) + 1e-9)
+    # In the second place nobody is frequent.
+    assert ROUNDING.likely(figures, ones)[0].tolist() == [1, 0]
+
+
 def test_a_negative_count_is_impossible() -> None:
     assert ROUNDING.log(np.array([-1]), np.array([0])) == pytest.approx([IMPOSSIBLE])
 

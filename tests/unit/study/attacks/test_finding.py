@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.policy import Over
-from discreet.study.attacks.finding import READING, Finding, Share, Tally, Verdict
+from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally, Verdict
 from discreet.study.attacks.target import Target
 
 
@@ -52,6 +52,18 @@ def test_a_bound_is_above_its_baseline() -> None:
     assert replace(finding, over=Over.PRIOR).verdict is Verdict.WITHIN
 
 
+def test_a_bound_over_reading_is_held_against_whoever_knows_the_method() -> None:
+    # 0.36 is beyond 0.30 + 0.05, and within 0.33 + 0.05; the plain reading is told beside it.
+    plain, informed = Share.of(30, 100), Share.of(33, 100)
+    finding = Finding("x", Share.of(36, 100), plain, most=0.05, over=Over.READING)
+    assert finding.verdict is Verdict.BEYOND
+    knows = replace(finding, informed=informed)
+    assert knows.verdict is Verdict.WITHIN
+    assert knows.bound == pytest.approx(0.38)
+    told = Finding.pooled([knows, knows]).as_dict()
+    assert (told["reading"]["value"], told["informed"]["value"]) == (0.30, 0.33)
+
+
 def test_without_a_baseline_nothing_is_within() -> None:
     finding = Finding("x", Share.of(0, 100), Share.of(0, 0), most=1.0, over=Over.READING)
     assert finding.verdict is Verdict.BEYOND
@@ -94,3 +106,32 @@ def test_the_best_way_beside_reading_is_the_attack() -> None:
     assert finding.reading.value == pytest.approx(1 / 3)
     assert finding.others["a"].value == pytest.approx(2 / 3)
     assert finding.note == "some counts; best: b"
+
+
+def test_whoever_reads_one_figure_is_a_baseline_and_no_attack() -> None:
+    tally = Tally()
+    truth, wanted = np.array([1, 2, 3]), np.array([True, True, True])
+    # Reading is right once, the method and one figure twice, an attack once.
+    ways = {READING: np.array([1, 0, 0]), "asks": np.array([0, 2, 0])}
+    tally.add(truth, wanted, ways, {"knows": np.array([1, 2, 0])})
+    finding = tally.finding("x", Target(None, None, 10, None, None), "counts")  # type: ignore[arg-type]
+    assert finding.informed is not None
+    assert finding.informed.value == pytest.approx(2 / 3)
+    assert finding.attack.value == pytest.approx(1 / 3)
+    assert finding.note == "counts; best: asks"
+
+
+def test_an_attack_ends_by_what_it_has_tried_and_a_clock_says_if_it_cut_it_short() -> None:
+    # A clock that is looked at once in the beginning, and before each thing but the first.
+    times = iter([0.0, 5.0, 10.0, 11.0])
+    clock = Clock(10, lambda: next(times))
+    assert list(clock.through("abcde")) == ["a", "b", "c"]
+    assert clock.cut
+    # The time is over, but so is the work: nothing was cut.
+    late = Clock(10, iter([0.0, 5.0, 10.0, 99.0]).__next__)
+    assert list(late.through("abc")) == ["a", "b", "c"]
+    assert not late.cut
+    # One thing is always tried.
+    over = Clock(0, iter([0.0, 1.0, 2.0]).__next__)
+    assert list(over.through("ab")) == ["a"]
+    assert over.cut

@@ -6,7 +6,7 @@ import pytest
 import discreet as dc
 from discreet.errors import ParameterError
 from discreet.policy import read_preset
-from discreet.study.attacks.invented import invent, invented_target, without_leavers
+from discreet.study.attacks.invented import USUAL, invent, invented_target, without_leavers
 
 
 def test_the_same_seed_invents_the_same_people(census: dc.Population) -> None:
@@ -36,6 +36,16 @@ def test_variables_and_areas_are_related(census: dc.Population) -> None:
     # The 0.1% point of chi-squared with (6 - 1)(5 - 1) = 20 degrees of freedom is 45.3.
     assert table.shape == (6, 5)
     assert ((table - apart) ** 2 / apart).sum() > 45.3
+
+
+def test_people_of_a_smaller_spread_are_more_alike(census: dc.Population) -> None:
+    def largest(factor: float) -> float:
+        target = invented_target(census.version, census.policy, 1, USUAL.times(factor))
+        shares = [target.truth(level.id, None) / 20_000 for level in target.levels(2, 24)]
+        return float(np.mean([share.max() for share in shares]))
+
+    assert USUAL.times(1) == USUAL
+    assert largest(0.5) < largest(1) < largest(1.5)
 
 
 def test_one_person_of_every_larger_area_has_left(census: dc.Population) -> None:

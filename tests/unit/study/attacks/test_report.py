@@ -67,6 +67,10 @@ def test_an_attack_whose_time_ran_out_does_not_pass() -> None:
     found = report(replace(GOOD, short=True))
     assert not found.passed
     assert "Cut short, give more seconds: good." in found.verdict
+    assert any(line.endswith("  CUT SHORT") for line in found.text.splitlines())
+    nothing = report(replace(NONE, short=True))
+    assert "not tried: its time ran out" in nothing.text
+    assert "its time ran out" in nothing.html
 
 
 def test_what_was_measured_on_real_people_says_so() -> None:

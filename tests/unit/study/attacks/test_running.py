@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.policy import AttackRules
-from discreet.study.attacks.finding import Finding, Share
+from discreet.study.attacks.finding import Clock, Finding, Share, tried
 from discreet.study.attacks.reading import Reading
 from discreet.study.attacks.running import Invented, Own, run
 from discreet.study.attacks.splits import Splits
@@ -26,7 +27,7 @@ class Draws:
     about: str = ""
     stop: bool = False
 
-    def run(self, target: Target, rng: np.random.Generator, seconds: float) -> Finding:
+    def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         if self.stop:
             raise KeyboardInterrupt
         return Finding(self.name, Share.of(int(rng.integers(1000)), 1000), Share.of(0, 1))
@@ -93,6 +94,20 @@ def test_any_number_of_processes_finds_the_same(kind: Any, census_store: Path) -
     one = run(kind(census_store), attacks, AttackRules(seconds=600))
     assert one == run(kind(census_store), attacks, AttackRules(seconds=600), workers=2)
     assert [f.tries > 0 for f in one[0]] == [True] * 3
+
+
+def test_a_busy_machine_finds_the_same(census_store: Path) -> None:
+    # A minute passes between any two looks at the clock: an attack still tries all that it tries.
+    target, minutes = Target.open(census_store), count(step=60)
+    quick, slow = (
+        tried(Reading(tables=3), target, np.random.default_rng(1), 3600, now=now)
+        for now in (lambda: 0, lambda: next(minutes))
+    )
+    assert quick == slow
+    assert not slow.short
+    short = tried(Reading(tables=3), target, np.random.default_rng(1), 0, now=minutes.__next__)
+    assert short.short
+    assert 0 < short.tries < slow.tries
 
 
 def test_bounds_are_those_of_the_policy() -> None:

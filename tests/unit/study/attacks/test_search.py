@@ -13,7 +13,7 @@ from discreet.population import Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.study.attacks.finding import Finding, Verdict, tried
-from discreet.study.attacks.search import Search
+from discreet.study.attacks.search import Gene, Search, World
 from discreet.tabulate import ScanEngine
 from populations import level
 
@@ -71,6 +71,28 @@ def test_it_finds_by_itself_that_many_questions_are_better_than_one(town: Any) -
     assert finding.attack.low > finding.reading.high
     # It asks for more than one set of people.
     assert int(finding.note.rsplit(" ", 1)[1]) > 2
+
+
+@pytest.mark.parametrize("kind", [Server, Sets])
+def test_what_it_keeps_while_it_searches_is_what_would_be_answered(town: Any, kind: Any) -> None:
+    target = kind(town).target()
+    world = World(target, target.schema.find("faith")[1], np.array([2, 3]))
+    one, two = (True, True, False, False, False, False), (False, True, True, True, False, False)
+    unions, shown = (Gene(one), Gene(two)), (Gene(None), Gene(None, "sex"), Gene(two, "sex"))
+    # With one look the order decides: whoever asks for sex first has spent it.
+    for genome in ((*unions, *shown), (*shown[::-1], *unions), shown[1:], unions):
+        assert np.array_equal(world.answers(genome), world.anew(genome))
+
+
+def test_a_question_is_asked_once_for_all_sets_of_questions(town: Any) -> None:
+    target = Server(town, looks=1).target()
+    world = World(target, target.schema.find("faith")[1], np.array([2]))
+    genome = (Gene(None), Gene((True, True, True, False, False, False)))
+    world.answers(genome)
+    # One to be where the table is asked for, and two of their own.
+    assert world.asked == 3
+    world.answers(genome[::-1])
+    assert world.asked == 3
 
 
 def test_it_finds_nothing_where_every_answer_is_a_sum_of_the_same_figures(town: Any) -> None:

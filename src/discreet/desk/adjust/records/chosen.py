@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.desk.cells import Records
 from discreet.progress import Tell
+from discreet.types import Integers
 
 
 def margins_of(tables: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
@@ -110,3 +112,44 @@ def _equations(
         deeper = depths[d, group.records] > level + 1
         found += int(np.logical_or.reduceat(deeper, group.starts).sum())
     return found
+
+
+def cells_of(
+    records: Records,
+    members: Any,
+    order: int | None,
+    tables: Sequence[Sequence[int]] | None = None,
+) -> Iterator[tuple[str, ...]]:
+    """Yield every cell by up to `order` dimensions, or of `tables`, with just these contributors.
+
+    A walk down the dimensions: at each, the codes that all members share, the total first, and
+    who else has them.
+    """
+    shared, below = [], []
+    for column, tree in zip(records.at.T, records.hierarchies, strict=True):
+        paths = [set(tree.path(code)) for code in set(column[members].tolist())]
+        shared.append(sorted(set.intersection(*paths), key=lambda code: len(tree.path(code))))
+        inside = np.zeros((len(tree), len(tree)), bool)
+        for code in range(len(tree)):
+            inside[tree.path(code), code] = True
+        below.append(inside)
+
+    published = None if tables is None else set(margins_of(tables))
+
+    def walk(d: int, kept: tuple[int, ...], there: Integers) -> Iterator[tuple[str, ...]]:
+        if d == len(shared):
+            if len(there) == len(members) and (published is None or kept in published):
+                yield ()
+            return
+        for code in shared[d]:
+            total = records.parents[d][code] < 0
+            if not total and len(kept) == most:
+                break
+            same = there if total else there[below[d][code][records.at[there, d]]]
+            for rest in walk(d + 1, kept if total else (*kept, d), same):
+                yield records.codes[d][code], *rest
+
+    most = len(shared) if order is None else order
+    if tables is not None:
+        most = max(map(len, tables))
+    return walk(0, (), np.arange(len(records.at)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.desk.adjust.audit import digits
 from discreet.desk.adjust.records import RecordAdjustment
-from discreet.desk.adjust.records.chosen import margins_of
+from discreet.desk.adjust.records.withheld import Short, short_cells
 from discreet.desk.adjust.report import STOPPED, ChangeReport, digit_facts
 from discreet.desk.cells import Records
 from discreet.desk.report import NAMED
@@ -26,9 +26,9 @@ from discreet.utility.change import listing_text, plain_rows
 class RecordsReport(ChangeReport):
     """Adjusted records: `found` has them in the order of `records`; `place` is that of each line.
 
-    With `withhold` they are released though cells are short of their protection, which must then
-    be withheld from every table. `listed` is the name of the file that lists these. With `tables`
-    only these are published, by the places of their dimensions, and their margins.
+    With `withheld` they are released though cells are short of their protection, which must then
+    be withheld from every table, and others with them. `listed` is the file that lists these. With
+    `tables` only these are published, by the places of their dimensions, and their margins.
     """
 
     source: Source
@@ -37,7 +37,7 @@ class RecordsReport(ChangeReport):
     records: Records
     place: Integers
     found: RecordAdjustment
-    withhold: bool = False
+    withheld: Short | None = None
     name: str = "the records"
     listed: str | None = None
     tables: Sequence[Sequence[int]] | None = None
@@ -45,7 +45,9 @@ class RecordsReport(ChangeReport):
     @property
     def released(self) -> bool:
         """Whether the records may be written: all cells are protected, or the rest withheld."""
-        return self.withhold or not self.found.short.any()
+        if self.found.short.any():
+            return self.withheld is not None and self.withheld.others is not None
+        return True
 
     @property
     def _decimals(self) -> int:
@@ -80,7 +82,10 @@ class RecordsReport(ChangeReport):
     @property
     def facts(self) -> dict[str, Any]:
         """Everything the report says, as plain values, and every cell to withhold."""
-        return {**self._brief, "short_cells": [", ".join(cell) for cell in self._short_cells()]}
+        facts = {**self._brief, "short_cells": [", ".join(cell) for cell in self._short_cells()]}
+        if self.withheld is not None and self.withheld.others is not None:
+            facts["complements"] = [", ".join(cell) for cell in self.withheld.others]
+        return facts
 
     @property
     def stopped(self) -> bool:
@@ -115,11 +120,26 @@ class RecordsReport(ChangeReport):
         some = [", ".join(cell) for cell in islice(self._short_cells(), NAMED)]
         more = f"; and {short - len(some):,} more" if short > len(some) else ""
         listed = f"{self.listed} lists them" if self.listed else "the report lists them"
-        unwritten = "" if self.withhold else " Nothing is written: to go on like this, withhold."
-        return [
+        said = (
             f"NOT PROTECTED: {short:,} of {sensitive:,} sensitive cells are below their "
-            f"protection: {'; '.join(some)}{more}.",
-            f"They must be withheld from every table; {listed}.{unwritten}",
+            f"protection: {'; '.join(some)}{more}."
+        )
+        if self.withheld is None:
+            return [
+                said,
+                f"They must be withheld from every table; {listed}. Nothing is written: to go on "
+                "like this, withhold.",
+            ]
+        if self.withheld.others is None:
+            return [
+                said,
+                "Nothing is written: no pattern was found from which they could not be computed. "
+                "Publish fewer tables.",
+            ]
+        return [
+            said,
+            f"They must be withheld from every table, and {len(self.withheld.others):,} more, from "
+            f"which they could be computed; {listed}.",
         ]
 
     @property
@@ -135,56 +155,13 @@ class RecordsReport(ChangeReport):
     def custodian(self) -> Sheet:
         """The cells that must be withheld from every table. Not for publication."""
         cells, variables = list(self._short_cells()), self.records.variables
-        columns = dict(zip(variables, zip(*cells, strict=True), strict=False))
+        others = () if self.withheld is None else self.withheld.others or ()
+        columns = dict(zip(variables, zip(*cells, *others, strict=True), strict=False))
         shown = sorted(variables, key=self.source.header.index)  # as in the file
-        return Sheet(shown, [list(columns.get(name, ())) for name in shown])
+        status = ["short"] * len(cells) + ["complement"] * len(others)
+        return Sheet([*shown, "status"], [*(list(columns.get(n, ())) for n in shown), status])
 
     def _short_cells(self) -> Iterator[tuple[str, ...]]:
         """Yield every cell that is short of its protection."""
-        rows = self.found.rows
-        for entry in np.flatnonzero(self.found.short).tolist():
-            members = np.array([entry - rows.size])
-            if entry < rows.size:
-                members = np.asarray(rows.members[rows.starts[entry] : rows.starts[entry + 1]])
-            yield from cells_of(self.records, members, self.order, self.tables)
-
-
-def cells_of(
-    records: Records,
-    members: Any,
-    order: int | None,
-    tables: Sequence[Sequence[int]] | None = None,
-) -> Iterator[tuple[str, ...]]:
-    """Yield every cell by up to `order` dimensions, or of `tables`, with just these contributors.
-
-    A walk down the dimensions: at each, the codes that all members share, the total first, and
-    who else has them.
-    """
-    shared, below = [], []
-    for column, tree in zip(records.at.T, records.hierarchies, strict=True):
-        paths = [set(tree.path(code)) for code in set(column[members].tolist())]
-        shared.append(sorted(set.intersection(*paths), key=lambda code: len(tree.path(code))))
-        inside = np.zeros((len(tree), len(tree)), bool)
-        for code in range(len(tree)):
-            inside[tree.path(code), code] = True
-        below.append(inside)
-
-    published = None if tables is None else set(margins_of(tables))
-
-    def walk(d: int, kept: tuple[int, ...], there: Integers) -> Iterator[tuple[str, ...]]:
-        if d == len(shared):
-            if len(there) == len(members) and (published is None or kept in published):
-                yield ()
-            return
-        for code in shared[d]:
-            total = records.parents[d][code] < 0
-            if not total and len(kept) == most:
-                break
-            same = there if total else there[below[d][code][records.at[there, d]]]
-            for rest in walk(d + 1, kept if total else (*kept, d), same):
-                yield records.codes[d][code], *rest
-
-    most = len(shared) if order is None else order
-    if tables is not None:
-        most = max(map(len, tables))
-    return walk(0, (), np.arange(len(records.at)))
+        for cell, _ in short_cells(self.records, self.found, self.order, self.tables):
+            yield cell

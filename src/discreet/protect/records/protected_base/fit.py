@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
+from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.targets import Figures
 from discreet.protect.records.protected_base.triples import Triples
 
@@ -138,11 +139,12 @@ class Unit:
 class Wide:
     """Tables of three columns of a unit and of the whole: what they are to be.
 
-    `codes` are those of the donors. `rest` is what is off in the whole without the people of the
-    unit; it is None as long as the unit is fitted alone.
+    `codes` are those of the donors' records. `rest` is what is off in the whole without the people
+    of the unit; it is None as long as the unit is fitted alone.
     """
 
     triples: Triples
+    donors: Donors
     codes: NDArray[np.int32]
     target: Figures
     rest: Figures | None = None
@@ -154,24 +156,48 @@ class Wide:
             whole = 0
         if not unit + whole:
             return np.zeros(0, np.int32), 0
-        own = self.triples.tally(self.codes[slots])
+        own = self.triples.tally(self.codes[self.donors.members(slots)])
         slope = unit * (own - self.target)
         if self.rest is not None:
             slope += whole * (own + self.rest)
         return slope, unit + whole
 
+    @cached_property
+    def agreeing(self) -> NDArray[np.int64]:
+        """How often two records of a donor, or one with itself, are in one cell."""
+        found = kernels.triple_squares(self.codes, self.donors.first, self.triples.columns)
+        return np.asarray(found)
+
 
 @dataclass(eq=False)
 class Fit:
-    """A unit under way: its donors, a slot for every person to come, and what is off."""
+    """A unit under way: its donors, a slot for each one to come, and what is off.
+
+    `cells` are those of the donors' records, `sizes` how many records the donor of each slot has.
+    """
 
     unit: Unit
     design: Design
-    donors: NDArray[Any]
+    donors: Donors
+    cells: NDArray[Any]
     starts: NDArray[np.int64]
-    slots: NDArray[np.int32]
+    sizes: NDArray[np.int64]
     targets: NDArray[Any]  # a row for each area up to the level of donors
     state: NDArray[np.uint64]
+
+    def __post_init__(self) -> None:
+        self.slots = np.zeros(len(self.sizes), np.int32)
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """The record that each person to come is a copy of."""
+        return self.donors.rows[self.donors.members(self.slots)]
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The smallest area of each person."""
+        areas = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return np.repeat(areas, self.sizes)
 
     @cached_property
     def kinds(self) -> NDArray[np.uint8]:
@@ -190,16 +216,17 @@ class Fit:
     def rings(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Orders of the donors in which those with much in common stand together; and places.
 
-        Each order begins with other columns.
+        Each order begins with other columns, of a donor's first record, after the donor's size.
         """
         columns = len(self.design.columns)
-        codes = self.donors[:, :columns].T
-        rings = [np.lexsort(np.roll(codes, k * columns // RINGS, axis=0)) for k in range(RINGS)]
+        codes = self.cells[self.donors.first[:-1], :columns].T
+        turned = (np.roll(codes, k * columns // RINGS, axis=0) for k in range(RINGS))
+        rings = [np.lexsort((*turn, self.donors.sizes)) for turn in turned]
         return np.array(rings, np.int32), np.argsort(rings, axis=1).astype(np.int32)
 
     def forget(self) -> None:
         """Drop what can be made again, while other units have their turn."""
-        self.donors = self.donors[:0].copy()
+        self.cells = self.cells[:0].copy()
         if self.targets.max(initial=0) < 2**15:
             self.targets = self.targets.astype(np.int16)
         for made in ("kinds", "rings"):
@@ -207,15 +234,24 @@ class Fit:
 
     def draw(self) -> None:
         """Draw the first donors."""
-        kernels.first_donors(self.donors, self.kinds, EMPTY, self.starts, self.state, self.slots)
+        kernels.first_donors(
+            self.cells,
+            self.donors.first,
+            self.donors.bounds,
+            self.kinds,
+            EMPTY,
+            self.starts,
+            self.sizes,
+            self.state,
+            self.slots,
+        )
 
     def residuals(self, around: Figures) -> Figures:
         """Return what is off, a row for each area; `around` are the rows of the areas around."""
         smallest = len(self.unit.members[0])
         counts = np.zeros((smallest, self.design.size), np.int32)
-        area = np.repeat(np.arange(smallest), np.diff(self.starts))
-        ones = np.ones(len(area), np.int32)
-        kernels.add_cells(self.donors[self.slots], area, ones, counts)
+        area, members = self.places, self.donors.members(self.slots)
+        kernels.add_cells(self.cells[members], area, np.ones(len(area), np.int32), counts)
         return np.concatenate([self.unit.sums(counts) - self.targets, around]).astype(np.int32)
 
     def search(
@@ -231,7 +267,9 @@ class Fit:
             slope, widely = wide.slope(self.slots, search, stage.triples)
             for temperature in np.geomspace(stage.hot, stage.cold, stage.sweeps):
                 kernels.anneal(
-                    self.donors,
+                    self.cells,
+                    self.donors.first,
+                    self.donors.bounds,
                     self.slots,
                     self.starts,
                     chain,
@@ -249,4 +287,5 @@ class Fit:
                     wide.triples.offsets,
                     slope,
                     widely,
+                    wide.agreeing,
                 )

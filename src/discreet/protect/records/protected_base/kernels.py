@@ -3,7 +3,8 @@
 Glossary: a table has cells, which lie one after the other in a vector of all tables' cells; F
 tables, C cells in all; `cells[i, f]` is the cell of record i in table f. Residuals are those of
 the base less the targets, a row for each area of each level. `chain[a, l]` is the row of the area
-of level l around smallest area a.
+of level l around smallest area a. Donor d is records first[d] to first[d + 1], and donors of size k
+are those from bounds[k] to bounds[k + 1].
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ NEAR = 32
 
 MOST_DRAWS = 200
 """Draws for one slot, before any donor is taken."""
+
+MOST_STEPS = 100_000
+"""Households added or removed in an area, before it keeps the number of people that it has."""
+
+MOST_RESIZED = 3
+"""People by whom a household becomes larger or smaller at a time."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -235,25 +242,130 @@ def transport_pairs(
 
 
 @njit(cache=True, nogil=True)
+def _resize(numbers: NDArray[np.int64], held: NDArray[np.bool_], by: int, start: int) -> bool:
+    """Make one household larger, or smaller; return whether there is one."""
+    size = len(numbers)
+    for k in range(size):
+        old = (start + k) % size
+        new = old + by
+        if numbers[old] > 0 and 0 < new < size and held[new]:
+            numbers[old] -= 1
+            numbers[new] += 1
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _drawn_size(numbers: NDArray[np.int64], state: NDArray[np.uint64]) -> Any:
+    """Return the size of one of the households; 0 if there are none."""
+    total = numbers.sum()
+    if total == 0:
+        return 0
+    place = _below(state, total)
+    size = 0
+    while place >= numbers[size]:
+        place -= numbers[size]
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def house(
+    numbers: NDArray[np.int64], people: int, held: NDArray[np.bool_], state: NDArray[np.uint64]
+) -> None:
+    """Add, remove and resize households until they have so many people, if it can be.
+
+    `numbers` are the households of each size from 0, and `held` says which sizes donors have.
+    """
+    left = people
+    for size in range(len(numbers)):
+        if not held[size]:
+            numbers[size] = 0
+        left -= size * numbers[size]
+    for _ in range(MOST_STEPS):
+        if left == 0:
+            return
+        sign = 1 if left > 0 else -1
+        size = _drawn_size(numbers, state)
+        if size == 0 or (size > sign * left and left > 0):
+            # One of those there is would be too large: another one grows, or a small one is added.
+            if _resize(numbers, held, left, _below(state, len(numbers))):
+                return
+            size = min(left, len(numbers) - 1)
+            while size > 0 and not held[size]:
+                size -= 1
+            if size == 0:
+                return
+        elif size > sign * left and _resize(numbers, held, left, _below(state, len(numbers))):
+            return
+        numbers[size] += sign
+        left -= sign * size
+
+
+@njit(cache=True, nogil=True)
+def even_out(
+    numbers: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    together: NDArray[np.int64],
+    held: NDArray[np.bool_],
+    weight: int,
+    tries: int,
+    state: NDArray[np.uint64],
+) -> None:
+    """Resize two households of an area at a time, one up and one down, so that figures come close.
+
+    `wanted` are households by area and size, `together` those of all areas, which count `weight`
+    times. Every area keeps its people. Only what does not raise the squares of what is off, times
+    the size, is done: sizes then share what the number of people takes or gives.
+    """
+    areas, sizes = numbers.shape
+    off = numbers.sum(axis=0) - together
+    change = np.zeros(sizes, np.int64)
+    for _ in range(tries):
+        a, by = _below(state, areas), 1 + _below(state, MOST_RESIZED)
+        low, high = 1 + _below(state, sizes - 1), 1 + _below(state, sizes - 1)
+        if low + by >= sizes or high - by < 1 or not (held[low + by] and held[high - by]):
+            continue
+        if numbers[a, low] < 1 or numbers[a, high] < 1 + (low == high):
+            continue
+        around = (low, low + by, high, high - by)
+        for i in range(4):
+            change[around[i]] += 2 * (i % 2) - 1
+        worse = 0
+        for k in range(sizes):
+            each = 2 * (numbers[a, k] - wanted[a, k] + weight * off[k]) + (1 + weight) * change[k]
+            worse += k * change[k] * each
+        for k in around:
+            if worse <= 0:
+                numbers[a, k] += change[k]
+                off[k] += change[k]
+            change[k] = 0
+
+
+@njit(cache=True, nogil=True)
 def first_donors(
     cells: NDArray[Any],
+    first: NDArray[np.int64],
+    bounds: NDArray[np.int64],
     kinds: NDArray[np.uint8],
     empty: int,
     starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
     state: NDArray[np.uint64],
     slots: NDArray[np.int32],
 ) -> None:
-    """Draw a donor for every slot, again while it has a category that is to stay empty.
+    """Draw a donor of its size for every slot, again while it has a category to stay empty.
 
     Where an area has none of its kind, the search that follows looks for the nearest.
     """
     for a in range(len(starts) - 1):
         for s in range(starts[a], starts[a + 1]):
+            low, high = bounds[sizes[s]], bounds[sizes[s] + 1]
             for _ in range(MOST_DRAWS):
-                donor = _below(state, cells.shape[0])
+                donor = low + _below(state, high - low)
                 fits = True
-                for f in range(cells.shape[1]):
-                    if kinds[a, cells[donor, f]] == empty:
+                for cell in cells[first[donor] : first[donor + 1]].flat:
+                    if kinds[a, cell] == empty:
                         fits = False
                         break
                 if fits:
@@ -280,10 +392,9 @@ def gradient(
             out[c] += weights[level, c] * row[c] + tilt[kind[c]]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
+@njit(cache=True, nogil=True)
+def _score(slope: NDArray[np.int32], row: NDArray[Any]) -> Any:
     found = np.int32(0)
-    row = cells[donor]
     for f in range(len(row)):
         found += slope[row[f]]
     return np.int64(found)
@@ -293,23 +404,44 @@ def _score(slope: NDArray[np.int32], cells: NDArray[Any], donor: int) -> Any:
 def _score_all(
     slope: NDArray[np.int32],
     cells: NDArray[Any],
-    donors: NDArray[np.int32],
+    begins: NDArray[np.int64],
+    length: int,
     out: NDArray[np.int64],
 ) -> None:
-    """Write the scores of some donors, four at a time: their rows are then fetched together."""
-    last = len(donors) - len(donors) % 4
+    """Write the scores of some donors, four at a time: their rows are then fetched together.
+
+    Each has so many cells, one after the other from where they begin.
+    """
+    last = len(begins) - len(begins) % 4
     for k in range(0, last, 4):
-        one, two = cells[donors[k]], cells[donors[k + 1]]
-        three, four = cells[donors[k + 2]], cells[donors[k + 3]]
+        one, two = cells[begins[k] :], cells[begins[k + 1] :]
+        three, four = cells[begins[k + 2] :], cells[begins[k + 3] :]
         a, b, c, d = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
-        for f in range(cells.shape[1]):
+        for f in range(length):
             a += slope[one[f]]
             b += slope[two[f]]
             c += slope[three[f]]
             d += slope[four[f]]
         out[k], out[k + 1], out[k + 2], out[k + 3] = a, b, c, d
-    for k in range(last, len(donors)):
-        out[k] = _score(slope, cells, donors[k])
+    for k in range(last, len(begins)):
+        out[k] = _score(slope, cells[begins[k] : begins[k] + length])
+
+
+@njit(cache=True, nogil=True)
+def squares(
+    cells: NDArray[Any], first: NDArray[np.int64], step: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Return for each donor the squares of how many of its records each cell has, times steps."""
+    found = np.zeros(len(first) - 1, np.int64)
+    times = np.zeros(len(step), np.int64)
+    for d in range(len(found)):
+        own = cells[first[d] : first[d + 1]]
+        for cell in own.flat:
+            found[d] += step[cell] * (2 * times[cell] + 1)
+            times[cell] += 1
+        for cell in own.flat:
+            times[cell] = 0
+    return found
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -342,26 +474,37 @@ def _triple_cells(
     offsets: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the cells of a record in the tables of three columns."""
-    for t in range(len(tables)):
-        out[t] = _triple(codes, tables, sizes, offsets, t)
+    """Write the cells of some records in the tables of three columns, one after the other."""
+    for i in range(len(codes)):
+        for t in range(len(tables)):
+            out[i * len(tables) + t] = _triple(codes[i], tables, sizes, offsets, t)
 
 
 @njit(cache=True, nogil=True)
-def _sum_at(slope: NDArray[np.int32], cells: NDArray[np.int32]) -> Any:
-    found = np.int64(0)
-    for t in range(len(cells)):
-        found += slope[cells[t]]
+def triple_squares(
+    codes: NDArray[np.int32], first: NDArray[np.int64], tables: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each donor the squares of how many of its records each cell of three columns has.
+
+    They are the pairs of its records, in any order, that agree in the columns of a table.
+    """
+    found = np.zeros(len(first) - 1, np.int64)
+    for d in range(len(found)):
+        found[d] = (first[d + 1] - first[d]) * len(tables)
+        for i in range(first[d], first[d + 1]):
+            for j in range(i + 1, first[d + 1]):
+                for t in range(len(tables)):
+                    same = True
+                    for k in range(tables.shape[1]):
+                        same &= codes[i, tables[t, k]] == codes[j, tables[t, k]]
+                    found[d] += 2 * same
     return found
 
 
 @njit(cache=True, nogil=True)
-def _differing(old: NDArray[np.int32], new: NDArray[np.int32]) -> Any:
-    """Return in how many tables two records are in different cells."""
-    found = np.int64(0)
-    for t in range(len(old)):
-        found += old[t] != new[t]
-    return found
+def _add_at(values: NDArray[np.int32], places: NDArray[np.int32], step: int) -> None:
+    for t in range(len(places)):
+        values[places[t]] += step
 
 
 @njit(cache=True, nogil=True)
@@ -370,22 +513,29 @@ def _candidates(
     rings: NDArray[np.int32],
     places: NDArray[np.int32],
     donor: int,
+    low: int,
+    high: int,
     out: NDArray[np.int32],
 ) -> None:
-    """Draw other donors for a slot: any one, then one that stands near the present on a ring."""
-    number, size = rings.shape
+    """Draw other donors for a slot: any one, then one that stands near the present on a ring.
+
+    All are of its size; those stand from `low` to `high`, on rings too.
+    """
+    size = high - low
     for k in range(len(out)):
         if k % 2 == 0:
-            out[k] = _below(state, size)
+            out[k] = low + _below(state, size)
         else:
-            ring = _below(state, number)
-            place = places[ring, donor] + 1 + _below(state, NEAR)
-            out[k] = rings[ring, (place - NEAR // 2) % size]
+            ring = _below(state, rings.shape[0])
+            place = places[ring, donor] - low + 1 + _below(state, NEAR)
+            out[k] = rings[ring, low + (place - NEAR // 2) % size]
 
 
 @njit(cache=True, nogil=True)
 def anneal(
     cells: NDArray[Any],
+    first: NDArray[np.int64],
+    bounds: NDArray[np.int64],
     slots: NDArray[np.int32],
     starts: NDArray[np.int64],
     chain: NDArray[np.int64],
@@ -404,6 +554,7 @@ def anneal(
     offsets: NDArray[np.int64],
     wide: NDArray[np.int32],
     widely: int,
+    agreeing: NDArray[np.int64],
 ) -> int:
     """Go once over all slots, trying other donors in each; return how many were exchanged.
 
@@ -413,62 +564,74 @@ def anneal(
     Notes
     -----
     With a slot emptied, the sum of weighted squared residuals with donor b in it differs from that
-    with donor a by 2·(S(b) − S(a)), where S(b) is the sum over b's cells of the residuals of the
-    area and of those around it, times their weights. So one vector for each area is all that the
-    inner loop reads.
+    with donor a by 2·(S(b) − S(a)) + Q(b) − Q(a). S(b) is the sum over the cells of b's records of
+    the residuals of the area and of those around it, times their weights, so one vector for each
+    area is all that the inner loop reads. Q(b) is the sum of the weights times the squares of how
+    many of b's records a cell has; it is the same for all donors of one record.
 
     Tables of three columns count in large areas alone: `wide` has their residuals there times
     their weights, which add up to `widely`. They are looked at once an exchange is taken for the
-    other tables, by a second chance of its own [Christen2005].
+    other tables, by a second chance of its own [Christen2005]. `agreeing` has their squares.
     """
     tables, size = cells.shape[1], residuals.shape[1]
-    tried, scores = np.empty(tries, np.int32), np.empty(tries, np.int64)
-    now, then = np.empty((2, len(triples)), np.int32)
+    flat = cells.reshape(-1)
     slope = np.empty(size, np.int32)
     change = np.zeros(size, np.int32)
     step = np.empty(size, np.int32)
     for c in range(size):
         step[c] = weights[:, c].sum()
+    own = squares(cells, first, step)
+    tried, scores = np.empty(tries, np.int32), np.empty(tries, np.int64)
+    begins = np.empty(tries, np.int64)
+    now, then = np.empty((2, (len(bounds) - 2) * len(triples)), np.int32)
     exchanged = 0
     for a in range(len(starts) - 1):
         gradient(residuals, weights, chain[a], kinds, tilts, slope)
         for s in range(starts[a], starts[a + 1]):
             old = slots[s]
-            for f in range(tables):
-                slope[cells[old, f]] -= step[cells[old, f]]
-            best, held = old, _score(slope, cells, old)
+            people = first[old + 1] - first[old]
+            length, wider = people * tables, people * len(triples)
+            before = flat[first[old] * tables : first[old] * tables + length]
+            for f in range(length):
+                slope[before[f]] -= step[before[f]]
+            best, held = old, 2 * _score(slope, before) + own[old]
             known, held_widely = False, np.int64(0)
-            _candidates(state, rings, places, old, tried)
-            _score_all(slope, cells, tried, scores)
+            low, high = bounds[people], bounds[people + 1]
+            _candidates(state, rings, places, old, low, high, tried)
             for k in range(tries):
-                donor, score = tried[k], scores[k]
-                worse = 2.0 * (score - held)
-                if worse > 0 and worse >= _patience(state, temperature):
+                begins[k] = first[tried[k]] * tables
+            _score_all(slope, flat, begins, length, scores)
+            for k in range(tries):
+                donor = tried[k]
+                cost = 2 * scores[k] + own[donor]
+                if cost > held and cost - held >= _patience(state, temperature):
                     continue
                 if widely and donor != best:
                     if not known:
-                        _triple_cells(codes[best], triples, sizes, offsets, now)
-                        held_widely, known = _sum_at(wide, now), True
-                    _triple_cells(codes[donor], triples, sizes, offsets, then)
-                    found = _sum_at(wide, then)
-                    more = widely * _differing(now, then)
-                    worse = 2 * (found - held_widely + more)
+                        known = True
+                        mine = codes[first[best] : first[best + 1]]
+                        _triple_cells(mine, triples, sizes, offsets, now)
+                        _add_at(wide, now[:wider], -widely)
+                        held_widely = 2 * _score(wide, now[:wider]) + widely * agreeing[best]
+                    theirs = codes[first[donor] : first[donor + 1]]
+                    _triple_cells(theirs, triples, sizes, offsets, then)
+                    found = 2 * _score(wide, then[:wider]) + widely * agreeing[donor]
+                    worse = found - held_widely
                     if worse > 0 and worse >= _patience(state, temperature):
                         continue
-                    for t in range(len(triples)):
-                        wide[now[t]] -= widely
-                        wide[then[t]] += widely
-                    now, then = then, now
-                    held_widely = found + more
-                best, held = donor, score
-            for f in range(tables):
-                slope[cells[best, f]] += step[cells[best, f]]
+                    now, then, held_widely = then, now, found
+                best, held = donor, cost
+            if known:
+                _add_at(wide, now[:wider], widely)
+            after = flat[first[best] * tables : first[best] * tables + length]
+            for f in range(length):
+                slope[after[f]] += step[after[f]]
             if best != old:
                 exchanged += 1
                 slots[s] = best
-                for f in range(tables):
-                    change[cells[old, f]] -= 1
-                    change[cells[best, f]] += 1
+                for f in range(length):
+                    change[before[f]] -= 1
+                    change[after[f]] += 1
         for level in range(chain.shape[1]):
             row = residuals[chain[a, level]]
             for c in range(size):

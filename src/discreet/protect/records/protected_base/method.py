@@ -25,7 +25,9 @@ from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
+from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Search, Unit, Wide
+from discreet.protect.records.protected_base.households import Households
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
 
@@ -35,11 +37,16 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records as columns of codes; `words` are random words made of the secret and their ids."""
+    """Records as columns of codes; `words` are random words made of the secret and their ids.
+
+    `household` numbers the households from 0, all members of one in one area, if households are
+    copied whole.
+    """
 
     codes: Sequence[NDArray[Any]]
     area: NDArray[Any]
     words: NDArray[np.uint64]
+    household: NDArray[np.int64] | None = None
 
     def matrix(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the codes of some records, a row for each."""
@@ -53,6 +60,15 @@ class Records:
         """Record keys, whose sums key the noise."""
         return purposes(self.words, 1).astype(np.uint32)
 
+    @cached_property
+    def homes(self) -> NDArray[np.uint64]:
+        """A random word for the household of each record, or for the record alone."""
+        if self.household is None:
+            return self.words
+        found = np.zeros(int(self.household.max(initial=-1)) + 1, np.uint64)
+        np.add.at(found, self.household, self.words)
+        return np.asarray(found[self.household])
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -65,6 +81,8 @@ class Fitted:
     residuals: NDArray[np.float64]
     # Whether the search was ended before its time. The same records then give another base.
     stopped: bool = False
+    # The household of each of its people, from 0, if households were copied whole.
+    household: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,15 +147,23 @@ class _Work:
 
     def run(self) -> Fitted:
         upper = self._upper()
+        _ = self.households  # made before threads need it
         fits = self._each("fitting", self._alone, [(u, upper) for u in range(len(self.units))])
         stopped = self._polish(fits, upper)
         residuals = self._means(fits, upper)
-        donors, places = [], []
-        for fit, rows in zip(fits, self.rows, strict=True):
-            donors.append(self._pool(rows)[fit.slots])
-            places.append(np.repeat(fit.unit.members[0], np.diff(fit.starts)))
+        donors = [fit.people for fit in fits]
+        places = [fit.unit.members[0][fit.places] for fit in fits]
+        household = None
+        if self.records.household is not None:
+            sizes = np.concatenate([fit.sizes for fit in fits])
+            household = np.repeat(np.arange(len(sizes)), sizes)
         return Fitted(
-            np.concatenate(donors), np.concatenate(places), tuple(self.units), residuals, stopped
+            np.concatenate(donors),
+            np.concatenate(places),
+            tuple(self.units),
+            residuals,
+            stopped,
+            household,
         )
 
     def _polish(self, fits: Sequence[Fit], upper: list[Targets]) -> bool:
@@ -167,17 +193,21 @@ class _Work:
 
     @cached_property
     def rows(self) -> list[NDArray[np.int64]]:
-        """The records of each unit, in the order of their words."""
+        """The records of each unit, in the order of their words; households stand together."""
         unit = np.zeros(self.areas.sizes[self.areas.within], np.int32)
         for i, tops in enumerate(self.units):
             unit[tops] = i
         of = unit[self._tops]
-        order = np.lexsort((self.records.words, of))
+        order = np.lexsort((self.records.words, self.records.homes, of))
         return np.split(order, np.cumsum(np.bincount(of, minlength=len(self.units)))[:-1])
 
-    def _pool(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _donors(self, rows: NDArray[np.int64]) -> Donors:
         """Return the donors among the records of a unit: the first in keyed order."""
-        return rows[: ceil(self.method.share * len(rows))]
+        share, household = self.method.share, self.records.household
+        if household is None:
+            return Donors.persons(rows[: ceil(share * len(rows))])
+        starts = np.flatnonzero(np.diff(household[rows], prepend=-1, append=-1))
+        return Donors.households(rows[: starts[ceil(share * (len(starts) - 1))]], household)
 
     def _each(
         self, stage: str, work: Callable[..., Found], items: Sequence[tuple[Any, ...]]
@@ -269,21 +299,40 @@ class _Work:
         """Return the fit of a unit without the areas around it."""
         unit, rows = Unit(self.areas, self.units[number]), self.rows[number]
         targets = self._targets(unit, rows, upper[0])
-        people = targets[0].people
-        starts = np.concatenate([[0], np.cumsum(people)]).astype(np.int64)
         words = KeyMix(self.secret, "protected base: search").words(
             np.array([unit.tops[0]], np.uint64)
         )
-        codes = self.records.matrix(self._pool(rows))
-        cells = self.design.cells(codes)
+        donors = self._donors(rows)
+        starts, sizes = self._slots(number, unit, donors, targets[0].people)
+        codes = self.records.matrix(donors.rows)
         held = np.concatenate([target.cells for target in targets])
-        fit = Fit(unit, self.design, cells, starts, np.zeros(starts[-1], np.int32), held, words)
+        fit = Fit(unit, self.design, donors, self.design.cells(codes), starts, sizes, held, words)
         fit.draw()
         off = fit.residuals(np.zeros((0, self.design.size), np.int32))
-        wide = Wide(self.triples, codes, self._noisy_triples(rows))
+        wide = Wide(self.triples, donors, codes, self._noisy_triples(rows))
         fit.search(self.method.search, self.method.search.alone, off, wide)
         fit.forget()
         return fit
+
+    def _slots(
+        self, number: int, unit: Unit, donors: Donors, people: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the slots of each smallest area begin, and how many people each is for."""
+        if self.households is not None:
+            return self.households.slots(number, unit.members[0], donors, people)
+        starts = np.concatenate([[0], np.cumsum(people)]).astype(np.int64)
+        return starts, np.ones(starts[-1], np.int64)
+
+    @cached_property
+    def households(self) -> Households | None:
+        records = self.records
+        if records.household is None:
+            return None
+        levels = (self.areas.within, len(self.areas.of) - 1)
+        words = KeyMix(self.secret, "protected base: households")
+        return Households(
+            records.household, records.area, records.keys, self.rows, self._noisy, levels, words
+        )
 
     @cached_property
     def triples(self) -> Triples:
@@ -304,7 +353,7 @@ class _Work:
             codes = self.records.matrix(rows)
             counts += self.triples.tally(codes)
             sums += self.triples.keyed(codes, self.records.keys[rows])
-            base += self.triples.tally(codes[fit.slots])  # donors stand first
+            base += self.triples.tally(self.records.matrix(fit.people))
         return base - self._noisy(len(self.areas.of) - 1, counts, sums)
 
     def _targets(self, unit: Unit, rows: NDArray[np.int64], top: Targets) -> list[Targets]:
@@ -320,10 +369,10 @@ class _Work:
             found.insert(0, self._parts(level, noisy, parents, found[0], members[level]))
         return found
 
-    def _off(self, number: int, fit: Fit, around: Figures | None = None) -> Figures:
+    def _off(self, fit: Fit, around: Figures | None = None) -> Figures:
         """Return what is off in the areas of a unit, and in those around as it is told."""
-        if not len(fit.donors):
-            fit.donors = self.design.cells(self.records.matrix(self._pool(self.rows[number])))
+        if not len(fit.cells):
+            fit.cells = self.design.cells(self.records.matrix(fit.donors.rows))
         none = np.zeros((0, self.design.size), np.int32)
         return fit.residuals(none if around is None else around)
 
@@ -331,8 +380,8 @@ class _Work:
         """Return what is off in every level above that of donors, all units taken together."""
         areas, within = self.areas, self.areas.within
         base = upper[0].cells.copy()
-        for i, fit in enumerate(fits):
-            base[fit.unit.tops] += self._off(i, fit)[fit.unit.first[within] :]
+        for fit in fits:
+            base[fit.unit.tops] += self._off(fit)[fit.unit.first[within] :]
             fit.forget()
         found = []
         for level in range(within + 1, len(areas.of)):
@@ -348,21 +397,21 @@ class _Work:
         place = [areas.around(level, int(fit.unit.tops[0])) for level in range(len(areas.of))]
         above = range(within + 1, len(areas.of))
         told = np.array([around[level - within - 1][place[level]] for level in above], np.int32)
-        off = self._off(number, fit, told)
-        codes = self.records.matrix(self._pool(rows))
-        rest = triples - self.triples.tally(codes[fit.slots])
-        wide = Wide(self.triples, codes, self._noisy_triples(rows), rest)
+        off = self._off(fit, told)
+        codes = self.records.matrix(fit.donors.rows)
+        rest = triples - self.triples.tally(self.records.matrix(fit.people))
+        wide = Wide(self.triples, fit.donors, codes, self._noisy_triples(rows), rest)
         fit.search(self.method.search, self.method.search.together, off, wide)
         for row, level in enumerate(above, int(fit.unit.first[within + 1])):
             around[level - within - 1][place[level]] = off[row]
-        triples[:] = rest + self.triples.tally(codes[fit.slots])
+        triples[:] = rest + self.triples.tally(self.records.matrix(fit.people))
         fit.forget()
 
     def _means(self, fits: Sequence[Fit], upper: list[Targets]) -> NDArray[np.float64]:
         """Return root mean squares of the residuals by level and order."""
         squares = np.zeros((len(self.areas.of), 3))
-        for i, fit in enumerate(fits):
-            off, first = self._off(i, fit), fit.unit.first
+        for fit in fits:
+            off, first = self._off(fit), fit.unit.first
             for level in range(self.areas.within + 1):
                 squares[level] += self._by_order(off[first[level] : first[level + 1]])
             fit.forget()

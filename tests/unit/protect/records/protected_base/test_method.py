@@ -18,8 +18,10 @@ from discreet.protect.records.protected_base import (
     Records,
     Search,
     Stage,
+    kernels,
 )
 from discreet.protect.records.protected_base.areas import LEAST_PEOPLE
+from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Unit, Wide
 from discreet.protect.records.protected_base.triples import MOST_CELLS, Triples
 
@@ -154,16 +156,17 @@ def test_residuals_are_kept_up_to_date() -> None:
     rng = np.random.default_rng(3)
     tables, unit = design(), Unit(areas(), np.array([1]))
     codes = np.stack([rng.integers(0, s, 50) for s in SIZES], 1).astype(np.int32)
-    donors = tables.cells(codes)
+    donors = Donors.persons(np.arange(50))
     starts = np.arange(0, 61, 10)
     targets = rng.integers(0, 5, (int(unit.first[3]), tables.size)).astype(np.int32)
-    slots = rng.integers(0, 50, 60).astype(np.int32)
-    fit = Fit(unit, tables, donors, starts, slots, targets, np.array([5], np.uint64))
+    ones, state = np.ones(60, np.int64), np.array([5], np.uint64)
+    fit = Fit(unit, tables, donors, tables.cells(codes), starts, ones, targets, state)
+    fit.slots[:] = rng.integers(0, 50, 60)
     around = rng.integers(-3, 4, (1, tables.size)).astype(np.int32)
     before = fit.residuals(around)
     kept, first = before.copy(), fit.slots.copy()
     triples = Triples(tables)
-    fit.search(SHORT, SHORT.alone, kept, Wide(triples, codes, triples.tally(codes)))
+    fit.search(SHORT, SHORT.alone, kept, Wide(triples, donors, codes, triples.tally(codes)))
     assert (fit.slots != first).any()
     after = fit.residuals(around)
     assert (kept[:-1] == after[:-1]).all()
@@ -172,33 +175,131 @@ def test_residuals_are_kept_up_to_date() -> None:
     assert (kept[-1] == around[0] + change).all()
 
 
-def test_a_cold_search_never_loses() -> None:
-    # By the plain sum of weighted squares, which the search itself never computes.
+@pytest.mark.parametrize("members", [1, 4])
+def test_a_cold_search_never_loses(members: int) -> None:
+    # By the plain sum of weighted squares, which the search itself never computes. Donors are
+    # persons, or households of one to four members, who have much in common.
     rng = np.random.default_rng(6)
     tables, unit = design(), Unit(areas(), np.array([0]))
-    codes = np.stack([rng.integers(0, s, 80) for s in SIZES], 1).astype(np.int32)
-    donors, triples = tables.cells(codes), Triples(tables)
-    starts = np.arange(0, 121, 20)
+    household = np.repeat(np.arange(80), rng.integers(1, members + 1, 80))
+    homes = np.stack([rng.integers(0, s, 80) for s in SIZES], 1).astype(np.int32)
+    own = np.stack([rng.integers(0, s, len(household)) for s in SIZES], 1).astype(np.int32)
+    alike = rng.random(own.shape) < 0.7
+    donors = Donors.households(np.arange(len(household)), household)
+    codes = np.where(alike, homes[household], own)[donors.rows]
+    triples, starts = Triples(tables), np.arange(0, 121, 20)
     targets = rng.integers(1, 6, (int(unit.first[3]), tables.size)).astype(np.int32)
-    slots = rng.integers(0, 80, 120).astype(np.int32)
-    fit = Fit(unit, tables, donors, starts, slots, targets, np.array([5], np.uint64))
+    slots, state = rng.integers(0, 80, 120), np.array([5], np.uint64)
+    sizes, cells = donors.sizes[slots], tables.cells(codes)
+    fit = Fit(unit, tables, donors, cells, starts, sizes, targets, state)
+    fit.slots[:] = slots
     search, stage = Search(lift=0), Stage(1, 1e-9, 1e-9, triples=1)
     size = int(triples.offsets[-1])
     target, rest = (rng.integers(0, 9, size).astype(np.int32) for _ in range(2))
-    wide = Wide(triples, codes, target, rest)
+    wide = Wide(triples, donors, codes, target, rest)
     weights = search.weights(tables, areas(), stage, around=False)
     level = np.searchsorted(unit.first[1:4], np.arange(len(targets)), side="right")
     off = fit.residuals(np.zeros((0, tables.size), np.int32))
     costs, widely = [], []
     for _ in range(5):
         costs.append(int((weights[level] * off.astype(np.int64) ** 2).sum()))
-        own = triples.tally(codes[fit.slots]).astype(np.int64)
-        unit, whole = search.triples
-        widely.append(int((unit * (own - target) ** 2 + whole * (own + rest) ** 2).sum()))
+        found = triples.tally(codes[donors.members(fit.slots)]).astype(np.int64)
+        one, whole = search.triples
+        widely.append(int((one * (found - target) ** 2 + whole * (found + rest) ** 2).sum()))
         fit.search(search, (stage,), off, wide)
-    for found in (costs, widely):
-        assert found == sorted(found, reverse=True)
-        assert found[-1] < found[0]
+        assert (donors.sizes[fit.slots] == sizes).all()
+    for falling in (costs, widely):
+        assert falling == sorted(falling, reverse=True)
+        assert falling[-1] < falling[0]
+
+
+def in_households(seed: int = 2) -> Records:
+    """People of `people` in households of up to five, each in one area."""
+    records, rng = people(seed=seed), np.random.default_rng(seed)
+    order = np.argsort(records.area, kind="stable")
+    area = records.area[order]
+    cut = (rng.random(len(order)) < 0.45) | (np.diff(area, prepend=-1) > 0)
+    number = np.cumsum(cut) - 1
+    place = np.arange(len(order)) - np.flatnonzero(cut)[number]
+    household = np.unique(number * 10_000 + place // 5, return_inverse=True)[1]
+    found = np.empty(len(order), np.int64)
+    found[order] = household
+    return Records(records.codes, records.area, records.words, found)
+
+
+def test_households_are_copied_whole() -> None:
+    records = in_households()
+    found = ProtectedBase(search=SHORT).apply(records, areas(), design(), SECRET)
+    assert records.household is not None
+    assert found.household is not None
+    true = np.bincount(records.household)
+    for home in range(int(found.household.max()) + 1):
+        members = found.donor[found.household == home]
+        (copied,) = np.unique(records.household[members])
+        assert len(members) == len(np.unique(members)) == true[copied]
+        assert len(np.unique(found.area[found.household == home])) == 1
+    # As many people as without households, for the targets are the same.
+    alone = Records(records.codes, records.area, records.words)
+    persons = ProtectedBase(search=SHORT).apply(alone, areas(), design(), SECRET)
+    assert (np.bincount(found.area) == np.bincount(persons.area)).all()
+    sizes = np.bincount(np.bincount(found.household), minlength=6)
+    assert np.abs(sizes - np.bincount(true, minlength=6)).max() < 60  # of some 2,700
+    base = of_base(records, found)
+    for table in combinations(range(4), 2):
+        off = counts(base, found.area, table, 0) - counts(
+            list(records.codes), records.area, table, 0
+        )
+        assert np.abs(off).mean() < 6, table
+
+
+def test_households_depend_on_no_order() -> None:
+    records = in_households()
+    order = np.random.default_rng(9).permutation(len(records.area))
+    assert records.household is not None
+    renamed = np.random.default_rng(8).permutation(int(records.household.max()) + 1)
+    shuffled = Records(
+        [c[order] for c in records.codes],
+        records.area[order],
+        records.words[order],
+        renamed[records.household[order]],
+    )
+    method = ProtectedBase(search=SHORT)
+    found = method.apply(records, areas(), design(), SECRET, threads=1)
+    again = method.apply(shuffled, areas(), design(), SECRET, threads=3)
+    assert (order[again.donor] == found.donor).all()
+    assert (again.area == found.area).all()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "people", "held", "expected"),
+    [
+        # One more, and one household of two must grow: 2 + 2 + 3 = 7.
+        ([0, 0, 3, 0], 7, [0, 0, 1, 1], [0, 0, 2, 1]),
+        # Five people without donors of size 2: households of 1 and 3 alone.
+        ([0, 0, 9, 0], 5, [0, 1, 0, 1], [0, 2, 0, 1]),
+        # Nothing of odd size: one person is left out.
+        ([0, 0, 2, 0], 5, [0, 0, 1, 0], [0, 0, 2, 0]),
+        ([0, 0, 0], 0, [0, 1, 1], [0, 0, 0]),
+    ],
+)
+def test_households_for_a_number_of_people(
+    numbers: list[int], people: int, held: list[int], expected: list[int]
+) -> None:
+    found = np.array(numbers, np.int64)
+    kernels.house(found, people, np.array(held, bool), np.array([3], np.uint64))
+    assert found.tolist() == expected
+
+
+def test_households_keep_the_number_of_people() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        numbers = rng.integers(0, 9, 7) * (np.arange(7) > 0)
+        held = np.array([False, True, *(rng.random(5) < 0.6)])
+        people = int(rng.integers(0, 150))
+        kernels.house(numbers, people, held, rng.integers(0, 2**63, 1).astype(np.uint64))
+        assert (numbers >= 0).all()
+        assert not numbers[~held].any()
+        assert numbers @ np.arange(7) == people
 
 
 def test_tables_of_three_columns() -> None:
