@@ -6,6 +6,8 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# All of them but spark: its client and the pyspark of the tests are the same modules.
+EXTRAS := dev sign-on mcp postgres docs pandas bench
 
 .PHONY: help demo test quick lint types tools bench bench-check attack mutants soak fuzz fuzz-desk docs pictures lock clean
 
@@ -26,7 +28,7 @@ env: $(VENV)/.ready ## the environment in .venv/
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
 
-tools: ## system packages the tests need: a browser and PostgreSQL
+tools: ## system packages the tests need: a browser, PostgreSQL and Java
 	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "Installing chromium …"; \
@@ -41,6 +43,14 @@ tools: ## system packages the tests need: a browser and PostgreSQL
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
 	  else \
 	    echo "The tests need PostgreSQL: install the package postgresql."; exit 1; \
+	  fi; }
+
+	@command -v java >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing openjdk-17-jre-headless …"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openjdk-17-jre-headless >/dev/null; \
+	  else \
+	    echo "The tests need Java 17 for Spark: install the package openjdk-17-jre-headless."; exit 1; \
 	  fi; }
 
 lint: $(VENV)/.ready ## style and types
@@ -94,7 +104,7 @@ lock: ## write the pinned lock files anew (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate --extra postgres --extra sign-on pyproject.toml -o lock/server.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-annotate --all-extras pyproject.toml -o lock/dev.txt
+	  --no-emit-index-url --no-annotate $(EXTRAS:%=--extra %) pyproject.toml -o lock/dev.txt
 
 clean: ## remove what make made, the environment aside
 	@rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis var

@@ -13,7 +13,10 @@ DiscreetError
   NotReleased          a table that a question alone does not release
   Forbidden            somebody who is known may not do this
   Busy, Starting, TooLong   the server cannot answer now
-  LedgerUnavailable    what is released cannot be looked up or written down now
+  Unavailable          what is needed elsewhere cannot be reached now
+    LedgerUnavailable  what is released cannot be looked up or written down now
+    EngineUnavailable  the records cannot be counted where they are now
+  SitesUnavailable     sites that keep the data did not answer, or not as agreed
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
 contains a count of people.
@@ -21,7 +24,7 @@ contains a count of people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -124,15 +127,38 @@ class TooLong(DiscreetError):
     """The question took longer than allowed and was stopped."""
 
 
-class LedgerUnavailable(DiscreetError):
-    """What is released cannot be looked up or written down now: nothing new is answered.
+class Unavailable(DiscreetError):
+    """What is needed elsewhere cannot be reached now: nothing new is answered.
 
     `reason` is for whoever runs the program only.
     """
 
+    what = "what is needed"
+
     def __init__(self, reason: str = "") -> None:
         super().__init__("New tables cannot be made now. Please try again later.")
         self.reason = reason
+
+
+class LedgerUnavailable(Unavailable):
+    """What is released cannot be looked up or written down now."""
+
+    what = "the state database"
+
+
+class EngineUnavailable(Unavailable):
+    """Records cannot be counted where they are now; what views cover is answered all the same."""
+
+    what = "the engine that counts the records"
+
+
+class SitesUnavailable(DiscreetError):
+    """Sites that keep the data did not answer, or not as agreed; `wrong` says what of which."""
+
+    def __init__(self, wrong: Mapping[str, str]) -> None:
+        told = "; ".join(f"{site} {reason}" for site, reason in wrong.items())
+        super().__init__(f"The table needs data of other offices: {told}.")
+        self.wrong = dict(wrong)
 
 
 def unknown(

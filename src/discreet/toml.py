@@ -63,6 +63,10 @@ class Section:
             raise ParameterError(f"'{key}' in {self.name} must be {wanted}. Got {value!r}.")
         return value
 
+    def __contains__(self, key: str) -> bool:
+        """Whether a key is given."""
+        return key in self._values
+
     def choice(self, key: str, choices: Iterable[str], default: Any = ...) -> Any:
         """Return the value of a key, which must be one of the choices, or the default."""
         value = self.take(key, str, default=default)

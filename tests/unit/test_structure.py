@@ -43,6 +43,7 @@ ORDER = [
     "build",
     "ledger",
     "release",
+    "federation",
     "service",
     "people",
     "study",

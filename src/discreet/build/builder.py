@@ -11,17 +11,19 @@ import json
 import os
 import secrets
 import shutil
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet import __version__
 from discreet.build import originals as apart
+from discreet.build.away import AwayIngest, Parts, check_away, remove_coded
 from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
 from discreet.build.edition import number_edition
+from discreet.build.engine import SCAN
 from discreet.build.impossible import check_impossible
 from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import apply_steps
@@ -41,7 +43,7 @@ from discreet.population.sealed import REMEDY, secret_of
 from discreet.population.store import PROTECTION, Store, Version
 from discreet.progress import Offer, Tell, refused
 from discreet.rules.space import check_space
-from discreet.tabulate import ScanEngine, ViewEngine
+from discreet.tabulate import ViewEngine, engine_of
 from discreet.tabulate.views import BUDGET, BUILT, choose
 
 
@@ -64,6 +66,7 @@ def build(
     originals: Path | None = None,
     new_signing_key: bool = False,
     offer: Offer = refused,
+    engine: str | None = None,
 ) -> Built:
     """Build a data set into a store and make it the current version.
 
@@ -72,12 +75,19 @@ def build(
     of marginal tables are built along, so that common questions need no scan. `originals` is a
     folder outside the store for the records as they were before `[[protect]]`. With
     `new_signing_key` later releases are signed with a new key. `offer` is asked whether to go on
-    with a protected base that Ctrl-C ended before its time.
+    with a protected base that Ctrl-C ended before its time. `engine` is another one than the
+    description names: "scan", "duckdb" or "spark".
     """
     whole("keep", keep, 1)
     whole("views", views, 0)
     dataset = description if isinstance(description, Dataset) else Dataset.read(description)
+    dataset = replace(dataset, engine=dataset.engine.chosen(engine))
     tell = progress or (lambda stage, done, total: None)
+    away = dataset.engine.kind != SCAN
+    if away:
+        check_away(dataset, originals)
+    elif not dataset.source.files:
+        raise ParameterError("the engine 'scan' reads files: 'source' must have 'files'.")
     store = Store(out)
     kept = apart.checked(originals, store, dataset)
     with (
@@ -85,6 +95,7 @@ def build(
         locked(store),
         nothing_left(store) as scratch,
         apart.holding(kept) as beside,
+        ExitStack() as unless,
     ):
         held = manifest(store)
         if held.get("dataset") not in (None, dataset.id):
@@ -98,11 +109,8 @@ def build(
             if not new_signing_key:
                 signing.check(store.path)
         number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
-        with closing(Reader(dataset.source, wanted(dataset), scratch)) as reader:
-            ingest = Ingest(dataset, reader, secret, scratch)
-            with closing(ingest):
-                ingest.read(tell)
-                ingest.check()
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
+        ingest = _ingested(dataset, secret, scratch, name, views, unless, tell)
         if kept is not None and beside is not None:
             with told(kept):
                 _write_version(ingest, secret, beside / "version", (), number, tell)
@@ -113,10 +121,11 @@ def build(
         made = Version.open(version)
         check_space(dataset.policy, made.schema, made.people)
         edition = number_edition(store, version, dataset.policy, tell)
-        _build_views(version, views, tell)
+        _build_views(version, views, ingest, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
-        _switch(store, version, secret, keep, kept, beside)
+        _switch(store, version, name, secret, keep, kept, beside)
+        unless.pop_all()
         if new_signing_key:
             signing.forget(store.path)
             signing.make(store.path)
@@ -124,6 +133,36 @@ def build(
             apart.sweep(kept, store, ours)
     notes = (*ingest.notes(), *(step.note for step in done), *edition)
     return Built(store.current() or "", ingest.rows, notes)
+
+
+def _ingested(
+    dataset: Dataset,
+    secret: Secret,
+    scratch: Path,
+    name: str,
+    views: int,
+    unless: ExitStack,
+    tell: Tell,
+) -> Ingest:
+    """Return all of the source, read and checked; coded records elsewhere go unless it is kept."""
+    reader: Any
+    if dataset.engine.kind == SCAN:
+        reader = Reader(dataset.source, wanted(dataset), scratch)
+    else:
+        from discreet.build.away_source import AwayReader  # and with it more of PyArrow
+
+        reader = AwayReader(dataset, wanted(dataset))
+    with closing(reader):
+        if dataset.engine.kind == SCAN:
+            ingest = Ingest(dataset, reader, secret, scratch)
+        else:
+            folder = dataset.engine.folder(dataset.source.files).child(name)
+            unless.callback(remove_coded, folder)
+            ingest = AwayIngest(dataset, reader, secret, scratch, Parts(folder), views)
+        with closing(ingest):
+            ingest.read(tell)
+            ingest.check()
+    return ingest
 
 
 def _check_swapped(dataset: Dataset, done: tuple[Done, ...]) -> None:
@@ -141,6 +180,7 @@ def _check_swapped(dataset: Dataset, done: tuple[Done, ...]) -> None:
 def _switch(
     store: Store,
     version: Path,
+    name: str,
     secret: Secret,
     keep: int,
     originals: Store | None,
@@ -151,7 +191,6 @@ def _switch(
     A new secret waits beside the old one until the switch: whichever version is current after a
     kill, its secret is there, and the next build puts it in its place.
     """
-    name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
     if not store.secret.exists():
         secret.write(store.secret)
     elif Secret.read(store.secret) != secret:
@@ -211,7 +250,10 @@ def _write_version(
     if done or not ingest.dataset.protect:
         policy = json.dumps(ingest.dataset.policy_values, ensure_ascii=False)
         (version / "policy.json").write_text(policy, encoding="utf-8")
-    write_columns(ingest, version, tell)
+    if isinstance(ingest, AwayIngest):
+        ingest.write_facts(version)
+    else:
+        write_columns(ingest, version, tell)
     files = sorted(version.iterdir())
     written: dict[str, dict[str, Any]] = {}
     for i, path in enumerate(files):
@@ -243,19 +285,23 @@ def _described(
         "accepted_differencing": ingest.accepted,
         # The names alone: rates, control variables and pairs would help to undo it.
         "protected_beforehand": [step.facts["method"] for step in done],
+        **({"engine": asdict(ingest.elsewhere())} if isinstance(ingest, AwayIngest) else {}),
     }
 
 
-def _build_views(path: Path, budget: int, tell: Tell) -> None:
+def _build_views(path: Path, budget: int, ingest: Ingest, tell: Tell) -> None:
     """Compile the kernels, so that no reader waits for it, and build the chosen views."""
     version = Version.open(path)
     if version.rows > SMALL:
         tell("compiling", 0, None)
-    scan = ScanEngine(version)
-    engine = ViewEngine(version, scan, version.views, max(budget, BUDGET))
+    behind = engine_of(version)
+    engine = ViewEngine(version, behind, version.views, max(budget, BUDGET))
+    if isinstance(ingest, AwayIngest) and ingest.viewing is not None:
+        for key, packed in ingest.viewing.packed().items():
+            engine.put(key, packed)
     check_impossible(engine, version.schema)
     chosen = choose(version.schema, budget)
     for i, key in enumerate(chosen):
         tell("views", i, len(chosen))
         engine.build(key)
-    scan.close()
+    behind.close()

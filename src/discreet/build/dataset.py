@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from discreet.build.categories import (
     read_grouping,
     taken_label,
 )
+from discreet.build.engine import EngineAt, read_engine
 from discreet.build.steps import BaseStep, Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
@@ -79,6 +80,7 @@ class Dataset:
     accept_differencing: tuple[str, ...] = ()
     protect: tuple[Step, ...] = ()
     impossible: tuple[str, ...] = ()
+    engine: EngineAt = field(default_factory=EngineAt)
 
     @classmethod
     def read(cls, path: Path) -> Dataset:
@@ -95,7 +97,11 @@ class Dataset:
         name = mistakes.gather(lambda: identifier(top.take("id", str), "the id of a data set"))
         title = mistakes.gather(lambda: top.take("title", str))
         unit = mistakes.gather(lambda: top.take("unit", str, default="records"))
-        source = mistakes.gather(lambda: _source(top.take("source", str, dict), folder))
+        engine = (
+            mistakes.gather(lambda: read_engine(top.take("engine", dict, default={}), folder))
+            or EngineAt()
+        )
+        source = mistakes.gather(lambda: _source(top.take("source", str, dict), folder, engine))
         variables = mistakes.gather(lambda: top.take("variables", dict)) or {}
         columns = [
             mistakes.gather(partial(_column, key, values, folder))
@@ -112,7 +118,7 @@ class Dataset:
             raise ParameterError(f"{path}: a data set must have at least one variable.")
         dataset = cls(
             path, name, title, unit, source, tuple(columns), areas, policy[0], policy[1], accepted,
-            protect, impossible,
+            protect, impossible, engine,
         )  # fmt: skip
         mistakes.gather(dataset._check_names)
         mistakes.gather(dataset._check_policy)
@@ -173,8 +179,10 @@ class Dataset:
         )
 
 
-def _source(given: str | dict[str, Any], folder: Path) -> Source:
+def _source(given: str | dict[str, Any], folder: Path, engine: EngineAt) -> Source:
     section = Section({"files": given} if isinstance(given, str) else given, "source")
+    if (engine.path or engine.table) and "files" not in section:
+        return _described(section, (), "parquet")
     files = section.take("files", str, list)
     paths = _files([files] if isinstance(files, str) else list(texts(files)), folder)
     suffixes = sorted({path.suffix.lower() for path in paths})
@@ -186,6 +194,11 @@ def _source(given: str | dict[str, Any], folder: Path) -> Source:
                 f"say which they are. Got {', '.join(suffixes)}."
             )
         form = FORMATS[suffixes[0]]
+    return _described(section, paths, form)
+
+
+def _described(section: Section, paths: tuple[Path, ...], form: str) -> Source:
+    """Return the source whose files are known."""
     if section.take("weight", str, default=None) is not None:
         raise ParameterError(
             "weights are not supported yet: every record counts once, and protecting weighted "

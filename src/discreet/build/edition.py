@@ -18,7 +18,10 @@ from discreet.errors import ParameterError
 from discreet.policy import Policy
 from discreet.population import Store, Version, state
 from discreet.population import manifest as manifests
+from discreet.population.coded import AREA, HIGH, LOW, column_of
 from discreet.progress import Tell
+from discreet.tabulate.engines.open import runner_of
+from discreet.tabulate.engines.sql import RECORDS
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
@@ -76,11 +79,41 @@ def changes(old: Version, new: Version) -> int:
         old.manifest.get("secret") != new.manifest.get("secret")
     ):
         return old.rows + new.rows
+    if old.elsewhere is not None or new.elsewhere is not None:
+        return _changes_elsewhere(old, new)
     mine, (kept, many) = _marks(new), np.unique(_marks(old), return_counts=True)
     found, number = np.unique(mine, return_counts=True)
     _, i, j = np.intersect1d(kept, found, assume_unique=True, return_indices=True)
     both = int(np.minimum(many[i], number[j]).sum())
     return old.rows + new.rows - 2 * both
+
+
+def _changes_elsewhere(old: Version, new: Version) -> int:
+    """Return how many records elsewhere are not in both versions, counted where they are."""
+    if old.elsewhere is None or new.elsewhere is None or not _numbered_alike(old, new):
+        raise ParameterError(
+            f"version {old.id} cannot be compared with records that another engine holds, or that "
+            "number areas otherwise: too few changes would show whose records changed. Build with "
+            "the engine of that version, or into a new store with a copy of the secret."
+        )
+    runner = runner_of(new.elsewhere, {"before": old.elsewhere.coded})
+    quote = runner.quote
+    names = [column_of(variable.id) for variable in new.schema.columns]
+    names += [AREA] if new.places is not None else []
+    columns = ", ".join(f"{quote}{name}{quote}" for name in [*names, LOW, HIGH])
+    sides = f"SELECT {columns}, 1 AS s FROM {RECORDS} UNION ALL SELECT {columns}, -1 FROM before"  # noqa: S608
+    each = f"SELECT ABS(SUM(s)) AS d FROM ({sides}) AS a GROUP BY {columns}"  # noqa: S608
+    try:
+        query = f"SELECT CAST(SUM(d) AS BIGINT) AS n FROM ({each}) AS b"  # noqa: S608
+        return int(runner.run(query, {}, None).column("n")[0].as_py())
+    finally:
+        runner.close()
+
+
+def _numbered_alike(old: Version, new: Version) -> bool:
+    if old.places is None or new.places is None:
+        return old.places is new.places
+    return bool(np.array_equal(old.places, new.places))
 
 
 def _marks(version: Version) -> NDArray[np.uint64]:

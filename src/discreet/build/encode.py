@@ -31,7 +31,8 @@ class Findings:
         shown, count = self._found.get((batch.file, column, rule), ([], 0))
         for i in where[: max(0, SHOWN - len(shown))].tolist():
             value = batch.columns[column][i].as_py()
-            shown.append(f"row {batch.first + i}" + ("" if value is None else f" {str(value)!r}"))
+            row = "a row" if batch.first is None else f"row {batch.first + i}"
+            shown.append(row + ("" if value is None else f" {str(value)!r}"))
         self._found[batch.file, column, rule] = (shown, count + len(where))
 
     def __bool__(self) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from discreet.errors import ParameterError
 from discreet.population import manifest as manifests
 from discreet.population import signing, state
+from discreet.population.coded import Coded
 from discreet.population.keys import Secret
 from discreet.population.store import Store
 
@@ -125,5 +126,9 @@ def manifest(store: Store, name: str | None = None) -> dict[str, Any]:
 def remove(store: Store, name: str) -> None:
     """Remove a version; killed halfway, what is left is not taken for a version."""
     doomed = store.versions / f".scratch-{name}"
+    said = manifest(store, name).get("engine")
     os.replace(store.versions / name, doomed)
+    if said is not None:
+        with suppress(OSError, ParameterError):  # storage that is not there now keeps it
+            Coded(said["coded"]).remove()
     shutil.rmtree(doomed, ignore_errors=True)

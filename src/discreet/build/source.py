@@ -20,9 +20,14 @@ SHOWN = 5
 """How many bad values an error lists before it only counts them."""
 
 
-def quoted(name: str) -> str:
+def quoted(name: str, quote: str = '"') -> str:
     """Return an SQL identifier for a column of any name."""
-    return '"' + name.replace('"', '""') + '"'
+    return quote + name.replace(quote, 2 * quote) + quote
+
+
+def ordered(values: set[str]) -> list[str]:
+    """Return values in numerical order if all are integers, and in alphabetical order otherwise."""
+    return sorted(values, key=int) if all(map(_is_integer, values)) else sorted(values)
 
 
 def _text(value: str) -> str:
@@ -31,10 +36,13 @@ def _text(value: str) -> str:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of one file; `first` is the number of the first of them, counted from 1."""
+    """Some rows of one file; `first` is the number of the first of them, counted from 1.
+
+    It is None where rows have no order: of a table.
+    """
 
     file: Path
-    first: int
+    first: int | None
     columns: dict[str, pa.Array]
     rows: int
 
@@ -96,9 +104,7 @@ class Reader:
             )
             found |= {str(row[0]) for row in self._fetch(path, query)}
         self._check_rejected()
-        if all(_is_integer(value) for value in found):
-            return sorted(found, key=int)
-        return sorted(found)
+        return ordered(found)
 
     def batches(self) -> Iterator[Batch]:
         """Yield every row of every file in order; integers stay integers, all else is text."""

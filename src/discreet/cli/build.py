@@ -51,6 +51,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Which engine reads and counts the records: scan, duckdb or spark.  "
+            "[default: what DATASET.toml says]",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Build a store from a data set.
 
@@ -72,6 +81,7 @@ def command(
             originals,
             new_signing_key,
             _offered,
+            engine,
         )
         left_out = _planned(out, progress)
     for note in (*built.notes, *left_out):

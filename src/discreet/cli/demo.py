@@ -28,6 +28,10 @@ def command(
         bool,
         typer.Option("--with-people", help="With four people, two projects and what they asked."),
     ] = False,
+    federation: Annotated[
+        bool,
+        typer.Option("--federation", help="Three countries, whose records stay apart, and a hub."),
+    ] = False,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -47,6 +51,11 @@ def command(
     from discreet.server.run import serve
     from discreet.server.settings import Settings
 
+    if federation:
+        _federation(
+            persons, (folder or _default_folder()) / f"{persons}-countries", port, no_browser
+        )
+        return
     name = f"{persons}-people" if with_people else str(persons)
     place = (folder or _default_folder()) / name
     store = place / "store"
@@ -71,6 +80,28 @@ def command(
     serve([store], "127.0.0.1", port, Settings(), listening)
 
 
+def _federation(persons: int, place: Path, port: int, no_browser: bool) -> None:
+    """Serve the hub of three countries, each a process of its own."""
+    from discreet.cli.countries import COUNTRIES, make, running
+    from discreet.server.run import serve
+    from discreet.server.settings import Settings
+
+    each = max(persons // len(COUNTRIES), 1_000)
+    stores = make(place, lambda folder, store, seed: _make(each, folder, store, seed))
+    with running(place, stores) as started:
+
+        def listening(address: str) -> None:
+            named = ", ".join(COUNTRIES.values())
+            typer.echo(f"The hub of {named}, each of {each:,} invented people, is at {address}")
+            first = next(iter(stores.values()))
+            typer.echo(f"What was asked of a country: discreet site log {first}")
+            typer.echo("Stop with Ctrl-C.")
+            if not no_browser:
+                webbrowser.open(address)
+
+        serve(started.stores, "127.0.0.1", port, Settings(), listening)
+
+
 _ASKED = (
     ("Damp homes by health", "la,tenure,health"),
     ("Health at home", "tenure,health,age_band"),
@@ -91,7 +122,7 @@ def _people(store: Path) -> None:
     make(store, _ASKED, _REFUSED).close()
 
 
-def _make(persons: int, place: Path, store: Path) -> None:
+def _make(persons: int, place: Path, store: Path, seed: int = 1) -> None:
     """Draw the people and build them; the drawn file is not kept."""
     from discreet.build import build
     from discreet.build.ahead import compile_ahead
@@ -99,7 +130,7 @@ def _make(persons: int, place: Path, store: Path) -> None:
     from discreet.synth import check, write
 
     drawn = place / "census"
-    check(persons, drawn, 1, None)
+    check(persons, drawn, seed, None)
     with shown() as tell:
         done = 0
 
@@ -111,7 +142,7 @@ def _make(persons: int, place: Path, store: Path) -> None:
         try:
             compile_ahead(persons, tell)
             place.mkdir(parents=True, exist_ok=True)
-            write(persons, drawn, 1, None, advance)
+            write(persons, drawn, seed, None, advance)
             build(drawn / "dataset.toml", store, tell)
         finally:
             shutil.rmtree(drawn, ignore_errors=True)

@@ -27,6 +27,7 @@ def command(
     from rich.console import Console
     from rich.table import Table
 
+    from discreet.federation.store import pins_of
     from discreet.policy import parse_policy
     from discreet.population import Store
     from discreet.population.sealed import unsealed
@@ -51,7 +52,12 @@ def command(
         return
     console.print(f"[bold]{schema.title}[/bold] ({schema.id})")
     kind = "cells of a hypercube" if version.manifest["hypercube"] else schema.unit
-    console.print(f"{version.rows:,} {kind}, built {version.manifest['created']}")
+    pins = pins_of(version)
+    number = version.rows if pins is None else version.people
+    console.print(f"{number:,} {kind}, built {version.manifest['created']}")
+    if pins is not None:
+        for site in pins.sites:
+            console.print(f"At {pins.document.member(site).label}: {pins.versions[site]}")
     versions = ", ".join(f"{v} (current)" if v == version.id else v for v in held.list())
     console.print(f"Versions: {versions}")
     policy = parse_policy(version.policy_values, "policy", str(version.path))

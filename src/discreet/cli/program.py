@@ -13,10 +13,11 @@ import typer
 from discreet import __version__
 from discreet.errors import (
     InternalError,
-    LedgerUnavailable,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Stopped,
+    Unavailable,
 )
 
 # The order of the help text. Each name is a module of this folder that holds a function `command`.
@@ -33,6 +34,8 @@ COMMANDS: tuple[str, ...] = (
     "ledger",
     "plan",
     "serve",
+    "hub",
+    "site",
     "mcp",
     "user",
     "key",
@@ -105,8 +108,11 @@ def run() -> None:
             where = f" --where '{hint.where}'" if hint.where else ""
             typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
         sys.exit(3)
-    except LedgerUnavailable as error:
-        typer.echo(f"discreet: the state database cannot be used: {error.reason}", err=True)
+    except Unavailable as error:
+        typer.echo(f"discreet: {error.what} cannot be used: {error.reason}", err=True)
+        sys.exit(5)
+    except SitesUnavailable as error:
+        typer.echo(f"discreet: {error}", err=True)
         sys.exit(5)
     except Stopped:
         raise KeyboardInterrupt from None

@@ -31,6 +31,10 @@ def command(
             show_default=False,
         ),
     ] = None,
+    site: Annotated[
+        bool,
+        typer.Option("--site", help="Answer the hub whose document was accepted, nobody else."),
+    ] = False,
 ) -> None:
     """Serve the web pages and the API of one or more stores.
 
@@ -51,4 +55,9 @@ def command(
         found = read_settings(settings, os.environ)
         return found if root_path is None else replace(found, root_path=root_path)
 
+    if site:
+        from discreet.server.site import serve_site
+
+        serve_site(stores, host, port, read(), listening)
+        return
     serve(stores, host, port, read(), listening, read, workers)

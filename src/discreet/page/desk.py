@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import DiscreetError, Forbidden, LedgerUnavailable, ParameterError
+from discreet.errors import DiscreetError, Forbidden, ParameterError, Unavailable
 from discreet.page.claims import posted
 from discreet.page.post import Post
 from discreet.page.visit import Visit, render
@@ -122,7 +122,7 @@ def _route(
             found = await handler(context)
         except Forbidden as error:
             return _failed(visit, 403, "error.forbidden", str(error))
-        except LedgerUnavailable:
+        except Unavailable:
             return _failed(visit, 503, "error.ledger")
         except (ParameterError, DiscreetError) as error:
             text = str(error)

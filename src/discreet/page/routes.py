@@ -16,12 +16,12 @@ from starlette.responses import RedirectResponse, Response
 from discreet.errors import (
     Busy,
     Forbidden,
-    LedgerUnavailable,
     NotReleased,
     ParameterError,
     QueryRefused,
     Starting,
     TooLong,
+    Unavailable,
     UnknownDataset,
 )
 from discreet.page import actions, assets, certificate, pages, result
@@ -297,7 +297,7 @@ async def _answer(service: Service, request: Request, visit: Visit, page: Page) 
         return failed(visit, 403, "error.not_released", build=here)
     except (ParameterError, QueryRefused) as error:
         return failed(visit, 400, "error.link", detail=_sentence(error), build=build)
-    except LedgerUnavailable:
+    except Unavailable:
         return failed(visit, 503, "error.ledger", 30, build=build)
     except Busy as error:
         return failed(visit, 503, "error.busy", error.retry_after, build=build)

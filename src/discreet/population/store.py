@@ -16,6 +16,7 @@ STORE/versions/<id>/          written once, never changed
     protection.json           how records were protected beforehand, for the custodian only
     views/                    marginal tables that answer many questions without a scan: a
                               cache, to which running readers add
+    areas.u32                 of records elsewhere: the place of each area as they number it
     areas.i64                 where the records of each smallest area begin; records are
                               sorted by it, so an area of any level is one stretch of them
 """
@@ -36,11 +37,13 @@ from numpy.typing import NDArray
 from discreet.errors import Damaged, ParameterError
 from discreet.files import sync, written
 from discreet.population import manifest as manifests
+from discreet.population.coded import Elsewhere
 from discreet.population.intact import Guard, Pause, checksum
 from discreet.population.schema import Level, Schema, Variable
 
 PROTECTION = "protection.json"
 _SMALL = 2**25  # bytes up to which the columns of a version are read instead of mapped
+PLACES = "areas.u32"
 _VERSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -190,12 +193,35 @@ class Version:
     @cached_property
     def people(self) -> int:
         """The number of people, or of whatever is counted."""
+        if "people" in self.manifest:  # of records that are elsewhere, as published
+            return int(self.manifest["people"])
         return self.rows if self.counts is None else int(self.counts.sum(dtype=np.int64))
 
     @property
     def rows(self) -> int:
         """The number of records, or of populated cells of a hypercube."""
-        return len(self.keys)
+        return len(self.keys) if self.elsewhere is None else int(self.manifest["rows"])
+
+    @cached_property
+    def elsewhere(self) -> Elsewhere | None:
+        """Where the records are, if they are not in the store."""
+        said = self.manifest.get("engine")
+        return None if said is None else Elsewhere(**said)
+
+    @cached_property
+    def places(self) -> NDArray[np.uint32] | None:
+        """The place of each smallest area as records elsewhere number it."""
+        if PLACES not in self.manifest.get("files", {}):
+            return None
+        return np.fromfile(self.path / PLACES, np.uint32)
+
+    def held(self) -> None:
+        """Raise `ParameterError` if the records are not in the store."""
+        if self.elsewhere is not None:
+            raise ParameterError(
+                f"the records of '{self.schema.id}' are not in the store: they are counted by "
+                f"{self.elsewhere.kind}, and this needs them one by one."
+            )
 
     @property
     def modulus(self) -> int:
@@ -214,6 +240,7 @@ class Version:
 
     def column(self, variable: Variable) -> NDArray[Any]:
         """Return the codes of a variable, record by record."""
+        self.held()
         wide, row = self.place[variable.id]
         column: NDArray[Any] = self.codes16[row] if wide else self.codes8[row]
         return column
@@ -253,6 +280,8 @@ class Version:
 
     def _check_ranges(self) -> None:
         """Refuse codes without a category: the kernels would write where they must not."""
+        if self.elsewhere is not None:
+            return
         for variable in self.schema.columns:
             column = self.column(variable)
             if len(column) and int(column.max()) >= len(variable.finest):
@@ -287,7 +316,7 @@ def _mapped(path: Path, manifest: dict[str, Any], schema: Schema) -> dict[str, A
     Those of a small one are read, so that nothing done to a file can end the process in the middle
     of a scan; the rest are mapped.
     """
-    rows = int(manifest["rows"])
+    rows = 0 if manifest.get("engine") else int(manifest["rows"])
     small = sum(facts["bytes"] for facts in manifest["files"].values()) <= _SMALL
 
     def mapped(name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:

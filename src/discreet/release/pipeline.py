@@ -43,10 +43,10 @@ from discreet.release.originals import whole_way
 from discreet.release.projection import project, with_totals
 from discreet.release.record import Record, append
 from discreet.release.result import Hint, Provenance, Release, Withheld
-from discreet.release.steps import Allowed, Making, Projected
+from discreet.release.steps import Allowed, Elsewhere, Making, Projected
 from discreet.rules import Code, check_detail, check_question
 from discreet.table import Dimension, ProtectedTable
-from discreet.tabulate import Engine
+from discreet.tabulate import Engine, ViewEngine
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Releaser:
     Records of tables are appended to `log` when they are
     first made, None for none. With `originals`, the records as they came, the record that is
     handed back measures the whole way from them. With `claims` false only what is released
-    already is answered.
+    already is answered. Where records are `elsewhere`, tables are made there.
     """
 
     version: Version
@@ -69,6 +69,7 @@ class Releaser:
     claims: bool = True
     tables: Tables = field(default_factory=Tables)
     made_up: Tables = field(default_factory=lambda: Tables(BUDGET // 4))
+    elsewhere: Elsewhere | None = None
 
     @classmethod
     def alone(
@@ -98,6 +99,8 @@ class Releaser:
             raise QueryRefused(Code.NO_METHOD, Code.NO_METHOD.sentence)
         if not making.applied.measured(many):
             raise QueryRefused(Code.NOT_MEASURED, Code.NOT_MEASURED.sentence)
+        if self.elsewhere is not None:
+            self.elsewhere.check(allowed)
         return allowed
 
     def release(
@@ -149,6 +152,9 @@ class Releaser:
             return known.source
         if not self.claims and not ledger.space.guarded(asked):
             return asked
+        if self.claims and isinstance(self.engine, ViewEngine):
+            # What could not be counted now is not claimed: coarser questions would wait for it.
+            self.engine.reach(allowed.making(asked).question)
         with suppress(QueryRefused):
             if self.claims:
                 return ledger.claim(asked).source
@@ -205,7 +211,10 @@ class Releaser:
         return table
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
-        found = judged(protected(counted(making, self.engine, stop), self.secret))
+        if self.elsewhere is None:
+            found = judged(protected(counted(making, self.engine, stop), self.secret))
+        else:
+            found = self.elsewhere.judged(making, stop, self.secret)
         record = Record.of(found)
         whole = None if self.originals is None else whole_way(record, found, self.originals)
         return complete(found, record, whole)

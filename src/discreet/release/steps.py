@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy import Margins, Policy, Protection, Tier
 from discreet.population import Version
+from discreet.population.keys import Secret
 from discreet.query import Question, QuestionClass
 from discreet.release.beforehand import Beforehand, beforehand, swap_rate
 from discreet.rules import Code
@@ -127,6 +130,7 @@ class Judged:
     withheld: Flags | None = None  # by area, None where the table has no areas
     bound: float | None = None  # on the risk, from the released figures alone
     multiplier: Psi | None = None
+    measured: bool = True  # false where the true counts are not known here
 
     @property
     def making(self) -> Making:
@@ -155,6 +159,18 @@ class Judged:
     def missing(self) -> NDArray[np.intp]:
         """The places of the areas that are withheld."""
         return np.flatnonzero([] if self.withheld is None else self.withheld)
+
+
+class Elsewhere(Protocol):
+    """Records that are not in the store: what may be asked of them, and tables made of them."""
+
+    def check(self, allowed: Allowed) -> None:
+        """Raise `QueryRefused` for a question that they do not answer."""
+        ...
+
+    def judged(self, making: Making, stop: Event | None, secret: Secret) -> Judged:
+        """Return the complete table of a class, protected and judged."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

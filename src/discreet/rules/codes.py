@@ -38,6 +38,8 @@ class Code(StrEnum):
         "NOT_MEASURED",
         "The risk of a table with this number of variables cannot be measured here.",
     )
+    SITES = "SITES", "The offices that keep the data do not all answer this question."
+    MIXED = "MIXED", "Figures that offices protect in different ways are not added up."
     # Of the following only the custodian's record tells which it was.
     EMPTY = "EMPTY", "Nobody, or very few people, would be counted in this table."
     MIN_POPULATION = "MIN_POPULATION", "Too few people would be counted in this table."

@@ -13,12 +13,13 @@ from discreet.errors import (
     Busy,
     Damaged,
     Forbidden,
-    LedgerUnavailable,
     NotReleased,
     ParameterError,
     QueryRefused,
+    SitesUnavailable,
     Starting,
     TooLong,
+    Unavailable,
     UnknownDataset,
 )
 from discreet.rules import Code
@@ -57,7 +58,7 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure(403, error.code, str(error))
     if isinstance(error, NotReleased):
         return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
-    if isinstance(error, LedgerUnavailable):
+    if isinstance(error, Unavailable | SitesUnavailable):
         wait = {"Retry-After": "30"}
         return Failure(503, "UNAVAILABLE", str(error), "Ask again later.", headers=wait)
     if isinstance(error, Busy):

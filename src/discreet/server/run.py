@@ -49,11 +49,11 @@ def serve(
     check(settings)
     check_certificate(settings)
     with ExitStack() as stack:
-        listener = stack.enter_context(_listen(host, port))
+        listener = stack.enter_context(listen(host, port))
         metrics = None
         if settings.metrics_port:
             place = settings.metrics_host, settings.metrics_port
-            metrics = stack.enter_context(_listen(*place, "metrics cannot be served"))
+            metrics = stack.enter_context(listen(*place, "metrics cannot be served"))
         shown, number = listener.getsockname()[:2]
         shown = f"[{shown}]" if ":" in shown else shown
         scheme = "https" if settings.certificate else "http"
@@ -147,7 +147,8 @@ def _look_at(stores: Sequence[Path]) -> None:
         ids[version.schema.id] = path
 
 
-def _listen(host: str, port: int, failed: str = "cannot listen") -> socket.socket:
+def listen(host: str, port: int, failed: str = "cannot listen") -> socket.socket:
+    """Return a socket that listens, or say why there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends at once; otherwise small answers wait for 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

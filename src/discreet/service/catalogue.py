@@ -72,11 +72,13 @@ def _ready(path: Path, name: str | None = None) -> Opened:
 
 def _warm(opened: Opened) -> None:
     """Answer one small question, so that no reader waits for imports and compiled kernels."""
+    opened.signer  # noqa: B018 - a key that cannot be read is told now
+    if opened.releaser.elsewhere is not None:
+        return  # other offices are asked when a reader asks
     levels = [level for variable in opened.schema.variables for level in variable.levels]
     smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused):
         opened.releaser.quiet.release(smallest)
-    opened.signer  # noqa: B018 - a key that cannot be read is told now
 
 
 @dataclass(frozen=True)

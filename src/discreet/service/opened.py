@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.federation.hub import Combined, Countries, federation_of
 from discreet.ledger import Database, Ledger, Ledgers
 from discreet.policy import Margins, Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
@@ -21,7 +22,7 @@ from discreet.release.pipeline import Releaser
 from discreet.release.result import Release
 from discreet.release.signature import Signer
 from discreet.service.certificate import Subject
-from discreet.tabulate import ScanEngine, ViewEngine
+from discreet.tabulate import PushDown, ScanEngine, ViewEngine, engine_of
 
 if TYPE_CHECKING:
     from discreet.service.asking import Asking
@@ -36,7 +37,7 @@ class Opened:
     store: Path
     version: Version
     policy: Policy
-    engine: ViewEngine
+    engine: ViewEngine | Combined | Countries
     releaser: Releaser
     asking: Asking | None = None
     """Who asks, if that is known; it decides on the tier, and on whose looks are used."""
@@ -98,7 +99,9 @@ class Opened:
 
     def close(self) -> None:
         """End the threads; whoever still asks is answered in their own."""
-        if isinstance(self.engine.behind, ScanEngine):
+        if isinstance(self.engine, ViewEngine) and isinstance(
+            self.engine.behind, ScanEngine | PushDown
+        ):
             self.engine.behind.close(wait=False)
 
     def tag(self, *parts: str) -> bytes:
@@ -130,11 +133,14 @@ def open_store(
     policy = parse_policy(version.policy_values, "policy", str(version.path))
     if version.counts is not None:
         version.verified()  # how many people there are is added up from the counts
-    engine = ViewEngine(version, ScanEngine(version, before=version.verified), version.views)
+    sites = federation_of(path, version)
+    engine = sites or ViewEngine(version, engine_of(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)
     ledgers = Ledgers(version, policy, secret, state)
-    releaser = Releaser(version, engine, policy, secret, ledgers, _records(path), kept)
+    releaser = Releaser(
+        version, engine, policy, secret, ledgers, _records(path), kept, elsewhere=sites
+    )
     return Opened(path, version, policy, engine, releaser)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from threading import Event
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from discreet.table import CountTable
 
 SPARSE_FROM = 2**20
 """Tables with fewer cells are always dense: what a small table is must not surprise."""
+
+_WATCH = 0.05  # seconds between looks at whether to stop what runs elsewhere
 
 Words = NDArray[np.uint64]
 
@@ -26,10 +30,42 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class Distant(Protocol):
+    """An engine that may be out of reach."""
+
+    def reach(self) -> None:
+        """Raise `EngineUnavailable` if nothing would be counted now."""
+        ...
+
+
 def check(stop: Event | None) -> None:
     """Raise `Stopped` if the caller has said stop."""
     if stop is not None and stop.is_set():
         raise Stopped("the tabulation was stopped")
+
+
+@contextmanager
+def stopping(stop: Event | None, cancel: Callable[[], object]) -> Iterator[None]:
+    """Call `cancel` from another thread once the caller says stop, again until the work ends."""
+    if stop is None:
+        yield
+        return
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(_WATCH):
+            if stop.is_set():
+                with suppress(Exception):  # whatever it is, the work is still waited for
+                    cancel()
+
+    watcher = Thread(target=watch, name="stopping", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 def gather(cells: Words, at: int, place: NDArray[np.int64], length: int) -> Words:

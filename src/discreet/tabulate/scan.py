@@ -53,6 +53,7 @@ class ScanEngine:
         before: Callable[[], None] = lambda: None,
     ) -> None:
         """Make an engine; `before` is called whenever records are about to be read."""
+        version.held()
         self.version = version
         self._before = before
         self.threads = threads or len(os.sched_getaffinity(0))

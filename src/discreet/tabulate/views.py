@@ -32,7 +32,7 @@ from discreet.lru import Lru
 from discreet.population import Level, Schema, Variable, Version
 from discreet.query import Question
 from discreet.table import CountTable
-from discreet.tabulate.engine import Engine, Words, gather, summed_table
+from discreet.tabulate.engine import Distant, Engine, Words, gather, summed_table
 
 BUDGET = 64 * 2**20
 """Bytes of views that a reader keeps, those built with the store included."""
@@ -145,6 +145,11 @@ class ViewEngine:
                 self._drop(view)
         return self.build(key, stop).answer(question, self.version.modulus)
 
+    def reach(self, question: Question) -> None:
+        """Raise `EngineUnavailable` if a question that no view covers could not be counted now."""
+        if isinstance(self.behind, Distant) and not self.covers(question):
+            self.behind.reach()
+
     def covers(self, question: Question) -> bool:
         """Whether a view that is held answers the question, so that no record need be read."""
         key = needed(question)
@@ -171,7 +176,11 @@ class ViewEngine:
         question = Question(self.version.schema, tuple(level for _, level in levels))
         table = self.behind.tabulate(question, stop).dense()
         keys = table.keys.astype(np.uint64) << np.uint64(32)
-        packed = np.ascontiguousarray(table.counts.astype(np.uint64) | keys)
+        return self.put(key, np.ascontiguousarray(table.counts.astype(np.uint64) | keys))
+
+    def put(self, key: Key, packed: Words) -> View:
+        """Keep the view of these cells: counts in the low half, key sums in the high one."""
+        levels = tuple(self.version.schema.find(name) for name in key)
         view = View(levels, lambda: packed)
         if self.folder is not None:
             _save(self.version, self.folder, key, packed)

@@ -23,6 +23,7 @@ WRITING: dict[str, list[str]] = {
     "convert": ["TABLE", "--format", "csv"],
     "protect": ["TABLE", "-m", "random-rounding"],
     "lookup": [],
+    "site card": ["STORE", "--id", "a", "--label", "A", "--address", "https://a.example"],
     "plan": ["STORE", "QUESTIONS"],
     "init": ["RECORDS"],
     "audit": ["TABLE", "--within", "2"],

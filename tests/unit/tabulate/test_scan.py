@@ -23,6 +23,7 @@ from discreet.tabulate import ScanEngine, engine, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from populations import make_version, records
 from stores import build_town
+from tabulations import same
 
 MODULI = [2**32, 256, 10**8, 2, 3, 2**32 - 1]
 
@@ -50,16 +51,6 @@ def as_dict(table: CountTable) -> dict[tuple[str, ...], tuple[int, int]]:
             sparse.coordinates.T.tolist(), sparse.counts.tolist(), sparse.keys.tolist(), strict=True
         )
     }
-
-
-def same(one: CountTable, other: CountTable) -> bool:
-    one, other = one.dense(), other.dense()
-    filled = one.counts > 0
-    return (
-        one.dimensions == other.dimensions
-        and np.array_equal(one.counts, other.counts)
-        and np.array_equal(one.keys[filled], other.keys[filled])
-    )
 
 
 @st.composite

@@ -100,6 +100,7 @@ def invent(
 def without_leavers(version: Version, seed: int) -> Version:
     """Return the next edition: one person of every larger area has left."""
     geography = version.schema.geography
+    version.held()
     if geography is None or version.areas is None:
         return version
     finest = geography.finest

@@ -1,0 +1,176 @@
+"""Building records that stay in shared storage: read, checked, encoded and keyed in one pass.
+
+Batches of the original come here as Arrow; the encoders are those of every build, so that values
+are judged alike; keys are made here, where the secret is, and the secret goes nowhere. Coded
+records with their keys go back beside the original. Memory is that of a batch and of one file.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from discreet.build.dataset import Dataset
+from discreet.build.ingest import Ingest
+from discreet.build.source import SHOWN, Batch
+from discreet.build.viewing import Viewing
+from discreet.errors import ParameterError, first_few
+from discreet.population.coded import AREA, ENDING, HIGH, LOW, Coded, Elsewhere, column_of
+from discreet.population.keys import Secret, record_keys
+from discreet.population.store import PLACES
+
+PART = 2**23
+"""Records of one file of coded records."""
+
+
+def check_away(dataset: Dataset, originals: Path | None) -> None:
+    """Refuse what needs all records at hand."""
+    kind = dataset.engine.kind
+    if dataset.protect or originals is not None:
+        raise ParameterError(
+            f"[[protect]] and --originals need the records on this machine: the engine '{kind}' "
+            'leaves them where they are. Build with kind = "scan".'
+        )
+    if dataset.source.count is not None:
+        raise ParameterError(
+            f"a hypercube is built on this machine: the engine '{kind}' counts records."
+        )
+
+
+class Parts:
+    """Writes coded records to the Parquet files of a new folder."""
+
+    def __init__(self, folder: Coded) -> None:
+        self.folder = folder
+        self._system, self._path = folder.place()
+        self._system.create_dir(self._path, recursive=True)
+        self._writer: Any = None
+        self._rows = self._files = 0
+
+    def write(self, records: pa.Table) -> None:
+        """Add some records."""
+        if self._writer is None:
+            name = f"{self._path}/part-{self._files:05}{ENDING}"
+            self._writer = pq.ParquetWriter(name, records.schema, filesystem=self._system)
+            self._files += 1
+        self._writer.write_table(records)
+        self._rows += len(records)
+        if self._rows >= PART:
+            self.end()
+
+    def end(self) -> None:
+        """Finish the file that is being written."""
+        if self._writer is not None:
+            self._writer.close()
+        self._writer, self._rows = None, 0
+
+
+def remove_coded(folder: Coded) -> None:
+    """Take a folder of coded records away that no version is to have."""
+    with suppress(OSError):
+        folder.remove()
+
+
+class AwayIngest(Ingest):
+    """One pass over an original elsewhere: every batch becomes coded records with keys."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        reader: Any,
+        secret: Secret,
+        scratch: Path,
+        parts: Parts,
+        views: int,
+    ) -> None:
+        super().__init__(dataset, reader, secret, scratch)
+        self._parts = parts
+        self._batch: dict[str, NDArray[Any]] = {}
+        self._away = reader
+        self.area_rows = np.zeros(
+            len(self.nesting.categories[0].codes) if dataset.areas else 0, np.int64
+        )
+        # Where the records say what areas lie in, views have to wait: the engine counts them.
+        self.viewing: Viewing | None = None
+        if all((parents >= 0).all() for parents in self.nesting.parents):
+            schema, self._order = self.schema()
+            self.viewing = Viewing(schema, dataset.source.modulus, views)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a raw column of this name: none, they are elsewhere."""
+        return False
+
+    def elsewhere(self) -> Elsewhere:
+        """Return where the records are now."""
+        engine, folder = self.dataset.engine, self._parts.folder
+        return Elsewhere(engine.kind, folder.address, engine.remote, folder.files())
+
+    def write_facts(self, version: Path) -> None:
+        """Write what a version without columns has of its own: the schema and the areas."""
+        schema, order = self.schema()
+        text = json.dumps(schema.to_json(), ensure_ascii=False)
+        (version / "schema.json").write_text(text, encoding="utf-8")
+        if order is not None:
+            order.tofile(version / PLACES)
+            sorted_rows = np.zeros(len(order), np.int64)
+            sorted_rows[order] = self.area_rows
+            np.concatenate([[0], np.cumsum(sorted_rows)]).astype(np.int64).tofile(
+                version / "areas.i64"
+            )
+
+    def check(self) -> None:
+        """Check what can only be seen when all is read; ids are compared where they are."""
+        self._parts.end()
+        super().check()
+        column = self.dataset.source.record_id
+        if column is None:
+            return
+        twice, rows = self._away.twice(column)
+        if rows:
+            shown = [f"{value!r}" for value in twice]
+            raise ParameterError(
+                f"column '{column}' must hold each record id once. Again: "
+                f"{first_few(shown, SHOWN, rows)}."
+            )
+
+    def _take(self, batch: Batch) -> None:
+        self._batch = {}
+        super()._take(batch)
+        if not self._findings:
+            keys = self._keys()
+            self._parts.write(self._coded(keys))
+            if self.viewing is not None:
+                codes = {c.id: self._batch[f"codes-{c.id}"] for c in self.dataset.columns}
+                areas = self._batch.get("area")
+                places = None if areas is None or self._order is None else self._order[areas]
+                self.viewing.add(codes, places, keys)
+
+    def _write(self, name: str, values: NDArray[Any]) -> None:
+        self._batch[name] = values
+
+    def _keys(self) -> NDArray[np.uint32]:
+        """Return the record keys of the batch: those given, or those made of the ids."""
+        keys = self._batch.get("key")
+        if keys is None:
+            return record_keys(self._batch["digest"], self.dataset.source.modulus)
+        return keys
+
+    def _coded(self, keys: NDArray[np.uint32]) -> pa.Table:
+        """Return the batch as coded records."""
+        held, columns = self._batch, {}
+        for column in self.dataset.columns:
+            codes = held[f"codes-{column.id}"]
+            columns[column_of(column.id)] = codes.astype(f"i{2 * codes.itemsize}")
+        if self.dataset.areas:
+            self.area_rows += np.bincount(held["area"], minlength=len(self.area_rows))
+            columns[AREA] = held["area"].astype(np.int32)
+        columns[LOW] = (keys & np.uint32(0xFFFF)).astype(np.int32)
+        columns[HIGH] = (keys >> np.uint32(16)).astype(np.int32)
+        return pa.table(columns)

@@ -1,0 +1,1 @@
+"""Several offices, one table: a hub whose data live at sites; see docs/federation.md."""

@@ -1,0 +1,159 @@
+"""The hub's side of the line: requests to several sites at once, over TLS, answers checked.
+
+Whatever is wrong with a site is told by its name. Nothing of an answer that is not the site's, or
+not to this request, is used.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from discreet.errors import DiscreetError, ParameterError, SitesUnavailable
+from discreet.federation.card import Member
+from discreet.federation.document import Document
+from discreet.federation.messages import (
+    MOST_BYTES,
+    PATH,
+    REFUSED,
+    Message,
+    is_answer,
+    request,
+)
+from discreet.release.signature import Signer
+
+
+class Wrong(Exception):
+    """What is wrong with a site, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """How the hub reaches its sites: its key, the authority of their certificates, its patience."""
+
+    signer: Signer
+    ca: Path | None
+    seconds: float
+    clock: Callable[[], float] = time.time
+
+    def context(self) -> ssl.SSLContext:
+        """Return what certificates are checked with."""
+        try:
+            made = ssl.create_default_context(cafile=None if self.ca is None else str(self.ca))
+        except (OSError, ssl.SSLError) as error:
+            raise ParameterError(f"ca must be a file of certificates (PEM). {error}") from None
+        made.minimum_version = ssl.TLSVersion.TLSv1_3
+        return made
+
+    def connection(self, member: Member, context: ssl.SSLContext) -> http.client.HTTPSConnection:
+        """Return a connection to a site, not opened yet."""
+        parts = urlsplit(member.address)
+        host = parts.hostname or ""
+        return http.client.HTTPSConnection(
+            host, parts.port or 443, timeout=self.seconds, context=context
+        )
+
+
+class Conversation:
+    """Requests to some sites, all of them at the same time, on one connection each."""
+
+    def __init__(self, link: Link, document: Document, sites: Sequence[str]) -> None:
+        self._link, self._document = link, document
+        self._members = [document.member(site) for site in sites]
+        context = link.context()
+        self._lines = {one.id: link.connection(one, context) for one in self._members}
+        self._pool = ThreadPoolExecutor(len(self._members), "discreet-hub")
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for line in self._lines.values():
+            line.close()
+
+    def ask(self, kind: str, body: Mapping[str, Any]) -> dict[str, Message]:
+        """Return the answer of each site, or raise with what is wrong with whom."""
+        found, wrong = self.ask_each(kind, body)
+        if wrong:
+            raise SitesUnavailable({self._document.member(s).label: w for s, w in wrong.items()})
+        return found
+
+    def ask_each(
+        self, kind: str, body: Mapping[str, Any]
+    ) -> tuple[dict[str, Message], dict[str, str]]:
+        """Return the answers, and what is wrong with those of which there is none."""
+        futures = {
+            member.id: self._pool.submit(self._ask, member, kind, dict(body))
+            for member in self._members
+        }
+        found: dict[str, Message] = {}
+        wrong: dict[str, str] = {}
+        for site, future in futures.items():
+            try:
+                found[site] = future.result()
+            except Wrong as error:
+                wrong[site] = str(error)
+        return found, wrong
+
+    def _ask(self, member: Member, kind: str, body: dict[str, Any]) -> Message:
+        link = self._link
+        asked = request(link.signer, self._document.digest, member.id, kind, body, link.clock())
+        raw = self._sent(member, asked.pack())
+        try:
+            answer = Message.unpack(raw)
+        except (DiscreetError, ValueError):
+            raise Wrong("sent something that is no answer") from None
+        if not is_answer(answer, bytes.fromhex(member.key), asked):
+            raise Wrong("sent an answer that it did not sign, or to another request")
+        return answer
+
+    def _sent(self, member: Member, raw: bytes) -> bytes:
+        line, end = self._lines[member.id], time.monotonic() + self._link.seconds
+        path = urlsplit(member.address).path.rstrip("/") + PATH
+        try:
+            line.request("POST", path, raw, {"Content-Type": "application/octet-stream"})
+            response = line.getresponse()
+            body = self._read(response, end)
+        except TimeoutError:
+            line.close()
+            raise Wrong(f"did not answer within {self._link.seconds:g} seconds") from None
+        except ssl.SSLCertVerificationError:
+            line.close()
+            raise Wrong("has a certificate that is not trusted") from None
+        except (OSError, http.client.HTTPException):
+            line.close()
+            raise Wrong("cannot be reached") from None
+        if response.status != 200:
+            raise Wrong("does not take the hub's request" if response.status == 403 else "failed")
+        return body
+
+    @staticmethod
+    def _read(response: http.client.HTTPResponse, end: float) -> bytes:
+        """Return the body, within the bounds of time and size: a drip is no answer."""
+        parts, size = [], 0
+        while part := response.read1(2**16):
+            size += len(part)
+            if time.monotonic() > end:
+                raise TimeoutError
+            if size > MOST_BYTES:
+                raise http.client.HTTPException("too long")
+            parts.append(part)
+        if response.length:
+            raise http.client.IncompleteRead(b"", response.length)
+        response.close()  # so that the connection takes the next request
+        return b"".join(parts)
+
+
+def refusal(message: Message) -> str:
+    """Return the code of a refusal, empty where a message is none."""
+    if message.statement["kind"] != REFUSED:
+        return ""
+    return str(message.body.get("code", REFUSED))

@@ -1,0 +1,221 @@
+"""Records built where they are: the same keys, codes and messages as in a build here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.build import build
+from discreet.errors import Damaged, ParameterError
+from discreet.population import Store
+from discreet.query import Query, Question
+from discreet.service.opened import open_store
+from discreet.synth import write
+from discreet.tabulate import engine_of
+from discreet.tabulate.views import cells_of
+from stores import write_town
+from tabulations import same
+
+QUESTIONS = ["sex", "ward,age", "district,age_band,health", "rare,ward,sex", "age,health,rare"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A town in two files, out of order, which a store here and one elsewhere are built from."""
+    write_town(tmp_path, 3_000)
+    people = pq.read_table(tmp_path / "people.parquet")
+    people = people.take(np.random.default_rng(5).permutation(len(people)))
+    (tmp_path / "people.parquet").unlink()
+    pq.write_table(people.slice(0, 1_000), tmp_path / "people-1.parquet")
+    pq.write_table(people.slice(1_000), tmp_path / "people-2.parquet")
+    text = (tmp_path / "dataset.toml").read_text().replace("people.parquet", "people-*.parquet")
+    (tmp_path / "dataset.toml").write_text(text)
+    return tmp_path
+
+
+def change(folder: Path, column: str, row: int, value: Any) -> None:
+    """Change a value of the first file."""
+    path = folder / "people-1.parquet"
+    people = pq.read_table(path)
+    values = people.column(column).to_pylist()
+    values[row] = value
+    changed = pa.array(values, people.schema.field(column).type)
+    pq.write_table(people.set_column(people.column_names.index(column), column, changed), path)
+
+
+def with_the_same_secret(folder: Path) -> Path:
+    """Return a new store's folder with the secret of the store here."""
+    away = folder / "away"
+    away.mkdir(mode=0o700)
+    shutil.copy2(folder / "here" / "secret", away / "secret")
+    return away
+
+
+def test_every_count_and_key_sum_is_the_same(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "here")
+    build(folder / "dataset.toml", with_the_same_secret(folder), engine="duckdb")
+    here, away = Store(folder / "here").open(), Store(folder / "away").open()
+    assert away.rows == here.rows == 3_000
+    assert here.areas is not None
+    assert away.areas is not None
+    assert away.areas.tolist() == here.areas.tolist()
+    assert not list(away.path.glob("codes.*"))
+    for by in QUESTIONS:
+        question = Question.of(Query.parse(by), here.schema)
+        assert same(engine_of(away).tabulate(question), engine_of(here).tabulate(question)), by
+
+
+def test_releases_do_not_differ_in_a_figure(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "here")
+    build(folder / "dataset.toml", with_the_same_secret(folder), engine="duckdb")
+    here, away = open_store(folder / "here"), open_store(folder / "away")
+    for by in ("sex,age_band", "district,health"):
+        query = Query.parse(by)
+        one = here.releaser.release(Question.of(query, here.schema))
+        other = away.releaser.release(Question.of(query, away.schema))
+        assert np.array_equal(one.table.values, other.table.values)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("sex", 3), ("sex", None), ("id", None), ("ward", None)]
+)
+def test_bad_values_are_told_as_in_a_build_here(folder: Path, column: str, value: Any) -> None:
+    change(folder, column, 7, value)
+    with pytest.raises(ParameterError) as here:
+        build(folder / "dataset.toml", folder / "here")
+    with pytest.raises(ParameterError) as away:
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    assert str(away.value) == str(here.value)
+    assert f"column '{column}'" in str(away.value)
+    assert "row 8" in str(away.value)
+
+
+def test_a_build_that_fails_leaves_nothing(folder: Path) -> None:
+    change(folder, "sex", 7, 3)
+    with pytest.raises(ParameterError):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    assert not (folder / "away").exists()
+    assert not list(Path(f"{folder}-coded").glob("*"))
+
+
+def test_an_id_that_occurs_twice_is_refused(folder: Path) -> None:
+    twice = pq.read_table(folder / "people-2.parquet").column("id")[0].as_py()
+    change(folder, "id", 0, twice)
+    with pytest.raises(ParameterError, match="must hold each record id once") as told:
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    assert repr(str(twice)) in str(told.value)
+
+
+def test_a_column_that_is_not_there_is_named(folder: Path) -> None:
+    text = (folder / "dataset.toml").read_text().replace('record_id = "id"', 'record_id = "no"')
+    (folder / "dataset.toml").write_text(text)
+    with pytest.raises(ParameterError, match="must have a column 'no'"):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+
+
+def test_the_same_records_are_the_same_edition(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    assert Store(folder / "away").open().edition == 1
+
+
+def test_too_few_changes_are_refused_and_many_are_a_new_edition(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    dc.open(folder / "away").release("sex")
+    before = pq.read_table(folder / "people-1.parquet")
+    change(folder, "sex", 0, 3 - before.column("sex")[0].as_py())
+    # One record that changed counts twice: as left and come.
+    with pytest.raises(ParameterError, match=r"Here\s+2 differ"):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    flipped = pc.subtract(pa.scalar(3, before.column("sex").type), before.column("sex"))
+    place = before.column_names.index("sex")
+    pq.write_table(before.set_column(place, "sex", flipped), folder / "people-1.parquet")
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    assert Store(folder / "away").open().edition == 2
+
+
+def test_a_store_does_not_change_its_engine_unnoticed(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "here")
+    with pytest.raises(ParameterError, match="cannot be compared"):
+        build(folder / "dataset.toml", folder / "here", engine="duckdb")
+    assert Store(folder / "here").open().elsewhere is None
+
+
+def test_old_versions_take_their_records_with_them(folder: Path) -> None:
+    for _ in range(3):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb", keep=2)
+    kept = {path.name for path in (folder / "away" / "versions").iterdir()}
+    assert {path.name for path in Path(f"{folder}-coded").iterdir()} == kept
+    assert len(kept) == 2
+
+
+def test_records_that_were_changed_are_not_counted(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    version = Store(folder / "away").open()
+    assert version.elsewhere is not None
+    next(Path(version.elsewhere.coded).glob("*.parquet")).unlink()
+    with pytest.raises(Damaged):
+        engine_of(version).tabulate(Question.of(Query.parse("sex"), version.schema))
+
+
+def test_the_secret_is_in_nothing_that_leaves_the_store(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    secret = (folder / "away" / "secret").read_bytes().strip()
+    version = Store(folder / "away").open()
+    assert version.elsewhere is not None
+    for path in Path(version.elsewhere.coded).iterdir():
+        raw = path.read_bytes()
+        assert secret not in raw
+        assert bytes.fromhex(secret.decode()) not in raw
+    assert secret.decode() not in json.dumps(version.manifest)
+
+
+@pytest.mark.parametrize(
+    ("engine", "text"),
+    [
+        ('kind = "spark"', "needs the address"),
+        ('kind = "duckdb"\ntable = "people"', "reads Parquet"),
+        ('kind = "duckdb"\ntable = "a"\npath = "b"', "not both"),
+        ('kind = "presto"', "Choices: scan, duckdb, spark"),
+        ('kind = "duckdb"\nhost = "x"', "host"),
+    ],
+)
+def test_engines_that_cannot_be(folder: Path, engine: str, text: str) -> None:
+    path = folder / "dataset.toml"
+    path.write_text(
+        path.read_text().replace("[variables.sex]", f"[engine]\n{engine}\n[variables.sex]")
+    )
+    with pytest.raises(ParameterError, match=text):
+        build(path, folder / "away")
+
+
+def test_a_hypercube_is_built_here(folder: Path) -> None:
+    path = folder / "dataset.toml"
+    path.write_text(path.read_text().replace('record_id = "id"', 'count = "id"'))
+    with pytest.raises(ParameterError, match="a hypercube is built on this machine"):
+        build(path, folder / "away", engine="duckdb")
+
+
+def test_views_that_are_added_up_in_passing_are_those_of_a_build_here(tmp_path: Path) -> None:
+    """In the synthetic census files say what areas lie in, so that views need no engine."""
+    write(2_000, tmp_path / "census", 1, 1, lambda done: None)
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "here", views=2**17)
+    (tmp_path / "away").mkdir(mode=0o700)
+    shutil.copy2(tmp_path / "here" / "secret", tmp_path / "away" / "secret")
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "away", views=2**17, engine="duckdb")
+    here, away = Store(tmp_path / "here").open(), Store(tmp_path / "away").open()
+    names = sorted(path.name for path in here.views.iterdir())
+    assert sorted(path.name for path in away.views.iterdir()) == names
+    assert len(names) > 10
+    for name in names:
+        cells = cells_of(here, here.views / name)
+        assert np.array_equal(cells_of(away, away.views / name), cells), name
