@@ -104,6 +104,8 @@ lock: ## write the pinned lock files anew (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate --extra desk --extra server pyproject.toml -o lock/run.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-annotate --extra server --extra postgres --extra sign-on pyproject.toml -o lock/server.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-annotate $(EXTRAS:%=--extra %) pyproject.toml -o lock/dev.txt
 
 clean: ## remove what make made, the environment aside

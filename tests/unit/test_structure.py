@@ -63,6 +63,8 @@ TOGETHER = {
     "release/test_wiring_*": "the steps of a release put together",
     "service/test_wiring": "what a service hands out and keeps",
     "test_arguments": "wrong arguments to every function of `discreet`",
+    "server/test_root_path": "a server under a path: pages, API and protocols",
+    "test_deploy": "the compose file and the Helm chart",
     "test_docs": "the examples of every page of the documents",
     "test_structure": "the house rules",
     "cli/test_damage": "damaged files, given to every command",

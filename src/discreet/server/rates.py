@@ -90,7 +90,7 @@ class Rates:
     def take(self, kind: str, client: str, rate: int) -> int:
         """Return 0 if a client may go on, and otherwise the seconds it has to wait."""
         wait = self._buckets[kind].take(client, rate)
-        if not wait and self._task is not None:
+        if not wait and self._task is not None and not self._task.done():
             text = f"{kind} {self._burst} {client}".encode()
             name = hashlib.blake2b(text, digest_size=16, key=self._key).hexdigest()
             self._taken.setdefault(name, Taken(kind, client, rate)).number += 1
