@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dc
 from clusters import Cluster, counted_by, put_elsewhere, sail, spark
-from discreet.build import build
+from discreet.build import away_source, build
 from discreet.errors import EngineUnavailable, ParameterError, Stopped
 from discreet.population import Store, Version
 from discreet.query import Query, Question
@@ -155,7 +155,9 @@ def _reads_tables(cluster: Cluster, folder: Path) -> None:
     away = folder / "away-table"
     away.mkdir(mode=0o700)
     shutil.copy2(folder / "here" / "secret", away / "secret")
-    build(folder / "town" / "table.toml", away, views=0)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(away_source, "CHUNK", 1_000)  # so that the table comes in four shares
+        build(folder / "town" / "table.toml", away, views=0)
     one, other = dc.open(folder / "here"), dc.open(away)
     by = "sex,age_band,district"
     assert np.array_equal(one.release(by).table.values, other.release(by).table.values)
