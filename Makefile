@@ -9,7 +9,7 @@ JOBS ?= 2
 # All of them but spark: its client and the pyspark of the tests are the same modules.
 EXTRAS := dev docs bench
 
-.PHONY: help demo test quick lint types tools bench bench-check attack mutants soak fuzz fuzz-desk docs pictures lock clean
+.PHONY: help demo demo-spark test quick lint types tools bench bench-check attack mutants soak fuzz fuzz-desk docs pictures lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -27,6 +27,9 @@ env: $(VENV)/.ready ## the environment in .venv/
 
 demo: $(VENV)/.ready ## a census to play with
 	@$(BIN)/discreet demo --port $(PORT) --folder var/demo
+
+demo-spark: $(VENV)/.ready ## a census of 3 million built, counted and served through Spark Connect
+	@$(BIN)/python scripts/demo_spark.py --folder var/demo-spark --port $(PORT)
 
 tools: ## system packages the tests need: a browser, PostgreSQL and Java
 	@test -x /usr/bin/chromium || test -x "$$DISCREET_CHROMIUM" || { \

@@ -1,0 +1,184 @@
+"""Spark Connect servers count, build and fail as they should: Spark on Java, and pysail.
+
+A server takes long to start, so that each is started once, for one test.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from clusters import Cluster, counted_by, put_elsewhere, sail, spark
+from discreet.build import away_source, build
+from discreet.errors import EngineUnavailable, ParameterError, Stopped
+from discreet.population import Store, Version
+from discreet.query import Query, Question
+from discreet.service.opened import open_store
+from discreet.tabulate import PushDown, ScanEngine, ViewEngine, engine_of
+from discreet.tabulate.engines.spark import SparkRunner
+from populations import make_version
+from questions import random_questions
+from servers import running
+from stores import write_town
+from tabulations import same
+
+PEOPLE = 30_000
+QUESTIONS = 200
+FEW = 20  # of them for Spark, which takes half a second for each
+
+BUDGET = 400 * 8
+# Their views have 2 x 80, 4 x 5, 40 x 2 and 80 x 5 cells: never do all of them fit into the budget.
+ASKED = ("sex,age_band", "district,health", "ward,sex", "age_band,health")
+
+
+@pytest.fixture(scope="module")
+def version() -> Version:
+    return make_version(np.random.default_rng(11), PEOPLE, [2, 90, 300, 5], [60, 7, 2])
+
+
+@pytest.mark.slow
+def test_scan_views_duckdb_and_pysail_agree(version: Version, tmp_path: Path) -> None:
+    away = put_elsewhere(version, tmp_path / "coded")
+    with sail(tmp_path / "sail") as cluster:
+        scan = ScanEngine(version)
+        engines = [engine_of(away), engine_of(counted_by(away, "spark", cluster.remote))]
+        for question in random_questions(version.schema, QUESTIONS, 1):
+            counted = scan.tabulate(question)
+            for engine in (ViewEngine(version, scan), *engines):
+                assert same(engine.tabulate(question), counted), question.canonical
+        for engine in engines:
+            engine.close()
+
+
+@pytest.mark.slow
+def test_spark(version: Version, tmp_path: Path) -> None:
+    away = put_elsewhere(version, tmp_path / "coded")
+    with spark(tmp_path / "spark") as cluster:
+        engine = engine_of(counted_by(away, "spark", cluster.remote))
+        _agrees(version, engine)
+        engine.close()
+        _sums_do_not_wrap(cluster, tmp_path / "coded")
+        _is_stopped_there_when_it_is_here(cluster, tmp_path / "coded")
+        _builds_the_same(cluster, tmp_path)
+        _reads_tables(cluster, tmp_path)
+        _is_lost(cluster, tmp_path)
+
+
+def _agrees(version: Version, engine: ScanEngine | PushDown) -> None:
+    scan = ScanEngine(version)
+    for question in random_questions(version.schema, FEW, 1):
+        assert same(engine.tabulate(question), scan.tabulate(question)), question.canonical
+
+
+def _sums_do_not_wrap(cluster: Cluster, coded: Path) -> None:
+    runner = SparkRunner(cluster.remote, {"records": str(coded)})
+    # Two halves of 10^10 records each: 6.6 · 10^14 a half, and 2^63 raises instead of wrapping.
+    half = f"CAST({10**10 * 0xFFFF} AS BIGINT)"
+    rows = runner.run(f"SELECT SUM(v) AS v FROM (VALUES ({half}), ({half})) AS t(v)", {}, None)
+    assert rows.column("v").to_pylist() == [2 * 10**10 * 0xFFFF]
+    with pytest.raises(EngineUnavailable) as told:
+        runner.run(f"SELECT SUM(v) FROM (VALUES ({2**63 - 1}), (1)) AS t(v)", {}, None)
+    assert "OVERFLOW" in told.value.reason
+    runner.close()
+
+
+def _is_stopped_there_when_it_is_here(cluster: Cluster, coded: Path) -> None:
+    runner = SparkRunner(cluster.remote, {"records": str(coded)})
+    stop = Event()
+    Thread(target=lambda: (time.sleep(1), stop.set())).start()
+    endless = "SELECT COUNT(*) AS n FROM records a CROSS JOIN records b CROSS JOIN records c"
+    with pytest.raises(Stopped):
+        runner.run(endless, {}, stop)
+    # The two threads of the cluster are free again: the next question is answered.
+    rows = runner.run("SELECT COUNT(*) AS n FROM records", {}, None)
+    assert rows.column("n").to_pylist() == [PEOPLE]
+    runner.close()
+
+
+def _builds_the_same(cluster: Cluster, folder: Path) -> None:
+    """The same figures, the same messages, and the secret nowhere but in the store."""
+    town = write_town(folder / "town", 3_000)
+    build(town, folder / "here", views=0)
+    text = town.read_text().replace(
+        "[variables.sex]", f'[engine]\nkind = "spark"\nremote = "{cluster.remote}"\n[variables.sex]'
+    )
+    town.write_text(text)
+    away = folder / "away"
+    away.mkdir(mode=0o700)
+    shutil.copy2(folder / "here" / "secret", away / "secret")
+    build(town, away, views=BUDGET)
+    one, other = dc.open(folder / "here"), dc.open(away)
+    for by in ("sex,age_band", "district,health", "ward,sex"):
+        assert np.array_equal(one.release(by).table.values, other.release(by).table.values), by
+    question = Question.of(Query.parse("rare,ward,age"), open_store(away).schema)
+    here = ScanEngine(Store(folder / "here").open())
+    assert same(engine_of(Store(away).open()).tabulate(question), here.tabulate(question))
+    _tells_bad_values_alike(folder, text)
+    secret = (away / "secret").read_text().strip()
+    said = cluster.log.read_text(errors="replace")
+    assert "parquet" in said  # the log is one, and tells what was read
+    assert secret not in said
+    assert secret not in json.dumps(Store(away).open().manifest)
+    for path in (folder / "town-coded").rglob("*.parquet"):
+        raw = path.read_bytes()
+        assert secret.encode() not in raw
+        assert bytes.fromhex(secret) not in raw
+
+
+def _tells_bad_values_alike(folder: Path, text: str) -> None:
+    town = folder / "town" / "bad.toml"
+    town.write_text(text.replace('1 = "Male", 2 = "Female"', '1 = "Male"'))
+    with pytest.raises(ParameterError) as here:
+        build(town, folder / "bad", engine="scan")
+    with pytest.raises(ParameterError) as away:
+        build(town, folder / "bad")
+    assert str(away.value) == str(here.value)
+    assert "not a category of 'sex'" in str(away.value)
+
+
+def _reads_tables(cluster: Cluster, folder: Path) -> None:
+    runner = SparkRunner(cluster.remote, {"people": str(folder / "town" / "people.parquet")})
+    runner.run("CREATE TABLE IF NOT EXISTS census USING parquet AS SELECT * FROM people", {}, None)
+    runner.close()
+    text = (folder / "town" / "dataset.toml").read_text()
+    text = text.replace('files = "people.parquet", ', "")
+    coded = folder / "table-coded"
+    text = text.replace("[engine]\n", f'[engine]\ntable = "census"\ncoded = "{coded}"\n')
+    (folder / "town" / "table.toml").write_text(text)
+    away = folder / "away-table"
+    away.mkdir(mode=0o700)
+    shutil.copy2(folder / "here" / "secret", away / "secret")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(away_source, "CHUNK", 1_000)  # so that the table comes in four shares
+        build(folder / "town" / "table.toml", away, views=0)
+    one, other = dc.open(folder / "here"), dc.open(away)
+    by = "sex,age_band,district"
+    assert np.array_equal(one.release(by).table.values, other.release(by).table.values)
+
+
+def _is_lost(cluster: Cluster, folder: Path) -> None:
+    """Covered questions go on; others are refused for now, without an address or a count."""
+    opened = open_store(folder / "away")
+    covers = {by: opened.engine.covers(Question.of(Query.parse(by), opened.schema)) for by in ASKED}
+    opened.close()
+    covered = next(by for by in ASKED if covers[by])
+    deeper = next(by for by in ASKED if not covers[by])
+    with running([folder / "away"], folder / "server") as server:
+        table = "/api/v1/datasets/town/table?by="
+        cluster.stop()
+        before = server.get(table + covered)
+        assert before.status_code == 200
+        lost = server.get(table + deeper)
+        assert lost.status_code == 503
+        assert int(lost.headers["Retry-After"]) > 0
+        assert lost.json()["error"]["code"] == "UNAVAILABLE"
+        assert str(cluster.port) not in lost.text
+        assert "127.0.0.1" not in lost.text
+        assert server.get(table + covered).content == before.content
