@@ -19,6 +19,7 @@ from discreet.errors import LedgerUnavailable
 from discreet.ledger import Database
 from discreet.population import Store
 from discreet.population import manifest as manifests
+from discreet.population import store as population_store
 from discreet.query import Query, Question
 from discreet.service import catalogue
 from discreet.service.opened import open_store
@@ -226,6 +227,13 @@ def test_a_damaged_view_is_built_again(client: Client, store: Path) -> None:
     assert view.read_bytes() == right
 
 
+@pytest.fixture
+def mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have even the columns of small versions mapped, as those of large ones are."""
+    monkeypatch.setattr(population_store, "_SMALL", 0)
+
+
+@pytest.mark.usefixtures("mapping")
 def test_old_versions_are_let_go_at_once(client: Client, store: Path) -> None:
     assert client.get(f"{TABLE}?by=sex").status_code == 200
 
