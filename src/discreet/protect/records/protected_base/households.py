@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.protect.keys import KeyMix
-from discreet.protect.records.protected_base import kernels
+from discreet.protect.records.protected_base import steps
 from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.targets import Figures
 
@@ -53,10 +53,10 @@ class Households:
         numbers = wanted.copy()
         states = self.words.words(areas.astype(np.uint64))
         for i in range(len(areas)):
-            kernels.house(numbers[i], int(people[i]), held, states[i : i + 1])
+            steps.house(numbers[i], int(people[i]), held, states[i : i + 1])
         together = np.add.reduceat(self._by_unit[unit], np.arange(len(held)))
         tries = TRIES * len(areas)
-        kernels.even_out(numbers, wanted, together, held, TOGETHER, tries, states[:1])
+        steps.even_out(numbers, wanted, together, held, TOGETHER, tries, states[:1])
         starts = np.concatenate([[0], np.cumsum(numbers.sum(axis=1))]).astype(np.int64)
         return starts, np.repeat(np.tile(np.arange(len(held)), len(areas)), numbers.ravel())
 
@@ -96,6 +96,6 @@ class Households:
             state = self.words.words(np.array([2**63], np.uint64))
             for k in range(1, largest + 1):
                 column = found[:, k].copy()
-                kernels.apportion(column, int(total[k]), state)
+                steps.apportion(column, int(total[k]), state)
                 found[:, k] = column
         return found

@@ -16,11 +16,7 @@ from numpy.typing import NDArray
 from discreet.protect.keys import KeyMix, purposes
 from discreet.protect.lookup import LookupTable
 from discreet.protect.records.protected_base.design import Design
-from discreet.protect.records.protected_base.kernels import (
-    apportion,
-    transport,
-    transport_pairs,
-)
+from discreet.protect.records.protected_base.steps import apportion, transport, transport_pairs
 
 Figures = NDArray[np.int32]
 """A row of cells for each area."""

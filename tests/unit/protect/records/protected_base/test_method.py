@@ -18,7 +18,7 @@ from discreet.protect.records.protected_base import (
     Records,
     Search,
     Stage,
-    kernels,
+    steps,
 )
 from discreet.protect.records.protected_base.areas import LEAST_PEOPLE
 from discreet.protect.records.protected_base.donors import Donors
@@ -286,7 +286,7 @@ def test_households_for_a_number_of_people(
     numbers: list[int], people: int, held: list[int], expected: list[int]
 ) -> None:
     found = np.array(numbers, np.int64)
-    kernels.house(found, people, np.array(held, bool), np.array([3], np.uint64))
+    steps.house(found, people, np.array(held, bool), np.array([3], np.uint64))
     assert found.tolist() == expected
 
 
@@ -296,7 +296,7 @@ def test_households_keep_the_number_of_people() -> None:
         numbers = rng.integers(0, 9, 7) * (np.arange(7) > 0)
         held = np.array([False, True, *(rng.random(5) < 0.6)])
         people = int(rng.integers(0, 150))
-        kernels.house(numbers, people, held, rng.integers(0, 2**63, 1).astype(np.uint64))
+        steps.house(numbers, people, held, rng.integers(0, 2**63, 1).astype(np.uint64))
         assert (numbers >= 0).all()
         assert not numbers[~held].any()
         assert numbers @ np.arange(7) == people

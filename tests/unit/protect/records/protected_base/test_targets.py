@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.protect import KeyMix
 from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import Column, Design
-from discreet.protect.records.protected_base.kernels import apportion, transport
+from discreet.protect.records.protected_base.steps import apportion, transport
 from discreet.protect.records.protected_base.targets import Maker, Noise, Targets, likeliest_total
 
 SECRET = b"a secret of at least 16 bytes"
