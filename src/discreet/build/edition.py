@@ -3,11 +3,15 @@
 Two editions of the same figures would show which of them changed, and with them who came, left or
 was corrected. So a build whose records differ in a few is refused, one whose records differ in
 many is a new edition with noise of its own, and one with the same records is the same edition.
+Records are compared by their keys and by the codes of the variables that both versions have: other
+labels, levels or variables are no other records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -75,13 +79,12 @@ def _numbered(version: Version, edition: int, differ: int) -> tuple[str, ...]:
 
 def changes(old: Version, new: Version) -> int:
     """Return how many records of two versions are not in both; all, where their keys differ."""
-    if old.schema.to_json() != new.schema.to_json() or (
-        old.manifest.get("secret") != new.manifest.get("secret")
-    ):
+    if old.manifest.get("secret") != new.manifest.get("secret"):
         return old.rows + new.rows
     if old.elsewhere is not None or new.elsewhere is not None:
         return _changes_elsewhere(old, new)
-    mine, (kept, many) = _marks(new), np.unique(_marks(old), return_counts=True)
+    names = _codes(old).keys() & _codes(new).keys()
+    mine, (kept, many) = _marks(new, names), np.unique(_marks(old, names), return_counts=True)
     found, number = np.unique(mine, return_counts=True)
     _, i, j = np.intersect1d(kept, found, assume_unique=True, return_indices=True)
     both = int(np.minimum(many[i], number[j]).sum())
@@ -111,20 +114,35 @@ def _changes_elsewhere(old: Version, new: Version) -> int:
 
 
 def _numbered_alike(old: Version, new: Version) -> bool:
+    if _codes(old) != _codes(new):
+        return False
     if old.places is None or new.places is None:
         return old.places is new.places
     return bool(np.array_equal(old.places, new.places))
 
 
-def _marks(version: Version) -> NDArray[np.uint64]:
-    """Return a number for each record that is the same for the same key, codes and area."""
-    found = version.keys.astype(np.uint64)
-    columns = [version.column(variable) for variable in version.schema.columns]
-    if version.areas is not None:
-        columns.append(np.repeat(np.arange(len(version.areas) - 1), np.diff(version.areas)))
+def _codes(version: Version) -> dict[str, tuple[str, ...]]:
+    """Return the finest codes of every variable, the geography included."""
+    return {variable.id: variable.finest.codes for variable in version.schema.variables}
+
+
+def _marks(version: Version, names: Set[str]) -> NDArray[np.uint64]:
+    """Return a number for each record that is the same for the same key and codes of variables."""
+    found, schema = version.keys.astype(np.uint64), version.schema
+    columns = [_words(v.finest.codes)[version.column(v)] for v in schema.columns if v.id in names]
+    if version.areas is not None and schema.geography is not None and schema.geography.id in names:
+        words = _words(schema.geography.finest.codes)
+        columns.append(np.repeat(words, np.diff(version.areas)))
     if version.counts is not None:
-        columns.append(version.counts)
+        columns.append(version.counts.astype(np.uint64))
     for column in columns:
-        found = (found ^ column.astype(np.uint64)) * _PRIME
+        found = (found ^ column) * _PRIME
         found ^= found >> np.uint64(29)
     return found
+
+
+def _words(codes: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a word for each code, whatever number it has."""
+    return np.frombuffer(
+        b"".join(blake2b(code.encode(), digest_size=8).digest() for code in codes), np.uint64
+    )

@@ -80,13 +80,14 @@ class Ledgers:
         return ledger
 
     def edition(self, tier: Tier) -> str:
-        """Return what figures depend on beside the class: the records, the secret, the method.
+        """Return what figures depend on: the records, the secret, the method, what levels hold.
 
         Other figures for the same people are a new look at them, whatever made them differ.
         """
         protection = tier.protection
         parts = [
             self.version.edition,
+            self.version.schema.structure,
             self._secret.fingerprint(),
             protection.method,
             dict(sorted(protection.options.items())),

@@ -6,6 +6,8 @@ variable is its finest, and every other level maps each of its indices to one of
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -248,6 +250,16 @@ class Schema:
     def columns(self) -> tuple[Variable, ...]:
         """The variables that are held as code columns: all but the geography."""
         return tuple(v for v in self.variables if not v.is_geography)
+
+    @cached_property
+    def structure(self) -> str:
+        """A digest of what tables can be made: variables, levels and codes, without any label."""
+        found = hashlib.blake2b(digest_size=12)
+        for variable in self.variables:
+            for level in variable.levels:
+                found.update(json.dumps([variable.id, level.id, level.codes]).encode())
+                found.update(level.of.astype("<u4").tobytes())
+        return found.hexdigest()
 
     @cached_property
     def _names(self) -> dict[str, tuple[Variable, Level]]:
