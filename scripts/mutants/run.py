@@ -76,7 +76,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("query/", "query release/test_projection.py"),
     ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring_*.py "
      "build/test_edition.py"),
-    ("tabulate/engines/open.py", "service/test_catalogue.py"),
+    ("tabulate/engines/open.py", "service/test_opened.py"),
     ("tabulate/", "tabulate/test_views.py"),
     ("build/edition.py", "build/test_edition.py"),
     ("service/opened.py", "service/test_opened.py service/test_service.py service/test_wiring.py "
