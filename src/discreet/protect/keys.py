@@ -195,11 +195,15 @@ def generator(
         if seed < 0:
             raise ParameterError(f"seed must not be negative. Got {seed}.")
         return np.random.default_rng(seed)
-    try:
-        given = token_bytes(32) if secret is None else secret
-        content = given if isinstance(given, bytes) else Path(given).read_bytes()
-    except OSError as error:
-        raise ParameterError(f"secret must be a readable file. {error}") from None
+    content = secret_bytes(token_bytes(32) if secret is None else secret)
     # Everything that makes the question, and the counts: another table must not share its luck.
     question = repr((method, sorted(options.items()), table))
     return table_generator(content, question.encode())
+
+
+def secret_bytes(secret: Secret) -> bytes:
+    """Return the bytes of a secret, read where it is a file."""
+    try:
+        return secret if isinstance(secret, bytes) else Path(secret).read_bytes()
+    except OSError as error:
+        raise ParameterError(f"secret must be a readable file. {error}") from None
