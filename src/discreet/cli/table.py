@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import By, Force, StoreFolder, Where, check_new
+from discreet.cli.options import By, Force, ShowCodes, StoreFolder, Where, check_new
 
 if TYPE_CHECKING:
     from discreet.release import Record
@@ -40,6 +40,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    codes: ShowCodes = False,
     record: Annotated[
         bool,
         typer.Option("--record", help="Also print the record: exact measures, not for release."),
@@ -81,7 +82,7 @@ def command(
             _print_record(refused.record)
         raise
     if out is None:
-        typer.echo(release_text(release))
+        typer.echo(release_text(release, codes=codes))
     else:
         release.write(out, format or "")
         typer.echo(f"Wrote {out}.", err=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import discreet as dc
 from discreet.cli import main
 from stores import build_town
 
@@ -46,6 +47,23 @@ def test_a_record_comes_with_a_release_and_with_a_refusal(
     assert refused["risk_before"] > 0
     assert "not for release" in err
     assert _run(store, monkeypatch, capsys, "--by", "rare,health")[1] == ""
+
+
+def test_labels_are_printed_and_codes_where_they_are_asked_for(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (level,) = dc.open(store).question("sex").dimensions
+    for given, name, shown in (((), level.label, level.labels), (("--codes",), "sex", level.codes)):
+        for command in ("table", "tabulate"):
+            monkeypatch.setattr(
+                sys, "argv", ["discreet", command, str(store), "--by", "sex", *given]
+            )
+            with pytest.raises(SystemExit):
+                main()
+            lines = capsys.readouterr().out.splitlines()
+            rule = next(i for i, line in enumerate(lines) if line.startswith("───"))
+            assert lines[rule - 1].split()[0] == name
+            assert [lines[rule + 1 + i].split()[0] for i in range(len(shown))] == list(shown)
 
 
 def test_a_question_refused_before_counting_has_no_record(
