@@ -124,7 +124,7 @@ def test_the_sessions_of_a_page_print_what_it_shows(name: str, borough: Path) ->
         ("optimisers.md", 3),
         ("adjustment.md", 2),
         ("policy.md", 1),
-        ("coming-from.md", 2),
+        ("coming-from.md", 3),
         ("study.md", 1),
     ],
 )

@@ -24,6 +24,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
 from discreet.population.keys import DEFAULT_MODULUS, check_modulus
 from discreet.population.schema import GEOGRAPHY, identifier
+from discreet.protect.keys import FRACTIONS
 from discreet.toml import Mistakes, Section, load, texts
 
 FORMATS = {".csv": "csv", ".parquet": "parquet"}
@@ -48,8 +49,9 @@ class Source:
 
     @property
     def modulus(self) -> int:
-        """What record keys are below."""
-        return DEFAULT_MODULUS if self.key is None else self.key[1]
+        """What record keys are below; those that are fractions are kept as whole numbers."""
+        given = DEFAULT_MODULUS if self.key is None else self.key[1]
+        return FRACTIONS if given == 1 else given
 
 
 @dataclass(frozen=True)

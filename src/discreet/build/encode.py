@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.build.source import SHOWN, Batch
 from discreet.errors import ParameterError, first_few
+from discreet.protect.keys import MOST_SUM, fraction_keys
 
 _LONGEST_SPAN = 2**24
 
@@ -160,6 +161,29 @@ class NumberReader:
             findings.note(batch, self.column, self._rule, bad)
             numbers = np.where(bad, np.uint64(0), numbers)
         return numbers
+
+
+class FractionReader:
+    """Reads a column of keys in [0, 1), as the R package cellKey makes them, or of their sums."""
+
+    def __init__(self, column: str, sums: bool) -> None:
+        self.column = column
+        self._sums = sums
+        limit = f"up to {MOST_SUM:,}" if sums else "up to 1 of at most nine decimals"
+        self._rule = f"not a key, a number from 0 {limit}"
+
+    def read(self, batch: Batch, findings: Findings) -> NDArray[np.uint64]:
+        """Return the keys as whole numbers; rows with a bad value get 0 and are noted."""
+        absent = missing(batch, self.column, findings)
+        array = batch.columns[self.column]
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            number = pc.match_substring_regex(array, r"^\d*\.?\d+([eE]-?\d{1,3})?$")
+            array = pc.if_else(pc.fill_null(number, False), array, "nan")
+        values = array.cast(pa.float64(), safe=False).fill_null(np.nan)
+        keys, bad = fraction_keys(values.to_numpy(zero_copy_only=False), self._sums)
+        if (bad & ~absent).any():
+            findings.note(batch, self.column, self._rule, bad & ~absent)
+        return keys
 
 
 def text_bytes(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

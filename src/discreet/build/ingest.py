@@ -15,7 +15,15 @@ from discreet.build import differencing
 from discreet.build.ahead import compile_ahead
 from discreet.build.categories import Categories, why_no_code
 from discreet.build.dataset import Column, Dataset
-from discreet.build.encode import CodeEncoder, Findings, NumberReader, missing, text_bytes, texts
+from discreet.build.encode import (
+    CodeEncoder,
+    Findings,
+    FractionReader,
+    NumberReader,
+    missing,
+    text_bytes,
+    texts,
+)
 from discreet.build.geography import Nesting
 from discreet.build.source import SHOWN, Batch, Reader
 from discreet.build.steps import LeftOut, SwapStep
@@ -80,9 +88,14 @@ class Ingest:
         }
         self._count = source.count and NumberReader(source.count, "count", MAX_COUNT + 1)
         # The key of a hypercube's cell is the sum of its records' keys, perhaps not reduced yet.
-        self._key = source.key and NumberReader(
-            source.key[0], "key", 2**63 if source.count else source.key[1]
-        )
+        self._key: NumberReader | FractionReader | None = None
+        if source.key:
+            column, modulus = source.key
+            self._key = (
+                FractionReader(column, sums=source.count is not None)
+                if modulus == 1
+                else NumberReader(column, "key", 2**63 if source.count else modulus)
+            )
         self.nesting = Nesting(
             dataset.areas, tuple(self._area_categories(i) for i in range(len(dataset.areas)))
         )
@@ -218,8 +231,7 @@ class Ingest:
             # A cell of a hypercube is known by its categories.
             self._write("digest", self._cell_digests(identity))
         if self._key:
-            assert source.key is not None
-            keys = self._key.read(batch, findings) % np.uint64(source.key[1])
+            keys = self._key.read(batch, findings) % np.uint64(source.modulus)
             self._write("key", keys.astype(np.uint32))
 
     def _cell_digests(self, identity: list[NDArray[np.uint32]]) -> NDArray[np.uint64]:

@@ -82,6 +82,9 @@ Dominance = Annotated[
     str | None,
     typer.Option(metavar="N,K", help="Sensitive: the N largest have more than K percent."),
 ]
+ShowCodes = Annotated[
+    bool, typer.Option("--codes", help="Print codes and the names of levels instead of labels.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 

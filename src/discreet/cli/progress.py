@@ -16,10 +16,11 @@ from discreet.progress import Tell
 @contextmanager
 def shown() -> Iterator[Tell]:
     """Give a function to be told (stage, done, total), shown on the standard error stream."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    # A console takes FORCE_COLOR for a terminal; a bar in a pipe would be rubbish all the same.
+    if not sys.stderr.isatty():
         yield _lines()
         return
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description:<12}"),
         BarColumn(),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.protect import Method
+    from discreet.protect.base import Chance
+    from discreet.protect.keyed import CellKeys
     from discreet.table.files import TableFile
+
+    Draws = np.random.Generator | Chance
 
 
 class Totals(StrEnum):
@@ -62,6 +66,24 @@ def command(
             "grand total. May be repeated.",
         ),
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of a long file with the cell keys, or the sums of record keys: the change "
+            "of a cell is by its key. It is not written.",
+        ),
+    ] = None,
+    modulus: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=2**32,
+            help="With --keys: what keys are below.  [default: 1, fractions as cellKey has them; "
+            "of an explicit look-up its keys]",
+            show_default=False,
+        ),
+    ] = None,
     secret: SecretFile = None,
     seed: Seed = None,
     absent_zero: AbsentZero = False,
@@ -70,16 +92,16 @@ def command(
     """Protect any table of counts, and say what changed and what was kept.
 
     Without --secret and --seed the draws are new each time: publish one of them only, for the
-    mean of many is the truth.
+    mean of many is the truth. With --keys they are the same in every table; a secret mixes them.
     """
-    from discreet.protect.keys import generator
+    from discreet.protect.keys import generator, secret_bytes
     from discreet.protect.registry import method as build
-    from discreet.table.files import read_table
 
     check_out(out, table, force)
-    file = read_table(table, absent_zero)
+    file, held = _read(table, keys, modulus, method, option or [], absent_zero)
     if totals is not None and not file.has_totals:
         file = file.with_totals()
+        held = held and replace(held, table=held.table.with_totals())
     same, place = file.canonical()  # the same table in another order gets the same draws
     options = _options(option or [], file, same)
     protection, margins = build(method, options), _margins(fit or [], same)
@@ -89,13 +111,50 @@ def command(
         )
     if margins and totals is Totals.PROTECTED:
         raise ParameterError("--fit cannot come with --totals protected: cells add up to totals.")
-    question = {**options, "fit": str(margins)} if margins else options
-    rng = generator((same.dimensions, same.counts.tolist()), method, question, secret, seed)
-    released = _protected(protection, same, margins, totals, rng)
+    if held:
+        _check_keyed(protection, method, margins, seed)
+        mixed = None if secret is None else secret_bytes(secret)
+        held = replace(held, table=held.table.canonical()[0])
+        chance, of_totals = (held.chance(protection, mixed, alone) for alone in (False, True))
+        released = _protected(protection, same, totals, chance, of_totals)
+    else:
+        question = {**options, "fit": str(margins)} if margins else options
+        rng = generator((same.dimensions, same.counts.tolist()), method, question, secret, seed)
+        released = _protected(protection, same, totals, rng, rng, margins)
     file.write(out, file.aligned(released), released.figures[place][file.is_total])
     shown = ", ".join(f"{name}={value}" for name, value in options.items())
     said = _said(same, released.counts, protection, totals, margins)
     typer.echo(f"{out.name}: {method}{f' ({shown})' if shown else ''}: {'; '.join(said)}.")
+
+
+def _read(
+    table: Path,
+    keys: str | None,
+    modulus: int | None,
+    method: str,
+    option: list[str],
+    absent_zero: bool,
+) -> tuple[TableFile, CellKeys | None]:
+    """Return the table, and its cell keys where a column has them."""
+    from discreet.protect.keyed import read_keyed
+    from discreet.protect.registry import method as build
+    from discreet.table.files import read_table
+
+    if keys is None:
+        if modulus is not None:
+            raise ParameterError("--modulus comes with --keys.")
+        return read_table(table, absent_zero), None
+    number = build(method, options_of(option)).keys
+    return read_keyed(table, keys, modulus or number or 1, absent_zero)
+
+
+def _check_keyed(
+    protection: Method, method: str, margins: list[tuple[int, ...]], seed: int | None
+) -> None:
+    if not protection.cellwise:
+        raise ParameterError(f"--keys is for methods that act cell by cell; {method} does not.")
+    if margins or seed is not None:
+        raise ParameterError("--keys cannot come with --fit or --seed: nothing else is drawn.")
 
 
 def _options(given: list[str], file: TableFile, same: TableFile) -> dict[str, str]:
@@ -128,20 +187,24 @@ def _margins(given: list[str], file: TableFile) -> list[tuple[int, ...]]:
 def _protected(
     protection: Method,
     file: TableFile,
-    margins: list[tuple[int, ...]],
     totals: Totals | None,
-    rng: np.random.Generator,
+    chance: Draws,
+    of_totals: Draws,
+    margins: list[tuple[int, ...]] | None = None,
 ) -> TableFile:
     """Return the protected table: cells fitted to margins where asked, or totals by themselves."""
     from discreet.protect import fit_to_margins, protected_margins
 
-    def protect(counts: NDArray[np.int64], method: Method = protection) -> NDArray[np.int64]:
+    def protect(
+        counts: NDArray[np.int64], method: Method = protection, draws: Draws = chance
+    ) -> NDArray[np.int64]:
         # Zeros stay, whatever the method could do with them.
         structural = counts == 0 if method.needs_structural else None
-        return method.apply(counts, rng, structural).astype("int64", copy=False)
+        return method.apply(counts, draws, structural).astype("int64", copy=False)
 
     counts = protect(file.counts)
     if margins:
+        rng = cast("np.random.Generator", chance)
         by_itself = partial(protect, method=protection.for_margins)
         targets = protected_margins(file.counts, counts, margins, by_itself, rng)
         counts = fit_to_margins(counts, targets, rng)
@@ -149,7 +212,7 @@ def _protected(
     if totals is not Totals.PROTECTED:
         return released
     figures = released.figures.copy()
-    figures[file.is_total] = protect(file.totals_of(file.counts))
+    figures[file.is_total] = protect(file.totals_of(file.counts), draws=of_totals)
     return replace(released, figures=figures)
 
 

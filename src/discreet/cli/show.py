@@ -6,6 +6,7 @@ import csv
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
@@ -23,18 +24,19 @@ MOST_ROWS = 60
 """Lines of a table on the terminal; beyond it a file is the better place."""
 
 
-def text(table: CountTable, title: str, width: int | None = None) -> str:
-    """Return a table of true counts laid out for reading."""
+def text(table: CountTable, title: str, width: int | None = None, codes: bool = False) -> str:
+    """Return a table of true counts laid out for reading, with labels or with codes."""
     if table.size > MOST_CELLS:
         return f"{title}\n{table.size:,} cells: too many to show. Write them to a file: --out"
     dense = table.dense()
-    head = " by ".join(dimension.label for dimension in dense.dimensions)
-    lines = _laid_out(dense.dimensions, np.asarray(dense.counts).astype(object), width)
+    over = _shown(dense.dimensions, codes)
+    head = " by ".join(dimension.label for dimension in over)
+    lines = _laid_out(over, np.asarray(dense.counts).astype(object), width)
     return "\n".join([title, head, "", *lines])
 
 
-def release_text(release: Release, width: int | None = None) -> str:
-    """Return a release laid out for reading, with its notes."""
+def release_text(release: Release, width: int | None = None, codes: bool = False) -> str:
+    """Return a release laid out for reading, with its notes, with labels or with codes."""
     width = width or shutil.get_terminal_size((80, 24)).columns
     table = release.table
     said = [release.title, release.population]
@@ -45,7 +47,7 @@ def release_text(release: Release, width: int | None = None) -> str:
     else:
         figures = table.values.astype(object)
         figures[table.withheld] = None
-        said += ["", *_laid_out(table.dimensions, figures, width)]
+        said += ["", *_laid_out(_shown(table.dimensions, codes), figures, width)]
     notes = [*release.notes, *release.public_quality.sentences]
     if release.availability:
         names = ", ".join(area.label for area in release.withheld[:5])
@@ -59,6 +61,11 @@ def release_text(release: Release, width: int | None = None) -> str:
     said += ["", *wrap(f"{source.dataset}, data of {source.data_date[:10]}, policy "
                        f"{source.policy_version}", width)]  # fmt: skip
     return "\n".join(said)
+
+
+def _shown(over: Sequence[Dimension], codes: bool) -> Sequence[Dimension]:
+    """Return the dimensions as they are to be named: by labels, or by codes and levels."""
+    return [replace(d, label=d.level, labels=d.codes) for d in over] if codes else over
 
 
 def _laid_out(over: Sequence[Dimension], counts: NDArray[Any], width: int | None) -> list[str]:

@@ -23,7 +23,9 @@ def card(
     address: Annotated[
         str, typer.Option(metavar="https://…", help="Where the hub reaches the site.")
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE.json", help="Where to write the card.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE.json", help="Where to write the card.")
+    ],
     force: Force = False,
 ) -> None:
     """Write what a hub must know of a site before there is a document.

@@ -82,19 +82,17 @@ def _businesses(records: int, out: Path, seed: int) -> None:
 
 
 def _census(persons: int, out: Path, seed: int, threads: int | None) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
+    from discreet.cli.progress import shown
     from discreet.synth import check, write
 
     check(persons, out, seed, threads)
-    columns = (
-        TextColumn("Drawing people"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=persons)
-        households = write(persons, out, seed, threads, lambda done: bar.advance(task, done))
+    drawn = 0
+    with shown() as tell:
+
+        def advance(more: int) -> None:
+            nonlocal drawn
+            drawn += more
+            tell("drawing people", drawn, persons)
+
+        households = write(persons, out, seed, threads, advance)
     typer.echo(f"Wrote {persons:,} people in {households:,} households to {out}.")

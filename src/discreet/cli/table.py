@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import By, Force, StoreFolder, Where, check_new
+from discreet.cli.options import By, Force, ShowCodes, StoreFolder, Where, check_new
 
 if TYPE_CHECKING:
     from discreet.release import Record
@@ -40,6 +40,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    csvw: Annotated[
+        bool,
+        typer.Option(
+            "--csvw",
+            help="Beside a CSV file write FILE-metadata.json: columns and types, CSV on the Web.",
+        ),
+    ] = False,
+    codes: ShowCodes = False,
     record: Annotated[
         bool,
         typer.Option("--record", help="Also print the record: exact measures, not for release."),
@@ -63,15 +71,18 @@ def command(
     import discreet as dc
     from discreet.cli.show import release_text
 
-    if format is not None and out is None:
-        raise dc.ParameterError("--format is of a file: give --out as well.")
+    for option, given in (("--format", format), ("--csvw", csvw or None)):
+        if given is not None and out is None:
+            raise dc.ParameterError(f"{option} is of a file: give --out as well.")
     if originals is not None and not record:
         raise dc.ParameterError("--originals is for the record: give --record as well.")
     if out is not None:
-        from discreet.release.formats import named
+        from discreet.release.formats import CSVW, named, refuse_csvw
 
         format = format or _by_ending(out)
-        for ending in ("", *named(format).beside):
+        if csvw:
+            refuse_csvw(format)
+        for ending in ("", *named(format).beside, *([CSVW] if csvw else [])):
             check_new(out.with_name(out.name + ending), force)
     population = dc.open(store, originals)
     try:
@@ -81,9 +92,9 @@ def command(
             _print_record(refused.record)
         raise
     if out is None:
-        typer.echo(release_text(release))
+        typer.echo(release_text(release, codes=codes))
     else:
-        release.write(out, format or "")
+        release.write(out, format or "", csvw)
         typer.echo(f"Wrote {out}.", err=True)
     if record:
         _print_record(release.record)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import By, Force, StoreFolder, Where, check_new
+from discreet.cli.options import By, Force, ShowCodes, StoreFolder, Where, check_new
 
 
 def command(
@@ -20,6 +20,7 @@ def command(
             "--out", "-o", metavar="FILE.csv", help="Write the table to a CSV file instead."
         ),
     ] = None,
+    codes: ShowCodes = False,
     force: Force = False,
 ) -> None:
     """Print the true counts of a cross-tabulation, for the custodian.
@@ -39,5 +40,5 @@ def command(
         write_csv(table, out)
         typer.echo(f"Wrote {out}. True counts: not for publication.", err=True)
         return
-    typer.echo(text(table, population.schema.title))
+    typer.echo(text(table, population.schema.title, codes=codes))
     typer.echo("True counts: not for publication.", err=True)

@@ -114,5 +114,5 @@ def record_keys(hashed: NDArray[np.uint64], modulus: int) -> NDArray[np.uint32]:
 
 
 def check_modulus(modulus: object) -> int:
-    """Return the modulus if keys below it fit in four bytes."""
-    return whole("the modulus of record keys", modulus, 2, 2**32)
+    """Return the modulus if keys below it fit in four bytes; 1 is that of fractions."""
+    return whole("the modulus of record keys", modulus, 1, 2**32)

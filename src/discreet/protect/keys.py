@@ -24,6 +24,12 @@ from discreet.protect import kernels, plain
 Secret = str | Path | bytes
 """The path of a file of at least 16 bytes, or the bytes themselves."""
 
+FRACTIONS = 10**9
+"""The modulus of keys that are fractions of 1, as the R package cellKey has them: 9 decimals."""
+
+MOST_SUM = 2**20
+"""The largest sum of fractions: beyond it a double no longer has nine decimals."""
+
 LEAST_SECRET = 16
 """Bytes: fewer could be tried one by one by whoever knows one record's cell."""
 
@@ -111,6 +117,23 @@ def plain_uniforms(keys: ArrayLike, modulus: int) -> NDArray[np.float64]:
     return np.asarray(np.maximum(np.nextafter(words / modulus, -1.0), 0.0))
 
 
+def fraction_keys(
+    values: ArrayLike, sums: bool = False
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return keys below `FRACTIONS` of numbers in [0, 1], and which numbers are no such keys.
+
+    A number of more than nine decimals is none, lest figures differ from those of other programs;
+    `sums` of keys, which carry the errors of floating point, are rounded. 1 is 0, as modulo 1.
+    """
+    given = np.asarray(values, np.float64)
+    fine = np.isfinite(given) & (given >= 0) & (given <= (MOST_SUM if sums else 1))
+    scaled = np.where(fine, given, 0) * FRACTIONS
+    whole = np.rint(scaled)
+    # A product below 10^9 has an error below 10^-6; a tenth decimal would be 0.1.
+    bad = ~fine if sums else ~fine | (np.abs(scaled - whole) > 1e-4)
+    return whole.astype(np.uint64) % np.uint64(FRACTIONS), bad
+
+
 def whole_uniforms(keys: ArrayLike, modulus: int, number: int) -> NDArray[np.float64]:
     """Return uniforms that pick the entry of each cell key among a number of them, all alike.
 
@@ -172,11 +195,15 @@ def generator(
         if seed < 0:
             raise ParameterError(f"seed must not be negative. Got {seed}.")
         return np.random.default_rng(seed)
-    try:
-        given = token_bytes(32) if secret is None else secret
-        content = given if isinstance(given, bytes) else Path(given).read_bytes()
-    except OSError as error:
-        raise ParameterError(f"secret must be a readable file. {error}") from None
+    content = secret_bytes(token_bytes(32) if secret is None else secret)
     # Everything that makes the question, and the counts: another table must not share its luck.
     question = repr((method, sorted(options.items()), table))
     return table_generator(content, question.encode())
+
+
+def secret_bytes(secret: Secret) -> bytes:
+    """Return the bytes of a secret, read where it is a file."""
+    try:
+        return secret if isinstance(secret, bytes) else Path(secret).read_bytes()
+    except OSError as error:
+        raise ParameterError(f"secret must be a readable file. {error}") from None

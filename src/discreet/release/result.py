@@ -178,11 +178,15 @@ class Release:
             return None
         return self.signer.sign(statement(self.table, self.document, self.facts))
 
-    def write(self, path: str | PathLike[str], format: str = "csv") -> list[Path]:
+    def write(
+        self, path: str | PathLike[str], format: str = "csv", csvw: bool = False
+    ) -> list[Path]:
         """Write the release to a file, whole or not at all; return the files, the table first.
 
         Formats: json-stat, csv, csv-layout, xlsx, px, sdmx-csv, sdmx-ml, parquet, html. Tidy
-        files have their notes beside them in FILE.meta.json. The record is in none of them.
+        files have their notes beside them in FILE.meta.json. With `csvw` a CSV file has its
+        columns and their types beside it too, as CSV on the Web in FILE-metadata.json, which is
+        not signed. The record is in none of them.
 
         >>> release = dc.open("people").release("town,health")
         >>> [path.name for path in release.write("health.csv")]
@@ -190,7 +194,7 @@ class Release:
         """
         from discreet.release.formats import write
 
-        return write(self, path, format)
+        return write(self, path, format, csvw)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that is public, as plain values.

@@ -71,13 +71,14 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         ),
         (
             "colour = 1\n" + GOOD,
-            "dataset.toml: no setting 'colour'; Choices: id, title, unit, source, variables, "
-            "geography, policy, accept_differencing, protect, impossible",
+            "dataset.toml: no setting 'colour'; Choices: id, title, unit, engine, source, "
+            "variables, geography, policy, accept_differencing, protect, impossible",
         ),
         (
             "titel = 1\n" + GOOD,
             "dataset.toml: no setting 'titel'; did you mean 'title'? Choices: id, title, unit, "
-            "source, variables, geography, policy, accept_differencing, protect, impossible",
+            "engine, source, variables, geography, policy, accept_differencing, protect, "
+            "impossible",
         ),
         (source("3"), "'source' in dataset.toml must be a text or a table. Got 3."),
         (source("{}"), "source must have 'files'."),
@@ -122,11 +123,11 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         ),
         (
             source('{ files = "p.csv", key = { column = "k", modulus = 4294967297 } }'),
-            "the modulus of record keys must be an integer from 2 to 4294967296. Got 4294967297.",
+            "the modulus of record keys must be an integer from 1 to 4294967296. Got 4294967297.",
         ),
         (
-            source('{ files = "p.csv", key = { column = "k", modulus = 1 } }'),
-            "the modulus of record keys must be an integer from 2 to 4294967296. Got 1.",
+            source('{ files = "p.csv", key = { column = "k", modulus = 0 } }'),
+            "the modulus of record keys must be an integer from 1 to 4294967296. Got 0.",
         ),
         (
             source('{ files = "p.csv", key = { column = "k", modulus = 256, bits = 8 } }'),

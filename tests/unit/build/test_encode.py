@@ -231,6 +231,40 @@ def test_given_keys_are_kept_exactly(folder: Folder, modulus: int, form: str) ->
     assert (version.modulus, version.manifest["keys"]) == (modulus, "given")
 
 
+def fractions(folder: Folder, form: str, keys: list[float]) -> Folder:
+    if form == "csv":
+        folder.write("p.csv", "a,k\n" + "".join(f"1,{key}\n" for key in keys))
+    else:
+        folder.write("p.parquet", pa.table({"a": [1] * len(keys), "k": keys}))
+    return folder.describe(
+        f'source = {{ files = "p.{form}", key = {{ column = "k", modulus = 1 }} }}\n'
+        "[variables]\na = { range = [0, 9] }\n"
+    )
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_keys_of_cellkey_are_taken_as_they_are(folder: Folder, form: str) -> None:
+    # Eight decimals, as ck_generate_rkeys has them, and R's way to write a small number; it may
+    # round to 1, which is 0 modulo 1.
+    version = fractions(folder, form, [0.12345678, 0.99999999, 1e-05, 0, 1]).version()
+    assert version.keys.tolist() == [123_456_780, 999_999_990, 10_000, 0, 0]
+    assert (version.modulus, version.manifest["keys"]) == (10**9, "given")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_keys_that_are_no_fractions_are_told(folder: Folder, form: str) -> None:
+    told = fractions(folder, form, [0.5, 1.5, -0.25, 0.1234567891, float("nan")]).refused()
+    assert "not a key, a number from 0 up to 1 of at most nine decimals: row 2 '1.5'" in told
+    assert "row 3 '-0.25', row 4 '0.1234567891', row 5 'nan'" in told
+
+
+def test_sums_of_fractions_are_reduced(folder: Folder) -> None:
+    more = ', key = { column = "k", modulus = 1 }'
+    # 0.1 + 0.2 is 0.30000000000000004 in floating point.
+    version = cube(folder, "a,n,k\n0,5,2.25\n1,2,0.30000000000000004\n", more).version()
+    assert version.keys.tolist() == [250_000_000, 300_000_000]
+
+
 @pytest.mark.parametrize("modulus", [2**32, 256, 10**8])
 def test_a_key_of_at_least_the_modulus_is_told(folder: Folder, modulus: int) -> None:
     folder.write("p.csv", f"a,k\n1,0\n1,{modulus}\n1,-1\n1,\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import ParameterError
+from discreet.protect import CellKeyPerturbation, KeyMix, lookup, plain_uniforms
 from discreet.protect.registry import METHODS
 from discreet.table.files import read_table
 
@@ -311,3 +313,112 @@ def test_a_place_of_an_axis_is_that_in_the_file(long: Path) -> None:
         words = ("--option", f"axis={axis}", "--seed", 3)
         run(long, "-m", "semi-controlled-rounding", "-o", out, *words)
     assert outs[0].read_bytes() == outs[1].read_bytes() != outs[2].read_bytes()
+
+
+PTABLE = """i,j,p,v,p_int_lb,p_int_ub,type
+0,0,1,0,0,1,all
+1,0,0.5,-1,0,0.5,all
+1,2,0.5,1,0.5,1,all
+2,1,0.25,-1,0,0.25,all
+2,2,0.5,0,0.25,0.75,all
+2,3,0.25,1,0.75,1,all
+"""
+KEYED = """sex,area,ckey,count
+f,a,0.5,1
+f,b,0.75000001,9
+m,a,0.50000001,1
+m,b,0,0
+f,_T,0.25000001,10
+m,_T,0.50000001,1
+_T,a,0.00000001,2
+_T,b,0.75000001,9
+_T,_T,0.75000002,11
+"""
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Path:
+    (tmp_path / "ptable.csv").write_text(PTABLE)
+    (tmp_path / "keyed.csv").write_text(KEYED)
+    return tmp_path / "keyed.csv"
+
+
+def by_keys(table: Path, *words: object) -> list[int]:
+    """Return the figures that the command writes, in the order of the file."""
+    out = table.with_name("out.csv")
+    lookup = f"file={table.with_name('ptable.csv')}"
+    run(table, "-m", "cell-key-perturbation", "--option", lookup, "-o", out, *words)
+    lines = out.read_text().splitlines()
+    assert "ckey" not in lines[0]
+    return [int(line.rpartition(",")[2]) for line in lines[1:]]
+
+
+def test_a_column_of_cell_keys_picks_the_changes(keyed: Path) -> None:
+    # The first upper bound that is at least the key: 1 at 0.5 is in the first half and becomes 0,
+    # at 0.50000001 in the second and becomes 2; 9 at 0.75000001 is in the last quarter: 10.
+    assert by_keys(keyed, "--keys", "ckey")[:4] == [0, 10, 2, 0]
+    # Totals by their own keys: 10 at 0.25…1 stays, 1 becomes 2, 2 at 0.00000001 becomes 1, 9
+    # becomes 10, and 11 becomes 12.
+    found = by_keys(keyed, "--keys", "ckey", "--totals", "protected")
+    assert found == [0, 10, 2, 0, 10, 2, 1, 10, 12]
+
+
+def test_totals_that_the_file_lacks_have_the_sums_of_keys(keyed: Path) -> None:
+    by_keys(keyed, "--keys", "ckey", "--totals", "protected")
+    whole = set(keyed.with_name("out.csv").read_text().splitlines())
+    keyed.write_text("".join(f"{line}\n" for line in KEYED.splitlines() if "_T" not in line))
+    by_keys(keyed, "--keys", "ckey", "--totals", "protected")
+    assert set(keyed.with_name("out.csv").read_text().splitlines()) == whole
+
+
+def test_sums_of_whole_keys_are_reduced_and_order_does_not_matter(keyed: Path) -> None:
+    # The same keys in eighths, not reduced: 4/8, 7/8, 5/8 and 0.
+    rows = ["f,a,12,1", "f,b,7,9", "m,a,21,1", "m,b,0,0"]
+    for lines, expected in ((rows, [0, 10, 2, 0]), (rows[::-1], [0, 2, 10, 0])):
+        keyed.write_text("sex,area,ckey,count\n" + "\n".join(lines) + "\n")
+        assert by_keys(keyed, "--keys", "ckey", "--modulus", 8) == expected
+
+
+def test_figures_by_keys_are_the_librarys(keyed: Path) -> None:
+    secret = keyed.with_name("secret")
+    secret.write_bytes(b"0123456789abcdef")
+    keys = np.arange(0, 4000, 17) % 4096
+    counts = np.arange(len(keys)) % 5
+    rows = "".join(f"{i},{key},{n}\n" for i, (key, n) in enumerate(zip(keys, counts, strict=True)))
+    keyed.write_text("area,ckey,count\n" + rows)
+    method = CellKeyPerturbation(lookup.read_csv(keyed.with_name("ptable.csv")))
+    words = ("--keys", "ckey", "--modulus", 4096)
+    plain = method.apply(counts, plain_uniforms(keys, 4096))
+    assert by_keys(keyed, *words) == plain.tolist()
+    mixed = method.apply(counts, KeyMix(b"0123456789abcdef").uniforms(keys.astype(np.uint64)))
+    assert by_keys(keyed, *words, "--secret", secret) == mixed.tolist()
+    assert mixed.tolist() != plain.tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--modulus", 8), "--modulus comes with --keys."),
+        (("--keys", "rkey"), "no column of 'keyed.csv' 'rkey'"),
+        (("--keys", "ckey", "--seed", 1), "--keys cannot come with --fit or --seed"),
+        (("--keys", "ckey", "--fit", "sex"), "--keys cannot come with --fit or --seed"),
+        (
+            ("--keys", "ckey", "--modulus", 8),
+            "whole numbers of 0 or more: line 2 has '0.5'",
+        ),
+        (("--keys", "sex"), "must be numbers from 0 to 1,048,576: line 2 has 'f'"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_refused(
+    keyed: Path, words: tuple[object, ...], told: str
+) -> None:
+    keyed.write_text("".join(f"{line}\n" for line in KEYED.splitlines() if "_T" not in line))
+    if words == ("--keys", "sex"):
+        keyed.write_text("sex,area,count\nf,a,1\nf,b,2\n")
+    with pytest.raises(ParameterError, match=re.escape(told)):
+        by_keys(keyed, *words)
+
+
+def test_keys_are_for_methods_that_act_cell_by_cell(keyed: Path) -> None:
+    with pytest.raises(ParameterError, match="--keys is for methods that act cell by cell"):
+        run(keyed, "-m", "controlled-rounding", "-o", keyed.with_name("o.csv"), "--keys", "ckey")

@@ -538,3 +538,32 @@ def test_a_language_model_asks_in_the_tier_of_the_key(store: Path) -> None:
         told = keys.people.record.lines(action="asked")
         assert [one.line.question for one in told] == ["by=sex"]
         assert asyncio.run(ask("dk_nobody"))["refused"] == "UNKNOWN_KEY"
+
+
+def test_over_http_a_language_model_sends_its_key(store: Path) -> None:
+    import httpx2
+    from mcp.client.client import Client as Model
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def ask(headers: dict[str, str]) -> Any:
+        server = create([store])
+        app = server.streamable_http_app()
+        transport = httpx2.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx2.AsyncClient(transport=transport, headers=headers) as http,
+            Model(streamable_http_client("http://127.0.0.1:8000/mcp", http_client=http)) as model,
+        ):
+            given = {"dataset": "town", "by": "sex"}
+            return (await model.call_tool("ask", given)).structured_content
+
+    with _fresh(store) as (_, keys):
+        mine, public = asyncio.run(ask(keys.of(keys.ada))), asyncio.run(ask({}))
+        assert (mine["tier"], public["tier"]) == ("licensed", "public")
+        # Figures of the two tiers are rounded to the base of each, 2 and 5.
+        assert all(row[-1] % 2 == 0 for row in mine["rows"])
+        assert all(row[-1] % 5 == 0 for row in public["rows"])
+        told = keys.people.record.lines(action="asked")
+        assert [one.line.question for one in told] == ["by=sex"]
+        for wrong in ("Bearer dk_nobody", "Basic YTpi", "dk_nobody"):
+            assert asyncio.run(ask({"Authorization": wrong}))["refused"] == "UNKNOWN_KEY"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from discreet.compiling import pays
 from discreet.errors import ParameterError
 from discreet.protect import kernels, plain
+from discreet.protect.lookup.cellkey import read_yaml
 from discreet.table.showing import rows_html
 from discreet.table.transition import Transition
 from discreet.types import Floats, Integers
@@ -185,18 +186,21 @@ class LookupTable:
         Columns i (count), j (released) or v (change), and p_int_ub (upper bound of the interval
         of the cell key); the rows of a count in the order of their intervals. Its transition
         matrix (columns i, 0, 1, 2, …) is read as well, and so is an explicit look-up in the layout
-        of the Python package cell-key-perturbation (columns pcv, ckey, pvalue).
+        of the Python package cell-key-perturbation (columns pcv, ckey, pvalue). A file that ends
+        in .yaml holds parameters of the R package cellKey for counts.
 
         >>> dc.protect.lookup.max_entropy(2, 1.0).write_csv("lookup.csv")
         >>> dc.protect.lookup.read_csv("lookup.csv").matrix.shape
         (3, 5)
         """
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file) if line]
-        if not lines:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        if not text.strip():
             raise ParameterError(f"{Path(path).name} is empty.")
-        header = [name.strip() for name in lines[0]]
         try:
+            if Path(path).suffix.lower() in (".yaml", ".yml"):
+                return cls.from_rows(_intervals(*read_yaml(text)))
+            lines = [line for line in csv.reader(text.splitlines()) if line]
+            header = [name.strip() for name in lines[0]]
             if "p_int_ub" in header:
                 return cls.from_rows(_intervals(header, lines[1:]))
             if set(EXPLICIT) <= set(header):

@@ -10,6 +10,7 @@ import io
 import os
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote
 
 from discreet.errors import ParameterError, unknown
 from discreet.files import read_bytes, written
@@ -26,6 +27,7 @@ from discreet.release.formats import (
     xlsx,
 )
 from discreet.release.formats.base import Format, Found, Public
+from discreet.release.formats.csvw import CSVW, description
 from discreet.release.formats.tidy import sidecar
 
 _BUILT_IN = (json_stat, csv, csv_layout, xlsx, px, sdmx_csv, sdmx_ml, parquet, html)
@@ -66,10 +68,13 @@ def to_bytes(release: Public, format: str) -> bytes:
     return buffer.getvalue()
 
 
-def write(release: Public, path: str | os.PathLike[str], format: str) -> list[Path]:
+def write(
+    release: Public, path: str | os.PathLike[str], format: str, csvw: bool = False
+) -> list[Path]:
     """Write a release to a file and what belongs beside it; return the files, the table first.
 
-    Each is written under another name and renamed when all are whole: no half file is left.
+    With `csvw` a CSV file has its columns and their types beside it, as the W3C has them. Each is
+    written under another name and renamed when all are whole: no half file is left.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"path must be the name of a file. Got {path!r}.")
@@ -78,7 +83,11 @@ def write(release: Public, path: str | os.PathLike[str], format: str) -> list[Pa
         raise ParameterError(f"the file must be in a folder that exists. Got {target}.")
     if target.is_dir():
         raise ParameterError(f"the file must not be a folder. Got {target}.")
-    beside = {target.with_name(target.name + s): c for s, c in chosen.companions(release).items()}
+    companions = dict(chosen.companions(release))
+    if csvw:
+        refuse_csvw(format)
+        companions[CSVW] = description(release, quote(target.name))
+    beside = {target.with_name(target.name + s): c for s, c in companions.items()}
     try:
         with written(target, 0o666) as file:  # the last to be there: with it all the rest is
             chosen.write_to(release, file)
@@ -88,6 +97,12 @@ def write(release: Public, path: str | os.PathLike[str], format: str) -> list[Pa
     except OSError as error:
         raise ParameterError(f"'{target}' could not be written. {error.strerror}.") from error
     return [target, *beside]
+
+
+def refuse_csvw(format: str) -> None:
+    """Raise where columns and types cannot be described as CSV on the Web."""
+    if format != "csv":
+        raise ParameterError(f"CSV on the Web describes files of the format csv. Got {format}.")
 
 
 def format_of(path: Path) -> str:
@@ -107,6 +122,7 @@ def read(path: Path) -> tuple[str, Found]:
 
 
 __all__ = [
+    "CSVW",
     "FORMATS",
     "Format",
     "Found",
@@ -115,6 +131,7 @@ __all__ = [
     "format_of",
     "named",
     "read",
+    "refuse_csvw",
     "to_bytes",
     "with_beside",
     "write",

@@ -9,6 +9,8 @@ from discreet.release.formats.tidy import Columns, readable
 from discreet.release.text import clean
 
 CONTEXT = "http://www.w3.org/ns/csvw"
+CSVW = "-metadata.json"
+"""What the W3C adds to the name of a file for its description."""
 
 
 def description(release: Public, url: str) -> bytes:

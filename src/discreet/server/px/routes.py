@@ -26,6 +26,7 @@ from discreet.server.px.selection import (
     read_address,
     read_posted,
     selected,
+    together,
 )
 from discreet.server.routes import Api, claims, known, refuse_session, tell_tier
 from discreet.service import File
@@ -128,7 +129,7 @@ class Px:
         refuse_session(request)
         plain, chosen = read_address(request.scope["query_string"])
         posted = read_posted(read_object(await self.api.body(request)))
-        return await self._figures(request, plain, chosen + posted, True)
+        return await self._figures(request, plain, together(chosen, posted), True)
 
     async def _figures(
         self,

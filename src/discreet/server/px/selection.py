@@ -68,6 +68,22 @@ def read_posted(given: object) -> list[dict[str, Any]]:
     return [{key.lower(): value for key, value in one.items()} | one for one in selection]
 
 
+def together(address: list[dict[str, Any]], body: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what an address and a body say of each variable.
+
+    R's pxweb names code lists in the address and codes in the body.
+    """
+    said = {one["variableCode"]: one for one in address}
+    found = []
+    for one in body:
+        name = one.get("variableCode")
+        more = said.pop(name, {}) if isinstance(name, str) else {}
+        for key in sorted((set(more) & set(one)) - {"variableCode"}):
+            _once(f"{key}[{name}]", True)
+        found.append({**more, **one})
+    return [*found, *said.values()]
+
+
 def selected(opened: Opened, chosen: list[dict[str, Any]]) -> tuple[Selected, ...]:
     """Return what is wanted of each variable; where nothing is, what is shown first."""
     found: dict[str, Selected] = {}

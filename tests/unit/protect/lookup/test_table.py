@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +179,85 @@ def test_the_fast_look_up_equals_its_naive_twin() -> None:
             for cells in zip(counts, uniforms, table.transition().index(counts), strict=True)
         ]
         np.testing.assert_array_equal(table.draw(counts, uniforms), expected)
+
+
+PARAMETERS = """params:
+  ptable:
+    i:
+    - 0.0
+    - 1.0
+    - 1.0
+    - 2.0
+    - 2.0
+    - 2.0
+    j:
+    - 0.0
+    - 0.0
+    - 2.0
+    - 1.0
+    - 2.0
+    - 3.0
+    v:
+    - 0
+    - -1
+    - 1
+    - -1
+    - 0
+    - 1
+    lb:
+    - 0.0
+    - 0.0
+    - 0.5
+    - 0.0
+    - 0.25
+    - 0.75
+    ub:
+    - 1.0
+    - 0.5
+    - 1.0
+    - 0.25
+    - 0.75
+    - 1.0
+    type:
+    - all
+    - all
+    - all
+    - all
+    - all
+    - all
+type: cnts
+version: 1.0.2
+ptype: params_cnts
+"""
+"""The look-up above, as R's yaml::write_yaml lays out what ck_params_cnts() hands it."""
+
+
+def test_parameters_of_cellkey_are_read(hand_made: LookupTable, tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text(PARAMETERS)
+    read = LookupTable.read_csv(tmp_path / "params.yaml")
+    np.testing.assert_array_equal(read.changes, hand_made.changes)
+    np.testing.assert_array_equal(read.bounds, hand_made.bounds)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("params_cnts", "params_nums", "ptype must be params_cnts, parameters for counts."),
+        ("ptype: params_cnts\n", "", "Got none."),
+        ("    - all\n", "    - even\n", "this file is for magnitudes"),
+        ("    ub:\n    - 1.0\n", "    ub:\n", "must have the same length"),
+        ("    ub:\n", "    upper:\n", "ptable's columns are"),
+        (
+            "    i:\n    - 0.0\n",
+            "    i: [0.0,\n",
+            "this line is not as cellKey writes it: i: [0.0,",
+        ),
+    ],
+)
+def test_parameters_for_something_else_are_refused(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    assert old in PARAMETERS
+    (tmp_path / "params.yaml").write_text(PARAMETERS.replace(old, new))
+    with pytest.raises(ParameterError, match=re.escape(told)):
+        LookupTable.read_csv(tmp_path / "params.yaml")

@@ -1,4 +1,4 @@
-"""PxWebApi 2, asked by pxwebpy as it comes from PyPI, and by requests like those of R's pxweb."""
+"""PxWebApi 2, asked by pxwebpy as it comes from PyPI, and by the requests of R's pxweb."""
 
 from __future__ import annotations
 
@@ -216,3 +216,55 @@ def test_an_address_releases_nothing_where_the_policy_says_so(tmp_path: Path) ->
         body = {"selection": [{"variableCode": "sex", "valueCodes": ["1"]}]}
         assert client.post(DATA, json=body).status_code == 200
         assert client.get(DATA, params={"valueCodes[sex]": "2"}).status_code == 200
+
+
+R = "?lang=en"
+"""R's pxweb keeps the language of the address; requests as its tests of version 0.19 show them."""
+
+
+def test_what_rs_pxweb_reads_before_it_asks(client: Client) -> None:
+    # Its constructor reads the limits and its query the metadata; of these it uses the table's id,
+    # the names of the codes in order, whether a variable may be left out, and the code lists.
+    config = client.get(f"{PX}/config").json()
+    assert {"maxDataCells", "maxCallsPerTimeWindow", "timeWindow"} <= set(config)
+    links = client.get(f"{PX}/tables/town{R}").json()["links"]
+    assert {"metadata", "data"} <= {one["rel"] for one in links}
+    metadata = client.get(f"{PX}/tables/town/metadata{R}").json()
+    assert metadata["extension"]["px"]["tableid"] == "town"
+    assert metadata["id"] == list(metadata["dimension"])
+    sex, age = (metadata["dimension"][name] for name in ("sex", "age"))
+    assert sex["category"]["index"] == {"1": 0, "2": 1}
+    assert sex["extension"]["elimination"] is True
+    assert [one["id"] for one in age["extension"]["codelists"]] == ["town.age", "town.age_band"]
+
+
+def test_what_rs_pxweb_posts_is_answered(client: Client, store: Path) -> None:
+    asked = f"{DATA}{R}&outputFormat=json-stat2"
+    body = {
+        "selection": [
+            {"variableCode": "sex", "valueCodes": ["1", "2"]},
+            {"variableCode": "age", "valueCodes": ["*"]},
+        ]
+    }
+    release = dc.open(store).release("sex,age")
+    answer = client.request("POST", asked, json=body)
+    assert answer.json()["value"] == release.table.values.ravel().tolist()
+    # pxweb_aggregation("…"): the code list is in the address, not in the body.
+    level = "&codelist%5Bage%5D=town.age_band&outputValues%5Bage%5D=aggregated"
+    answer = client.request("POST", asked + level, json=body)
+    release = dc.open(store).release("sex,age_band")
+    assert answer.json()["size"] == [2, 3]
+    assert answer.json()["value"] == release.table.values.ravel().tolist()
+    twice = client.request("POST", asked + "&valueCodes%5Bage%5D=1", json=body)
+    assert twice.status_code == 400
+    assert "'valuecodes[age]' must be given once" in twice.json()["error"]["message"]
+    strange = {"selection": [{"variableCode": ["sex"], "valueCodes": ["1"]}]}
+    assert client.request("POST", asked + level, json=strange).status_code == 400
+
+
+def test_the_first_version_is_not_spoken(client: Client) -> None:
+    # What R's pxweb up to 0.17.1 asks first, at every part of the address; without an answer that
+    # has maxValues, maxCalls, timeWindow and CORS it says that this is not a PXWEB API.
+    for path in ("/px?config", f"{PX}?config", f"{PX}/tables?config"):
+        answer = client.get(path)
+        assert answer.status_code in (400, 404)
