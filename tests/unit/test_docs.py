@@ -243,7 +243,7 @@ def test_the_description_in_the_readme_has_ten_lines_or_fewer() -> None:
 def _settings() -> set[str]:
     """Every key that the program takes from dataset.toml, read off its source."""
     source = ROOT / "src" / "discreet"
-    modules = [source / "build" / "dataset.py", source / "build" / "categories.py"]
+    modules = [source / "build" / f"{name}.py" for name in ("dataset", "categories", "engine")]
     return {
         node.args[0].value
         for module in modules
@@ -268,7 +268,8 @@ def test_every_setting_of_a_data_set_is_documented() -> None:
 
 
 def test_the_examples_use_every_setting() -> None:
-    pages = [(DOCS / name).read_text(encoding="utf-8") for name in ("dataset.md", "pretabular.md")]
+    names = ("dataset.md", "engines.md", "pretabular.md")
+    pages = [(DOCS / name).read_text(encoding="utf-8") for name in names]
     examples = "".join(content for page in pages for _, content in _FILE.findall(page))
     used = set(re.findall(r"\b(\w+) = ", examples)) | set(re.findall(r"\b(\w+)\.", examples))
     used |= set(re.findall(r"^\[+(\w+)", examples, re.MULTILINE))
