@@ -10,15 +10,18 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from discreet.population import Version
 from discreet.population.coded import AREA, HIGH, LOW, Elsewhere, column_of
+from discreet.tabulate.engines import spark as sessions
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _PATIENCE = 600.0  # seconds in which a server must have started, on a machine that does other work
@@ -118,6 +121,62 @@ def sail(folder: Path) -> Iterator[Cluster]:
     command = [program, "spark", "server", "--ip", "127.0.0.1", "--port", str(port)]
     with running(command, port, folder) as cluster:
         yield cluster
+
+
+@dataclass(frozen=True)
+class Watched:
+    """All that Spark was told, and how it planned to answer."""
+
+    requests: list[bytes] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    plans: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+
+    @property
+    def everything(self) -> bytes:
+        text = "\n".join([*self.queries, *self.plans, *self.settings])
+        return b"\n".join([*self.requests, text.encode()])
+
+    def watch(self, session: Any) -> Any:
+        """Keep what goes through a session: every message of the protocol, queries and plans."""
+        session.client._stub = _Stub(session.client._stub, self.requests)
+        plain = session.sql
+
+        def sql(query: str) -> Any:
+            frame = plain(query)
+            self.queries.append(query)
+            self.plans.append(frame._explain_string(extended=True))
+            return frame
+
+        session.sql = sql
+        self.settings.append(str(session.conf.getAll))
+        return session
+
+
+class _Stub:
+    """Calls of the protocol, their requests kept."""
+
+    def __init__(self, stub: Any, requests: list[bytes]) -> None:
+        self._calls, self._requests = stub, requests
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._calls, name)
+
+        def kept(request: Any, *given: Any, **named: Any) -> Any:
+            if hasattr(request, "SerializeToString"):
+                self._requests.append(request.SerializeToString())
+            return call(request, *given, **named)
+
+        return kept
+
+
+@contextmanager
+def watched() -> Iterator[Watched]:
+    """Watch every session with a Spark Connect server that is opened from now on."""
+    seen, connect = Watched(), sessions._connect
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sessions, "_connect", lambda remote: seen.watch(connect(remote)))
+        yield seen
 
 
 def coded_table(version: Version) -> pa.Table:
