@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +26,7 @@ from discreet.population.coded import AREA, HIGH, LOW, Elsewhere, column_of
 from discreet.tabulate.engines import spark as sessions
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _PATIENCE = 600.0  # seconds in which a server must have started, on a machine that does other work
 
 
@@ -47,10 +50,29 @@ class Cluster:
     def remote(self) -> str:
         return f"sc://127.0.0.1:{self.port}"
 
+    def started(self) -> list[str]:
+        """Return the executor of every task that was started, by the log."""
+        log = self.log.read_text(errors="replace")
+        return re.findall(r"Starting task .*executor (\d+),", log)
+
+    def executors(self) -> dict[str, psutil.Process]:
+        """Return the executors that are processes of their own, by their ids."""
+        found = {}
+        for one in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.Error):  # one that has just ended
+                words = one.cmdline()
+                if _EXECUTOR in words:
+                    found[words[words.index("--executor-id") + 1]] = one
+        return found
+
     def stop(self) -> None:
-        """End the server as a power cut would."""
+        """End the server as a power cut would, and its executors with it."""
+        executors = self.executors() if self.process.poll() is None else {}
         self.process.kill()
         self.process.wait()
+        for one in executors.values():
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def spark_command(port: int, folder: Path, *more: str) -> list[str]:
@@ -84,6 +106,7 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[Cluster]:
     home = str(Path(sysconfig.get_path("purelib")) / "pyspark")
     # Python 3's own of this environment, and Java's logs in the file with all else.
     env = {**os.environ, "SPARK_HOME": home, "PYSPARK_PYTHON": sys.executable}
+    env["SPARK_LOCAL_IP"] = "127.0.0.1"
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=env)
     cluster = Cluster(process, port, log)

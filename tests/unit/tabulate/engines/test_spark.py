@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
 
@@ -26,7 +28,7 @@ from discreet.query import Query, Question
 from discreet.service.opened import open_store
 from discreet.tabulate import PushDown, ScanEngine, ViewEngine, engine_of
 from discreet.tabulate.engines.spark import SparkRunner
-from populations import make_version
+from populations import ask, make_version
 from questions import random_questions
 from servers import running
 from stores import write_town
@@ -36,6 +38,16 @@ PEOPLE = 30_000
 QUESTIONS = 200
 SOME = 60  # of them for pysail, which takes a tenth of a second for each
 FEW = 10  # and for Spark, which takes half a second; benchmarks/engines.py asks both more
+
+FILES = 8
+# Two executors of one thread, and one task for each file.
+EXECUTORS = (
+    "--master", "local-cluster[2,1,1024]",
+    "--conf", "spark.executor.memory=512m",
+    "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "--conf", f"spark.sql.files.maxPartitionBytes={2**16}",
+    "--conf", f"spark.sql.files.openCostInBytes={2**16}",
+)  # fmt: skip
 
 BUDGET = 400 * 8
 # Their views have 2 x 80, 4 x 5, 40 x 2 and 80 x 5 cells: never do all of them fit into the budget.
@@ -73,6 +85,31 @@ def test_spark(version: Version, tmp_path: Path) -> None:
         _builds_the_same(cluster, tmp_path)
         _reads_tables(cluster, tmp_path)
         _is_lost(cluster, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_killed_executor_changes_nothing(version: Version, tmp_path: Path) -> None:
+    """Two executors in processes of their own; one is killed in the middle of a question."""
+    away = put_elsewhere(version, tmp_path / "coded", parts=FILES)
+    with spark(tmp_path / "spark", *EXECUTORS) as cluster:
+        engine = engine_of(counted_by(away, "spark", cluster.remote))
+        engine.reach()
+        while len(cluster.executors()) < 2:
+            time.sleep(0.05)
+        before = len(cluster.started())
+        question = ask(version, "a,b")  # nothing is joined: every task reads a file
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(engine.tabulate, question)
+            while len(started := cluster.started()) <= before:
+                time.sleep(0.02)
+            cluster.executors()[started[-1]].kill()
+            assert not asked.done()
+            assert same(asked.result(), ScanEngine(version).tabulate(question))
+        engine.close()
+        # What the executor did, or had done, was done again: by a second attempt.
+        log = cluster.log.read_text(errors="replace")
+        assert f"Lost executor {started[-1]} " in log
+        assert re.search(r"Starting task (\d+\.[1-9]|\S+ in stage \d+\.[1-9])", log)
 
 
 def _agrees(version: Version, engine: ScanEngine | PushDown) -> None:
