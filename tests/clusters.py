@@ -103,7 +103,7 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[Cluster]:
     """Run a server until it is not needed any more."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
-    home = str(Path(sysconfig.get_path("purelib")) / "pyspark")
+    home = str(_home(folder / "home"))
     # Python 3's own of this environment, and Java's logs in the file with all else.
     env = {**os.environ, "SPARK_HOME": home, "PYSPARK_PYTHON": sys.executable}
     env["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -115,6 +115,15 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def _home(folder: Path) -> Path:
+    """Return a home of Spark that is its package's, but for what executors write into it."""
+    folder.mkdir()
+    for path in (Path(sysconfig.get_path("purelib")) / "pyspark").iterdir():
+        if path.name != "work":
+            (folder / path.name).symlink_to(path)
+    return folder
 
 
 def _wait(cluster: Cluster) -> None:
