@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from discreet.population import Version
 from discreet.population.coded import AREA, HIGH, LOW, Elsewhere, column_of
+from discreet.tabulate.engines import spark as sessions
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _PATIENCE = 600.0  # seconds in which a server must have started, on a machine that does other work
 
 
@@ -44,10 +50,29 @@ class Cluster:
     def remote(self) -> str:
         return f"sc://127.0.0.1:{self.port}"
 
+    def started(self) -> list[str]:
+        """Return the executor of every task that was started, by the log."""
+        log = self.log.read_text(errors="replace")
+        return re.findall(r"Starting task .*executor (\d+),", log)
+
+    def executors(self) -> dict[str, psutil.Process]:
+        """Return the executors that are processes of their own, by their ids."""
+        found = {}
+        for one in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.Error):  # one that has just ended
+                words = one.cmdline()
+                if _EXECUTOR in words:
+                    found[words[words.index("--executor-id") + 1]] = one
+        return found
+
     def stop(self) -> None:
-        """End the server as a power cut would."""
+        """End the server as a power cut would, and its executors with it."""
+        executors = self.executors() if self.process.poll() is None else {}
         self.process.kill()
         self.process.wait()
+        for one in executors.values():
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def spark_command(port: int, folder: Path, *more: str) -> list[str]:
@@ -78,9 +103,10 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[Cluster]:
     """Run a server until it is not needed any more."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
-    home = str(Path(sysconfig.get_path("purelib")) / "pyspark")
+    home = str(_home(folder / "home"))
     # Python 3's own of this environment, and Java's logs in the file with all else.
     env = {**os.environ, "SPARK_HOME": home, "PYSPARK_PYTHON": sys.executable}
+    env["SPARK_LOCAL_IP"] = "127.0.0.1"
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=env)
     cluster = Cluster(process, port, log)
@@ -89,6 +115,15 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def _home(folder: Path) -> Path:
+    """Return a home of Spark that is its package's, but for what executors write into it."""
+    folder.mkdir()
+    for path in (Path(sysconfig.get_path("purelib")) / "pyspark").iterdir():
+        if path.name != "work":
+            (folder / path.name).symlink_to(path)
+    return folder
 
 
 def _wait(cluster: Cluster) -> None:
@@ -118,6 +153,62 @@ def sail(folder: Path) -> Iterator[Cluster]:
     command = [program, "spark", "server", "--ip", "127.0.0.1", "--port", str(port)]
     with running(command, port, folder) as cluster:
         yield cluster
+
+
+@dataclass(frozen=True)
+class Watched:
+    """All that Spark was told, and how it planned to answer."""
+
+    requests: list[bytes] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    plans: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+
+    @property
+    def everything(self) -> bytes:
+        text = "\n".join([*self.queries, *self.plans, *self.settings])
+        return b"\n".join([*self.requests, text.encode()])
+
+    def watch(self, session: Any) -> Any:
+        """Keep what goes through a session: every message of the protocol, queries and plans."""
+        session.client._stub = _Stub(session.client._stub, self.requests)
+        plain = session.sql
+
+        def sql(query: str) -> Any:
+            frame = plain(query)
+            self.queries.append(query)
+            self.plans.append(frame._explain_string(extended=True))
+            return frame
+
+        session.sql = sql
+        self.settings.append(str(session.conf.getAll))
+        return session
+
+
+class _Stub:
+    """Calls of the protocol, their requests kept."""
+
+    def __init__(self, stub: Any, requests: list[bytes]) -> None:
+        self._calls, self._requests = stub, requests
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._calls, name)
+
+        def kept(request: Any, *given: Any, **named: Any) -> Any:
+            if hasattr(request, "SerializeToString"):
+                self._requests.append(request.SerializeToString())
+            return call(request, *given, **named)
+
+        return kept
+
+
+@contextmanager
+def watched() -> Iterator[Watched]:
+    """Watch every session with a Spark Connect server that is opened from now on."""
+    seen, connect = Watched(), sessions._connect
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sessions, "_connect", lambda remote: seen.watch(connect(remote)))
+        yield seen
 
 
 def coded_table(version: Version) -> pa.Table:

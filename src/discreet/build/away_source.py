@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,6 +45,21 @@ class Original(Protocol):
         ...
 
 
+def gathered(batches: Iterable[pa.RecordBatch], least: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows in larger batches: every batch is added to hundreds of views.
+
+    Spark sends 10,000 rows at a time, and a file may have small row groups.
+    """
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= least:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
 class ParquetOriginal:
     """Parquet files on this machine or in object storage."""
 
@@ -66,9 +81,8 @@ class ParquetOriginal:
         """Yield all rows, file by file."""
         for fragment in self._data.get_fragments():
             first = 1
-            for batch in fragment.to_batches(
-                schema=self._data.schema, columns=columns, batch_size=BATCH
-            ):
+            rows = fragment.to_batches(schema=self._data.schema, columns=columns, batch_size=BATCH)
+            for batch in gathered(rows, BATCH):
                 yield fragment.path, first, batch
                 first += batch.num_rows
 
@@ -110,7 +124,7 @@ class SparkOriginal:
             for name, numbered, frame in self._frames():
                 wanted = frame.select(*(quoted(column, self.quote) for column in columns))
                 first = 1
-                for batch in wanted.toArrow().to_batches(BATCH):
+                for batch in gathered(wanted.toArrow().to_batches(), BATCH):
                     yield name, first if numbered else None, batch
                     first += batch.num_rows
 

@@ -42,6 +42,12 @@ def command(
         int | None,
         typer.Option("--threads", help="How many threads draw people.  [default: all processors]"),
     ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts", help="Write people to so many files of a folder persons, not to one file."
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a synthetic census: invented people in invented places.
@@ -60,6 +66,8 @@ def command(
             raise ParameterError("businesses are counted by --records, not --persons.")
         if threads is not None:
             raise ParameterError("--threads is for the census; businesses are drawn by one.")
+        if parts is not None:
+            raise ParameterError("--parts is for the census; businesses are in one file.")
         if records is None:
             raise ParameterError("--records must say how many businesses, such as --records 20000.")
         _businesses(records, out, seed)
@@ -70,7 +78,7 @@ def command(
         )
     if persons is None:
         raise ParameterError("--persons must say how many people, such as --persons 1500000.")
-    _census(persons, out, seed, threads)
+    _census(persons, out, seed, threads, parts)
 
 
 def _businesses(records: int, out: Path, seed: int) -> None:
@@ -81,11 +89,11 @@ def _businesses(records: int, out: Path, seed: int) -> None:
     typer.echo(f"Wrote {records:,} businesses of {holdings:,} holdings to {out}.")
 
 
-def _census(persons: int, out: Path, seed: int, threads: int | None) -> None:
+def _census(persons: int, out: Path, seed: int, threads: int | None, parts: int | None) -> None:
     from discreet.cli.progress import shown
     from discreet.synth import check, write
 
-    check(persons, out, seed, threads)
+    check(persons, out, seed, threads, parts)
     drawn = 0
     with shown() as tell:
 
@@ -94,5 +102,5 @@ def _census(persons: int, out: Path, seed: int, threads: int | None) -> None:
             drawn += more
             tell("drawing people", drawn, persons)
 
-        households = write(persons, out, seed, threads, advance)
+        households = write(persons, out, seed, threads, advance, parts)
     typer.echo(f"Wrote {persons:,} people in {households:,} households to {out}.")

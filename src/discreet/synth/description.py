@@ -13,19 +13,24 @@ from discreet.synth.variables import AREAS, DESCRIBED
 MARK = "# Made by `discreet synth`: invented people in invented places."
 DESCRIPTION = "dataset.toml"
 PERSONS = "persons.parquet"
-FILES = frozenset({DESCRIPTION, PERSONS, *(f"{level}.csv" for level in AREAS)})
+PARTS = "persons"
+PART = f"{PARTS}/part-{'[0-9]' * 5}.parquet"
+FILES = frozenset({DESCRIPTION, PERSONS, PARTS, PART, *(f"{level}.csv" for level in AREAS)})
 
 
-def dataset_toml(persons: int, seed: int) -> str:
-    """Return the text of dataset.toml for a census of so many people."""
+def dataset_toml(persons: int, seed: int, source: str = PERSONS) -> str:
+    """Return the text of dataset.toml for a census of so many people, in these files."""
+    described = DESCRIBED.replace(f'files = ["{PERSONS}"]', f'files = ["{source}"]')
     return f"""{MARK}
 # persons = {persons}, seed = {seed}
 id = "census"
 title = "Synthetic census of {persons:,} people"
-{DESCRIBED}"""
+{described}"""
 
 
-def write_description(folder: Path, geography: Geography, persons: int, seed: int) -> None:
+def write_description(
+    folder: Path, geography: Geography, persons: int, seed: int, source: str = PERSONS
+) -> None:
     """Write dataset.toml and the lists of areas into a folder."""
     parents = geography.parents()
     for level, labels in geography.labels().items():
@@ -36,4 +41,4 @@ def write_description(folder: Path, geography: Geography, persons: int, seed: in
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows(zip(*columns.values(), strict=False))
-    (folder / DESCRIPTION).write_text(dataset_toml(persons, seed), encoding="utf-8")
+    (folder / DESCRIPTION).write_text(dataset_toml(persons, seed, source), encoding="utf-8")

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import repeat
 from pathlib import Path
 
 from discreet.errors import ParameterError
@@ -24,7 +26,8 @@ def check_seed(seed: int) -> None:
 class Signature:
     """How a generator recognises its own folder: a file with a known first line and no other files.
 
-    `described` is the name of the file that begins with `mark`; `files` are all names it may have.
+    `described` is the name of the file that begins with `mark`; `files` are the patterns of all
+    names that files and folders in it may have.
     """
 
     described: str
@@ -37,16 +40,19 @@ class Signature:
             return
         if not out.is_dir():
             raise ParameterError(f"out must be a folder. Got the file {out}.")
-        found = {path.name for path in out.iterdir()}
-        if not found:
+        if not any(out.iterdir()):
             return
         path = out / self.described
         ours = path.is_file() and path.read_text(encoding="utf-8").startswith(self.mark)
-        if not ours or not found <= self.files:
+        if not ours or not all(map(self._knows, out.rglob("*"), repeat(out))):
             raise ParameterError(
                 f"out must be a new or empty folder, or one that synth has made. Got {out}, "
                 "which holds other files."
             )
+
+    def _knows(self, path: Path, out: Path) -> bool:
+        name = path.relative_to(out).as_posix()
+        return any(fnmatchcase(name, pattern) for pattern in self.files)
 
     @contextmanager
     def replaced(self, out: Path) -> Iterator[Path]:

@@ -15,6 +15,8 @@ import pytest
 
 import discreet as dc
 from discreet.build import build
+from discreet.build.away_source import AwayReader, gathered
+from discreet.build.dataset import Dataset
 from discreet.errors import Damaged, ParameterError
 from discreet.population import Store
 from discreet.query import Query, Question
@@ -97,6 +99,26 @@ def test_bad_values_are_told_as_in_a_build_here(folder: Path, column: str, value
     assert str(away.value) == str(here.value)
     assert f"column '{column}'" in str(away.value)
     assert "row 8" in str(away.value)
+
+
+def test_small_row_groups_are_gathered(folder: Path) -> None:
+    # 100 groups of 10 rows and one of 2,000: two files, so two batches, numbered from 1 in each.
+    path = folder / "people-1.parquet"
+    people = pq.read_table(path)
+    pq.write_table(people, path, row_group_size=10)
+    reader = AwayReader(Dataset.read(folder / "dataset.toml"), ["id", "sex"])
+    batches = list(reader.batches())
+    reader.close()
+    assert [(batch.first, batch.rows) for batch in batches] == [(1, 1_000), (1, 2_000)]
+    assert batches[0].columns["id"].to_pylist() == people.column("id").to_pylist()
+
+
+def test_batches_are_gathered_up_to_a_size() -> None:
+    batches = [pa.record_batch({"v": [i] * 4}) for i in range(5)]
+    # 4 + 4 rows reach 8, twice; the last 4 stay alone, and no row is lost.
+    found = list(gathered(iter(batches), 8))
+    assert [batch.num_rows for batch in found] == [8, 8, 4]
+    assert pa.concat_batches(found).equals(pa.concat_batches(batches))
 
 
 def test_a_build_that_fails_leaves_nothing(folder: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from discreet.build import build
 from discreet.cli import app, main
 from discreet.errors import ParameterError
 from discreet.synth import check, write, writer
@@ -108,6 +109,44 @@ def test_the_file_is_the_same_for_any_number_of_threads(tmp_path, folder, thread
     written = pq.ParquetFile(tmp_path / "out" / "persons.parquet")
     assert written.num_row_groups == 8  # 30,000 people in blocks of at most about 4,000
     assert written.read().equals(pq.read_table(folder / "persons.parquet"))
+
+
+@pytest.mark.parametrize("parts", [1, 7, 30])
+def test_people_in_parts_are_the_same_people(tmp_path, folder, parts, monkeypatch):
+    monkeypatch.setattr(writer, "BLOCK", 4_000)
+    out = tmp_path / "out"
+    write(30_000, out, seed=4, threads=2, parts=parts)
+    assert names(out) == sorted({*FILES, "persons"} - {"persons.parquet"})
+    files = sorted((out / "persons").iterdir())
+    assert [path.name for path in files] == [f"part-{i:05}.parquet" for i in range(parts)]
+    whole = pa.concat_tables([pq.read_table(path) for path in files])
+    assert whole.equals(pq.read_table(folder / "persons.parquet"))
+    # Even shares, up to an output area on either side: none has 700 people.
+    for path in files:
+        assert abs(pq.read_metadata(path).num_rows - 30_000 / parts) < 700
+    described = tomllib.loads((out / "dataset.toml").read_text(encoding="utf-8"))
+    assert described["source"]["files"] == ["persons/*.parquet"]
+
+
+def test_a_census_in_parts_is_built_and_replaced(tmp_path):
+    out = tmp_path / "out"
+    write(3_000, out, threads=1, parts=3)
+    assert build(out / "dataset.toml", tmp_path / "store", views=0).rows == 3_000
+    write(2_000, out, threads=1, parts=2)
+    assert len(names(out / "persons")) == 2
+    (out / "persons" / "notes.parquet").write_text("mine", encoding="utf-8")
+    with pytest.raises(ParameterError, match="which holds other files"):
+        write(2_000, out, threads=1)
+    (out / "persons" / "notes.parquet").unlink()
+    write(2_000, out, threads=1)
+    assert names(out) == FILES
+
+
+def test_a_part_has_at_least_a_thousand_people(tmp_path):
+    check(3_999, tmp_path / "out", 1, 1, 3)
+    for parts in (0, 4):
+        with pytest.raises(ParameterError, match=rf"parts must be from 1 to 3.* Got {parts}\."):
+            check(3_999, tmp_path / "out", 1, 1, parts)
 
 
 @pytest.mark.parametrize("persons", [1_000, 1_001, 1_776, 2_500])
