@@ -35,8 +35,8 @@ def test_measures_and_methods_give_the_same_figures_without_any_extra() -> None:
 
 def test_every_module_of_an_extra_is_brought_by_it() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    modules = {"argon2-cffi": "argon2", "prometheus-client": "prometheus_client",
-               "resvg-py": "resvg_py"}  # fmt: skip
+    modules = {"argon2-cffi": "argon2", "pyspark-client": "pyspark",
+               "prometheus-client": "prometheus_client", "resvg-py": "resvg_py"}  # fmt: skip
     for extra, packages in EXTRAS.items():
         texts = project["optional-dependencies"][extra]
         names = {re.split(r"[\[>]", text)[0] for text in texts}

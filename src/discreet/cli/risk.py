@@ -128,8 +128,7 @@ def measure(
     sums_are_cells: bool = False,
 ) -> dict[str, Any]:
     """Return everything the report says, as plain values; NaN is None."""
-    from discreet.study.data import PUT_RIGHT, TOTALS
-    from discreet.table.files import read_table
+    from discreet.table.files import PUT_RIGHT, TOTALS, read_table
 
     if not 0 <= limit <= 1:
         raise ParameterError(f"limit must be between 0 and 1. Got {limit:g}.")

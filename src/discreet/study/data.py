@@ -15,10 +15,9 @@ from discreet.errors import ParameterError, unknown
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.query.parse import Named
-from discreet.service.opened import open_store
 from discreet.study.cube import MAX_CELLS, Cube, check_size
 from discreet.study.model import Table
-from discreet.table.files import read_table
+from discreet.table.files import PUT_RIGHT, TOTALS, read_table
 from discreet.tabulate import ScanEngine
 from discreet.types import Integers
 
@@ -39,10 +38,6 @@ class Asked:
     def names(self) -> tuple[str, ...]:
         """Every variable that it names."""
         return tuple(dict.fromkeys((*self.by, *(name for name, _ in self.where))))
-
-
-TOTALS = "Call it Total and it is set aside, or leave it out"
-PUT_RIGHT = "Put right whichever is wrong, or leave the totals out."
 
 
 def cube_of(path: Path, absent_zero: bool, sums_are_cells: bool = False) -> Cube:
@@ -139,6 +134,8 @@ def split(names: Sequence[str]) -> list[tuple[str, str, str]]:
 def opened(kind: str, path: Path) -> Iterator[Version]:
     """Give the version of a store, or of one that is built of a data set and forgotten."""
     if kind == "store":
+        from discreet.service.opened import open_store
+
         yield open_store(path, database="sqlite://").version
         return
     from discreet.build import build

@@ -16,8 +16,6 @@ from discreet.query.parse import parse_where, parts
 from discreet.risk import WEIGHTS
 from discreet.study.cube import Cube
 from discreet.study.data import (
-    PUT_RIGHT,
-    TOTALS,
     Asked,
     array_cube,
     cube_of,
@@ -32,7 +30,7 @@ from discreet.study.model import Judged, On, Setting, Study, Told, named
 from discreet.study.quick import usual
 from discreet.study.results import Results, collected
 from discreet.study.run import run
-from discreet.table.files import read_table
+from discreet.table.files import PUT_RIGHT, TOTALS, read_table
 
 Methods = Mapping[str, Method | Sequence[Method]] | Iterable[str | Mapping[str, Any]] | None
 

@@ -33,6 +33,12 @@ TOTAL_NAMES = frozenset(
 )  # fmt: skip
 """What totals are called, here and there."""
 
+TOTALS = "Call it Total and it is set aside, or leave it out"
+"""What is said of a total that has another name."""
+
+PUT_RIGHT = "Put right whichever is wrong, or leave the totals out."
+"""What is said of totals that do not add up."""
+
 
 @dataclass(frozen=True, eq=False)
 class TableFile:

@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[3]
 NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
     "argon2", "clarabel", "cryptography", "duckdb", "fastapi", "highspy", "jinja2", "numba",
-    "numpy", "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "rich", "scipy", "sqlalchemy",
-    "resvg_py", "uvicorn", "xlsxwriter",
+    "numpy", "openpyxl", "orjson", "pandas", "pyarrow", "pysdmx", "pyspark", "rich", "scipy",
+    "resvg_py", "sqlalchemy", "uvicorn", "xlsxwriter",
 }  # fmt: skip
 
 # One process asks for everything, and tells after which question there was what.
