@@ -92,14 +92,31 @@ def accept(
 
 
 @command.command()
-def log(store: StoreFolder, as_json: AsJson = False) -> None:
+def log(
+    store: StoreFolder,
+    as_json: AsJson = False,
+    new: Annotated[
+        bool,
+        typer.Option("--new", help="Make an empty record where it is missing: see docs first."),
+    ] = False,
+) -> None:
     """Show everything that a hub asked of a site, and what became of it."""
     from dataclasses import asdict
 
-    from discreet.federation.asked import SiteRecord
+    from discreet.errors import ParameterError
+    from discreet.federation.asked import SiteRecord, answered, make
+    from discreet.population import Store
 
+    if new and answered(Store(store)):
+        raise ParameterError(
+            f"joint tables were made from this edition of {store}: with an empty record it would "
+            "answer for another set of sites. Put site.db back from a backup, or build a new "
+            "edition first."
+        )
+    if new:
+        make(store)
     record = SiteRecord(store)
-    asked, away = (record.asked(), record.turned_away()) if record.exists else ([], {})
+    asked, away = record.asked(), record.turned_away()
     record.close()
     if as_json:
         found = {"asked": [asdict(one) for one in asked], "turned_away": away}

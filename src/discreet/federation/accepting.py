@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.federation import asked
 from discreet.federation.card import Member, policy_differences, schema_differences
 from discreet.federation.document import COMMON, Document, protected_how
 from discreet.files import read_bytes, written
@@ -85,6 +86,10 @@ def accept(
         "policy": [cube.policy.version for cube in cubes],
     }
     content = {"document": document.proof, "acceptance": signer.sign(said, _DOMAIN)}
+    if (store / FILE).exists():
+        asked.check(store)  # accepted before: a record that is missing is not made anew
+    else:
+        asked.make(store)
     with written(store / FILE, alone=True) as file:
         file.write(canonical(content))
     return Accepted(document, hub, member)

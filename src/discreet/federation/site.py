@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from discreet.errors import Forbidden, LedgerUnavailable, ParameterError, QueryRefused
 from discreet.federation.accepting import Accepted, differences, question_of
-from discreet.federation.asked import SiteRecord
+from discreet.federation.asked import JOINT, SiteRecord
 from discreet.federation.card import class_named
 from discreet.federation.document import COMMON
 from discreet.federation.masks import encoded, masked
@@ -79,7 +79,7 @@ class Cubes:
     def edition(self) -> str:
         """The edition of each store: what the set of sites is fixed for."""
         parts = [(one.version.schema.id, one.version.edition) for one in self.releasers]
-        return "+".join(f"{id}:{edition}" for id, edition in parts)
+        return JOINT.join(f"{id}:{edition}" for id, edition in parts)
 
 
 class Site:

@@ -166,6 +166,21 @@ def test_a_new_edition_of_a_site_may_have_another_set(north: Federated, tmp_path
     assert release.population == "People of the North (without Cove)"
 
 
+def test_a_combined_table_is_the_same_after_a_site_was_left_out_for_a_while(
+    north: Federated,
+) -> None:
+    fewer = federate(north.folder, north.stores, 'combined = ["sex,age,health"]\nleast_sites = 2\n')
+    fewer.begin()
+    north.sites = fewer.sites
+    # The same totals must never have other noise: the mean of both would be nearer to the truth.
+    before = ask(fewer.open(), "sex,age_band").table.values
+    assert (fewer.file.store / "combined").stat().st_mode & 0o077 == 0
+    assert fewer.open(without=["cove"]).version.edition == 2
+    again = fewer.open()
+    assert again.version.edition == 1
+    assert np.array_equal(ask(again, "sex,age_band").table.values, before)
+
+
 def test_an_edition_that_differs_in_few_records_is_refused_after_a_joint_table(
     north: Federated,
 ) -> None:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from discreet.errors import Forbidden
-from discreet.federation.asked import SiteRecord
+from discreet.cli import app
+from discreet.errors import Forbidden, Sealed
+from discreet.federation.accepting import accept
+from discreet.federation.asked import SiteRecord, make
 from discreet.federation.messages import WINDOW, Message, request
 from discreet.federation.site import Site
+from discreet.query import Query, Question
 from discreet.release.signature import Signer
 from discreet.service.opened import open_store
-from federations import Federated, copied, make_federation
+from federations import Federated, connect, copied, make_federation
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +88,7 @@ def test_a_request_is_not_answered_again_after_a_restart(north: Federated) -> No
 
 
 def test_nonces_are_kept_for_as_long_as_their_request_could_be_taken(tmp_path: Path) -> None:
+    make(tmp_path)
     record = SiteRecord(tmp_path)
     assert record.first_time("a", 1_000)
     # A request of 1,000 + WINDOW may come until 1,000 + 2 WINDOW.
@@ -186,3 +191,53 @@ def test_rounds_that_were_begun_and_left_do_not_pile_up(north: Federated) -> Non
     now[0] += 601
     asked(north, "ready", terms(north, round="1" * 64), now=now[0])
     assert list(site._rounds) == ["1" * 64]
+
+
+# The record
+
+
+def test_a_site_whose_record_is_gone_is_sealed(north: Federated) -> None:
+    store = north.stores["borg"][0]
+    for spoil in (lambda path: path.write_bytes(b""), lambda path: path.unlink()):
+        north.sites["borg"].record.close()
+        spoil(store / "site.db")
+        with pytest.raises(Sealed, match="would answer for others in the same edition"):
+            north.begin()
+    # Not even an acceptance makes it anew.
+    with pytest.raises(Sealed, match=r"discreet site log .* --new"):
+        accept(
+            north.document,
+            north.hub.public,
+            store,
+            [open_store(store).releaser],
+            Signer.of_store(store),
+        )
+    # Nothing was asked: the custodian may say so.
+    assert CliRunner().invoke(app, ["site", "log", str(store), "--new"]).exit_code == 0
+    north.begin()
+
+
+def test_a_record_is_not_made_anew_after_a_joint_table(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = connect(monkeypatch, north).open()
+    opened.releaser.release(Question.of(Query.parse("sex"), opened.schema))
+    store = north.stores["borg"][0]
+    north.sites["borg"].record.close()
+    (store / "site.db").unlink()
+    told = CliRunner().invoke(app, ["site", "log", str(store), "--new"])
+    assert "joint tables were made" in str(told.exception)
+    assert not (store / "site.db").exists()
+
+
+def test_a_set_is_fixed_for_as_long_as_one_cube_is_the_same(tmp_path: Path) -> None:
+    make(tmp_path)
+    record = SiteRecord(tmp_path)
+    three, two = ["aland", "borg", "cove"], ["aland", "borg"]
+    assert record.fix("one:1+two:1", three)
+    # A new edition of one cube: the other still shares its margins with what was answered.
+    for edition in ("one:2+two:1", "one:1", "two:1+one:7"):
+        assert not record.answers_for(edition, two)
+        assert not record.fix(edition, two)
+        assert record.answers_for(edition, three)
+    assert record.fix("one:2+two:2", two)
