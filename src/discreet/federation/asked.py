@@ -125,12 +125,19 @@ class SiteRecord:
                 self._db.close()
             self._db = None
 
-    def first_time(self, nonce: str, now: float) -> bool:
-        """Whether a nonce was never seen; it is now. Those too old to be accepted are forgotten."""
+    def why_not(self, nonce: str, now: float) -> str:
+        """Return why a request of this nonce must not be answered, empty if it is seen first.
+
+        Nonces too old to be accepted are forgotten. The newest stays, and says how late it was
+        once: for a clock that is set back, requests whose nonce is forgotten would be new again.
+        """
         with self._open() as db:
+            (latest,) = db.execute("SELECT MAX(time) FROM nonces").fetchone()
+            if latest is not None and now < latest - WINDOW:
+                return "the clock of the site was set back"
             db.execute("DELETE FROM nonces WHERE time < ?", (int(now) - 3 * WINDOW,))
             done = db.execute("INSERT OR IGNORE INTO nonces VALUES (?, ?)", (nonce, int(now)))
-            return done.rowcount == 1
+            return "" if done.rowcount == 1 else "seen before"
 
     def answers_for(self, edition: str, sites: Sequence[str]) -> bool:
         """Whether a set of sites may be answered for in an edition: the one fixed, or the first.
@@ -153,7 +160,7 @@ class SiteRecord:
         """Write down a request of the hub, durably where figures leave."""
         time = datetime.now(UTC).isoformat(timespec="seconds")
         with self._open(durable=kind in _FIGURES) as db:
-            row = (time, kind[:64], of[:1_000], _text(sites), outcome)
+            row = (time, kind, of, _text(sites), outcome)
             db.execute(
                 "INSERT INTO asked (time, kind, class, sites, outcome) VALUES (?, ?, ?, ?, ?)", row
             )

@@ -82,8 +82,7 @@ class Pins:
     def title(self) -> str:
         """The title of the data set; who is not in it is named in every table."""
         document, title = self.document, str(self.document.statement["title"])
-        asked = document.common if self.kind == COMBINED else tuple(document.members)
-        gone = [document.member(site).label for site in asked if site not in self.sites]
+        gone = [one.label for one in document.members.values() if one.id not in self.sites]
         by = ", by country" if self.kind == COUNTRIES else ""
         return f"{title}{by}" + (f" (without {', '.join(gone)})" if gone else "")
 
