@@ -74,6 +74,7 @@ def accept(
 
     from discreet.errors import ParameterError
     from discreet.federation.accepting import accept as accepted
+    from discreet.federation.accepting import summary
     from discreet.federation.document import Document
     from discreet.release.signature import Signer
     from discreet.service.opened import open_store
@@ -85,10 +86,13 @@ def accept(
     cubes = [open_store(one).releaser for one in store]
     found = accepted(document, key, store[0], cubes, Signer.of_store(store[0]), own_protection)
     typer.echo(f"Accepted as '{found.member.id}'. Document {document.digest}")
+    for line in summary(document, found.member, cubes[0]):
+        typer.echo(line)
     typer.echo("Ask each of the other offices whether this is its key:")
     for one in document.members.values():
         if one.id != found.member.id:
             typer.echo(f"  {one.label}: {one.key}")
+    typer.echo("A site that runs must be started again: it serves the document it began with.")
 
 
 @command.command()
@@ -104,6 +108,7 @@ def log(
     from dataclasses import asdict
 
     from discreet.errors import ParameterError
+    from discreet.federation.accepting import FILE
     from discreet.federation.asked import SiteRecord, answered, make
     from discreet.population import Store
 
@@ -115,9 +120,11 @@ def log(
         )
     if new:
         make(store)
-    record = SiteRecord(store)
-    asked, away = record.asked(), record.turned_away()
-    record.close()
+    asked, away = [], {}
+    if (store / FILE).exists():  # accepted: there must be a record
+        record = SiteRecord(store)
+        asked, away = record.asked(), record.turned_away()
+        record.close()
     if as_json:
         found = {"asked": [asdict(one) for one in asked], "turned_away": away}
         typer.echo(json.dumps(found, indent=1))

@@ -39,10 +39,12 @@ _LATER = {
     "VERSION": "has another version than the hub began with",
     "ROUND": "no longer has the key of this table: it was restarted, or others were begun since",
     "UNAVAILABLE": "cannot write down what it answers",
+    "TERMS": "does not take part in a table of these sites under its document",
     "SITES": "has answered for another set of sites in this edition",
 }
 """Refusals that are about the moment or the hub, not about the question."""
 
+_NOT_AGREED = "The offices that keep the data did not agree to this question."
 _SIZE = "sent a table of another size"
 _SOME_SITE = "One of the sites"  # which one cannot be told of a sum
 _IMPOSSIBLE = "sent figures that the common method cannot make"
@@ -95,7 +97,7 @@ class Combined(Federation):
     def check(self, allowed: Allowed) -> None:
         """Refuse what was not agreed, before anything is claimed or asked."""
         if not self.document.agreed("combined", _at_sites(allowed.of, self.document)):
-            raise QueryRefused(Code.SITES, Code.SITES.sentence)
+            raise QueryRefused(Code.SITES, _NOT_AGREED)
 
     def judged(self, making: Making, stop: Event | None, secret: Secret) -> Judged:
         """Return the joint table with its verdict; a veto is one, which says nothing of counts."""
@@ -168,7 +170,7 @@ class Countries(Federation):
         """Refuse what was not agreed, and sums of figures that are protected differently."""
         document, of = self.document, allowed.of
         if not document.agreed("comparative", _at_sites(of, document)):
-            raise QueryRefused(Code.SITES, Code.SITES.sentence)
+            raise QueryRefused(Code.SITES, _NOT_AGREED)
         if not any(level.id == "country" for level in of.levels):
             raise QueryRefused(
                 Code.SITES,

@@ -42,7 +42,8 @@ from discreet.release.pipeline import Releaser
 from discreet.release.record import Record, append
 from discreet.release.signature import Signer
 
-VETO, NOT_AGREED, VERSIONS, SITES, ROUND = "VETO", "NOT_AGREED", "VERSION", "SITES", "ROUND"
+VETO, NOT_AGREED, VERSIONS, ROUND = "VETO", "NOT_AGREED", "VERSION", "ROUND"
+SITES, TERMS = "SITES", "TERMS"  # another set is fixed; no set that the document allows
 _MOST_ROUNDS = 256
 _MOST_OF_A_CLASS = 8  # rounds at a time: one for each process of the hub
 _ROUND_SECONDS = 600.0
@@ -270,14 +271,14 @@ class Site:
         if not isinstance(round, str) or not _HEX.fullmatch(round):
             raise Refused(ROUND)
         if not isinstance(sites, list) or not isinstance(versions, dict):
-            raise Refused(SITES)
+            raise Refused(TERMS)
         common = set(document.common)
         sound = sites == sorted(set(map(str, sites))) and set(versions) == set(sites)
         told = (isinstance(one, str) and _PRINTED.fullmatch(one) for one in versions.values())
         if not sound or not all(told) or me not in sites or not common.issuperset(sites):
-            raise Refused(SITES)
+            raise Refused(TERMS)
         if len(sites) < document.least_sites or document.protection(me) != COMMON:
-            raise Refused(SITES)
+            raise Refused(TERMS)
         return {**terms, "document": document.digest}
 
     def _keep(self, name: str, round: Round) -> None:

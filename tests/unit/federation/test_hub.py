@@ -490,3 +490,21 @@ def test_a_sum_larger_than_the_population_is_refused(north: Federated) -> None:
     north.between = late_for("masked", faulty)
     with pytest.raises(SitesUnavailable, match="One of the sites sent figures"):
         ask(opened, "sex")
+
+
+def test_true_totals_are_not_tabulated_at_a_hub(north: Federated) -> None:
+    opened = north.open()
+    north.seen.clear()
+    told = CliRunner().invoke(app, ["tabulate", str(opened.store), "--by", "sex"])
+    assert "must have records of its own" in str(told.exception)
+    assert not north.seen
+
+
+@pytest.mark.parametrize("body", [{}, {"version": 5, "edition": "borg:1"}, {"version": "x"}])
+def test_a_site_that_tells_no_version_is_named(north: Federated, body: dict[str, object]) -> None:
+    def odd(message: Message, answer: Pass, raw: bytes) -> bytes:
+        return packed(north.sites["borg"].signer, message, "state", body).pack()
+
+    north.between = late_for("state", odd)
+    with pytest.raises(SitesUnavailable, match="Borg sent something that is no answer"):
+        north.open()

@@ -112,18 +112,18 @@ def test_a_clock_that_is_set_back_makes_no_request_new_again(tmp_path: Path) -> 
         ({"class": "age,sex"}, "NOT_AGREED"),  # not its name: that is sex,age
         ({"class": 5}, "NOT_AGREED"),
         ({"tier": "licensed"}, "NOT_AGREED"),
-        ({"sites": ["aland", "cove"]}, "SITES"),
-        ({"sites": ["borg"]}, "SITES"),
-        ({"sites": ["borg", "aland", "cove"]}, "SITES"),  # not in order
-        ({"sites": ["aland", "borg", "cove", "dune"]}, "SITES"),
-        ({"sites": None}, "SITES"),
-        ({"versions": {}}, "SITES"),
+        ({"sites": ["aland", "cove"]}, "TERMS"),
+        ({"sites": ["borg"]}, "TERMS"),
+        ({"sites": ["borg", "aland", "cove"]}, "TERMS"),  # not in order
+        ({"sites": ["aland", "borg", "cove", "dune"]}, "TERMS"),
+        ({"sites": None}, "TERMS"),
+        ({"versions": {}}, "TERMS"),
         ({"round": "1"}, "ROUND"),
         ({"round": "\ud800" * 64}, "ROUND"),
         ({"class": "sex\n2026 masked age"}, "NOT_AGREED"),
         ({"class": "\ud800"}, "NOT_AGREED"),
-        ({"versions": dict.fromkeys(("aland", "borg", "cove"), "\ud800")}, "SITES"),
-        ({"sites": ["x" * 900] * 1_000}, "SITES"),
+        ({"versions": dict.fromkeys(("aland", "borg", "cove"), "\ud800")}, "TERMS"),
+        ({"sites": ["x" * 900] * 1_000}, "TERMS"),
     ],
 )
 def test_a_round_with_wrong_terms_is_refused(
@@ -141,7 +141,7 @@ def test_a_round_for_another_version_is_refused(north: Federated) -> None:
 def test_fewer_sites_than_agreed_are_refused(north: Federated) -> None:
     two = terms(north, sites=["aland", "borg"])
     two["versions"].pop("cove")
-    assert asked(north, "ready", two).body == {"code": "SITES"}
+    assert asked(north, "ready", two).body == {"code": "TERMS"}
 
 
 def test_masked_values_are_sent_when_all_sites_signed_this_round_and_not_before(
