@@ -35,8 +35,9 @@ from discreet.table.transition import Transition
 from discreet.tabulate.engine import check
 from discreet.types import Flags, Integers
 
-_LATER = {
+LATER = {
     "VERSION": "has another version than the hub began with",
+    "DOCUMENT": "has variables or a policy that no longer fit the document",
     "ROUND": "no longer has the key of this table: it was restarted, or others were begun since",
     "UNAVAILABLE": "cannot write down what it answers",
     "TERMS": "does not take part in a table of these sites under its document",
@@ -71,9 +72,9 @@ class Federation(ABC):
     def _later(self, answers: dict[str, Message]) -> None:
         """Raise where a site refuses for a reason that may pass; nothing is kept of the table."""
         wrong = {
-            self.document.member(site).label: _LATER[refusal(message)]
+            self.document.member(site).label: LATER[refusal(message)]
             for site, message in answers.items()
-            if refusal(message) in _LATER
+            if refusal(message) in LATER
         }
         if wrong:
             raise SitesUnavailable(wrong)

@@ -43,6 +43,7 @@ from discreet.release.record import Record, append
 from discreet.release.signature import Signer
 
 VETO, NOT_AGREED, VERSIONS, ROUND = "VETO", "NOT_AGREED", "VERSION", "ROUND"
+DOCUMENT = "DOCUMENT"
 SITES, TERMS = "SITES", "TERMS"  # another set is fixed; no set that the document allows
 _MOST_ROUNDS = 256
 _MOST_OF_A_CLASS = 8  # rounds at a time: one for each process of the hub
@@ -51,6 +52,10 @@ _KIND = re.compile(r"[a-z_]{1,32}")
 _CLASS = re.compile(r"[a-z0-9_-]{1,64}(,[a-z0-9_-]{1,64}){0,31}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 _PRINTED = re.compile(r"[!-~]{1,4000}")
+
+
+class Unfit(ParameterError):
+    """Stores that are not, or no longer, what the document says."""
 
 
 class Refused(Exception):
@@ -117,14 +122,17 @@ class Site:
         told = differences(document, cubes.releasers, document.protection(self.accepted.member.id))
         if told:
             listed = "".join(f"\n  - {text}" for text in told)
-            raise ParameterError(f"the document does not fit {self._stores[0]}:{listed}")
+            raise Unfit(f"the document does not fit {self._stores[0]}:{listed}")
         self._names = names
         return cubes
 
     def _current(self) -> Cubes:
         with self._lock:
             if [Store(store).current() for store in self._stores] != self._names:
-                self._cubes = self._opened()
+                try:
+                    self._cubes = self._opened()
+                except Unfit:
+                    raise Refused(DOCUMENT) from None
                 self._rounds.clear()
                 self._joint.clear()
             return self._cubes

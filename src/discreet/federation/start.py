@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, SitesUnavailable
 from discreet.federation.document import Document, HubFile
+from discreet.federation.hub import LATER
 from discreet.federation.link import NO_ANSWER, Conversation, Link, refusal
 from discreet.federation.store import COMBINED, COUNTRIES, Pins, hub_signer, pins_of, write
 from discreet.files import written
@@ -52,7 +53,8 @@ def start(file: HubFile, without: Sequence[str] = ()) -> Started:
         answers, wrong = talk.ask_each("state", {})
     for site, told in answers.items():
         if refusal(told) or not _is_state(told.body):
-            wrong[site] = "does not answer" if refusal(told) else NO_ANSWER
+            code = refusal(told)
+            wrong[site] = LATER.get(code, "does not answer") if code else NO_ANSWER
     notes = [f"{document.member(site).label} {why}." for site, why in wrong.items()]
     if wrong:
         before = _as_before(file, document, sites)

@@ -15,6 +15,7 @@ from discreet.errors import Forbidden, ParameterError, QueryRefused, SitesUnavai
 from discreet.federation.link import Wrong
 from discreet.federation.messages import Message
 from discreet.federation.messages import answer as packed
+from discreet.federation.start import start
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release.result import Release
@@ -326,6 +327,15 @@ def test_another_version_of_a_site_is_named_and_a_new_start_makes_a_new_edition(
     again = north.open()
     assert again.version.edition == opened.version.edition + 1
     assert not np.array_equal(ask(again, "sex,age_band").table.values, before)
+
+
+def test_a_site_with_another_policy_is_named(north: Federated) -> None:
+    opened = north.open()
+    build_country(north.folder / "borg", "borg", seed=2, policy="preset:rounding-3")
+    told = "Borg has variables or a policy that no longer fit the document"
+    with pytest.raises(SitesUnavailable, match=told):
+        ask(opened, "health")
+    assert start(north.file).notes[0] == f"{told}."
 
 
 # Tables by country
