@@ -132,6 +132,9 @@ def test_a_joint_table_is_a_look_at_the_people_of_each_site(north: Federated) ->
     with pytest.raises(QueryRefused) as refused:
         ask(own, "sex,age,health")
     assert refused.value.code == "USED_UP"
+    told = CliRunner().invoke(app, ["ledger", str(own.store)]).output
+    listed = [line.split() for line in told.splitlines()]
+    assert ["sex,age,health", "800"] in listed  # 2 sexes, 80 ages, 5 kinds of health
 
 
 # Sets of sites
