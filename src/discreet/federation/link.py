@@ -47,6 +47,7 @@ class Line(http.client.HTTPConnection):
     def __init__(self, host: str, port: int, seconds: float, context: ssl.SSLContext) -> None:
         super().__init__(host, port, seconds)
         self._tls = context
+        self.late = False
 
     def connect(self) -> None:
         """Connect and shake hands; `sock` is known before the handshake, so that it can be cut."""
@@ -55,10 +56,13 @@ class Line(http.client.HTTPConnection):
             self.sock, server_hostname=self.host, do_handshake_on_connect=False
         )
         self.sock = held
+        if self.late:  # cut while there was nothing to cut yet
+            raise TimeoutError
         held.do_handshake()
 
     def cut(self) -> None:
         """End the connection while another thread reads from it or writes to it."""
+        self.late = True
         if self.sock is not None:
             with suppress(OSError):
                 socket.socket.shutdown(self.sock, socket.SHUT_RDWR)  # not of TLS, which would wait
@@ -145,7 +149,7 @@ class Conversation:
     def _sent(self, member: Member, raw: bytes) -> bytes:
         line, end = self._lines[member.id], time.monotonic() + self._link.seconds
         late = Timer(self._link.seconds, line.cut)  # a drip is no answer, of a head neither
-        late.daemon = True
+        late.daemon, line.late = True, False
         path = urlsplit(member.address).path.rstrip("/") + PATH
         try:
             late.start()

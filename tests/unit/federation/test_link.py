@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 from discreet.errors import ParameterError, SitesUnavailable
 from discreet.federation.certificates import make_certificates
 from discreet.federation.document import HubFile
-from discreet.federation.link import Conversation, Link
+from discreet.federation.link import Conversation, Line, Link
 from discreet.federation.start import start
 from discreet.query import Query, Question
 from discreet.server.site import open_site
@@ -151,7 +151,10 @@ def _received(line: ssl.SSLSocket) -> None:
     """Read a whole request: what is left unread when a socket closes resets the connection."""
     got = b""
     while b"\r\n\r\n" not in got:
-        got += line.recv(2**16)
+        part = line.recv(2**16)
+        if not part:
+            raise OSError("the hub went away")
+        got += part
     head, _, body = got.partition(b"\r\n\r\n")
     length = next(
         int(one.split(b":")[1])
@@ -177,14 +180,16 @@ def _raw_server(
             with connection, context.wrap_socket(connection, server_side=True) as line:
                 _received(line)
                 while drip is not None and not drip.wait(0.05):
-                    try:
-                        line.sendall(b"X-Drip: 1\r\n" if answer in sent else answer)
-                    except OSError:
-                        return
+                    line.sendall(b"X-Drip: 1\r\n" if answer in sent else answer)
                     sent.append(answer)
-                line.sendall(answer)
+                if drip is None:
+                    line.sendall(answer)
 
-        thread = threading.Thread(target=serve, daemon=True)
+        def dripping() -> None:
+            with suppress(OSError):  # the hub cuts the line
+                serve()
+
+        thread = threading.Thread(target=serve if drip is None else dripping, daemon=True)
         thread.start()
         yield
         thread.join(10)
@@ -274,3 +279,13 @@ def test_connections_that_ask_nothing_do_not_block_a_site(
         assert not wrong
         assert set(answers) == {"aland"}
         assert idle[0].recv(1) == b""  # cut off after header_seconds
+
+
+def test_a_line_that_is_cut_before_it_is_there_is_not_used() -> None:
+    # The time may run out between connecting and shaking hands.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        line = Line("127.0.0.1", listener.getsockname()[1], 30, ssl.create_default_context())
+        line.cut()
+        with pytest.raises(TimeoutError):
+            line.connect()
+        line.close()
