@@ -29,7 +29,7 @@ from discreet.population.keys import Secret
 from discreet.release.signature import Signer
 from discreet.server.run import listen
 from discreet.server.settings import Settings
-from discreet.server.site import create_site, open_site, site_config
+from discreet.server.site import open_site, site_server
 from discreet.service.opened import Opened, open_store
 
 NAMES = ("aland", "borg", "cove")
@@ -221,14 +221,15 @@ def free_ports(number: int) -> list[int]:
 
 @contextmanager
 def listening(
-    site: Site | Answering, certificates: Path, name: str, port: int
+    site: Site | Answering, certificates: Path, name: str, port: int, **bounds: int
 ) -> Iterator[uvicorn.Server]:
     """Serve a site over TLS on the loopback, in a thread."""
     settings = Settings(
         certificate=str(certificates / f"{name}.pem"),
         certificate_key=str(certificates / f"{name}.key"),
+        **bounds,
     )
-    server = uvicorn.Server(site_config(create_site(site), settings))
+    server = site_server(site, settings)
     socket = listen("127.0.0.1", port)
     thread = threading.Thread(target=server.run, args=([socket],), daemon=True)
     thread.start()

@@ -116,6 +116,11 @@ class Population:
         >>> counts.dimensions[0].labels
         ('Aston', 'Bexby', 'Corley')
         """
+        if self._opened.releaser.elsewhere is not None:
+            raise ParameterError(
+                f"{self._opened.store} must have records of its own. It is of a hub: true totals "
+                "of other offices are for nobody to see. Ask for the protected table."
+            )
         return self._opened.engine.tabulate(self.question(by, where), stop)
 
 

@@ -109,6 +109,11 @@ def _print(
     if sums:
         pairs = ((route.asked.name, route.source.name) for route in sums)
         print_list(("Answered by sums", "of the table"), pairs, len(sums))
+    here = {entry.route.source for entry in entries}
+    others = [one for one in kept.tables() if one not in here]
+    if others:
+        cells = ((one.name, f"{one.cells:,}") for one in others)
+        print_list(("Of other editions, or joint with other offices", ">Cells"), cells, len(others))
     _print_looks(looks)
 
 

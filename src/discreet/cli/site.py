@@ -76,6 +76,7 @@ def accept(
 
     from discreet.errors import ParameterError
     from discreet.federation.accepting import accept as accepted
+    from discreet.federation.accepting import summary
     from discreet.federation.document import Document
     from discreet.release.signature import Signer
     from discreet.service.opened import open_store
@@ -87,22 +88,45 @@ def accept(
     cubes = [open_store(one).releaser for one in store]
     found = accepted(document, key, store[0], cubes, Signer.of_store(store[0]), own_protection)
     typer.echo(f"Accepted as '{found.member.id}'. Document {document.digest}")
+    for line in summary(document, found.member, cubes[0]):
+        typer.echo(line)
     typer.echo("Ask each of the other offices whether this is its key:")
     for one in document.members.values():
         if one.id != found.member.id:
             typer.echo(f"  {one.label}: {one.key}")
+    typer.echo("A site that runs must be started again: it serves the document it began with.")
 
 
 @command.command()
-def log(store: StoreFolder, as_json: AsJson = False) -> None:
+def log(
+    store: StoreFolder,
+    as_json: AsJson = False,
+    new: Annotated[
+        bool,
+        typer.Option("--new", help="Make an empty record where it is missing: see docs first."),
+    ] = False,
+) -> None:
     """Show everything that a hub asked of a site, and what became of it."""
     from dataclasses import asdict
 
-    from discreet.federation.asked import SiteRecord
+    from discreet.errors import ParameterError
+    from discreet.federation.accepting import FILE
+    from discreet.federation.asked import SiteRecord, answered, make
+    from discreet.population import Store
 
-    record = SiteRecord(store)
-    asked, away = (record.asked(), record.turned_away()) if record.exists else ([], {})
-    record.close()
+    if new and answered(Store(store)):
+        raise ParameterError(
+            f"joint tables were made from this edition of {store}: with an empty record it would "
+            "answer for another set of sites. Put site.db back from a backup, or build a new "
+            "edition first."
+        )
+    if new:
+        make(store)
+    asked, away = [], {}
+    if (store / FILE).exists():  # accepted: there must be a record
+        record = SiteRecord(store)
+        asked, away = record.asked(), record.turned_away()
+        record.close()
     if as_json:
         found = {"asked": [asdict(one) for one in asked], "turned_away": away}
         typer.echo(json.dumps(found, indent=1))

@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.federation import asked
 from discreet.federation.card import Member, policy_differences, schema_differences
-from discreet.federation.document import COMMON, Document, protected_how
+from discreet.federation.document import COMMON, NONE, OWN, Document, protected_how
 from discreet.files import read_bytes, written
 from discreet.json import canonical, parsed
+from discreet.ledger.space import public_population
 from discreet.population import Schema
 from discreet.population.keys import DEFAULT_MODULUS
 from discreet.query import Question, QuestionClass
@@ -85,6 +87,10 @@ def accept(
         "policy": [cube.policy.version for cube in cubes],
     }
     content = {"document": document.proof, "acceptance": signer.sign(said, _DOMAIN)}
+    if (store / FILE).exists():
+        asked.check(store)  # accepted before: a record that is missing is not made anew
+    else:
+        asked.make(store)
     with written(store / FILE, alone=True) as file:
         file.write(canonical(content))
     return Accepted(document, hub, member)
@@ -168,3 +174,32 @@ def question_of(cubes: Sequence[Releaser], of: QuestionClass) -> tuple[Releaser,
     names = [level.id for level in of.levels]
     found = next((cube for cube in cubes if holds(cube, names)), None)
     return None if found is None else (found, _question(found, names))
+
+
+_PROTECTED = {
+    COMMON: "protected under the common policy",
+    OWN: "protected in another way",
+    NONE: "not protected",
+}
+
+
+def summary(document: Document, me: Member, cube: Releaser) -> list[str]:
+    """Return what a site accepts, in words, for whoever answers for it."""
+    held = public_population(cube.policy.default_tier.space, cube.version.people)
+    lines = [f"The hub's data set: {document.id}, {document.statement['title']}"]
+    for kind in ("combined", "comparative"):
+        classes = document.statement[kind]
+        lines += [f"{kind.capitalize()} tables of {name}, and all below" for name in classes]
+    lines.append(f"Combined tables are of at least {document.least_sites} sites.")
+    if document.least_sites == 2:
+        lines.append(
+            "Warning: of a table of two sites, each can take its own part off the figures and has "
+            "the other's, but for the noise of one draw."
+        )
+    lines.append(f"This site, as in your card: {me.label}, {me.address}, {me.population:,} people")
+    if me.population != held:
+        lines.append(f"Warning: the store publishes {held:,} people. Write a new card.")
+    lines.append("Sites:")
+    lines += [f"  {o.label}: {_PROTECTED[document.protection(o.id)]}"
+              for o in document.members.values()]  # fmt: skip
+    return lines

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ParameterError, QueryRefused, SitesUnavailable
+from discreet.errors import InternalError, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.document import COMMON, Document
 from discreet.federation.link import Conversation, Link, refusal
 from discreet.federation.masks import decoded, total
@@ -28,20 +28,29 @@ from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.query import Question, QuestionClass
 from discreet.release.complete import counted, judged, protected
 from discreet.release.steps import Allowed, Counted, Judged, Making, Protected
+from discreet.risk.prior import impossible
 from discreet.rules import Code
 from discreet.table import CountTable
+from discreet.table.transition import Transition
 from discreet.tabulate.engine import check
 from discreet.types import Flags, Integers
 
-_LATER = {
+LATER = {
     "VERSION": "has another version than the hub began with",
-    "ROUND": "was restarted in the middle of the table",
+    "DOCUMENT": "has variables or a policy that no longer fit the document",
+    "ROUND": "no longer has the key of this table: it was restarted, or others were begun since",
     "UNAVAILABLE": "cannot write down what it answers",
+    "TERMS": "does not take part in a table of these sites under its document",
     "SITES": "has answered for another set of sites in this edition",
 }
 """Refusals that are about the moment or the hub, not about the question."""
 
+_NOT_AGREED = "The offices that keep the data did not agree to this question."
 _SIZE = "sent a table of another size"
+_SOME_SITE = "One of the sites"  # which one cannot be told of a sum
+_IMPOSSIBLE = "sent figures that the common method cannot make"
+_TOO_MANY = "sent figures that are not those of its population"
+_MOST = 2  # times the population that a document says: more than it grows from card to card
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +72,9 @@ class Federation(ABC):
     def _later(self, answers: dict[str, Message]) -> None:
         """Raise where a site refuses for a reason that may pass; nothing is kept of the table."""
         wrong = {
-            self.document.member(site).label: _LATER[refusal(message)]
+            self.document.member(site).label: LATER[refusal(message)]
             for site, message in answers.items()
-            if refusal(message) in _LATER
+            if refusal(message) in LATER
         }
         if wrong:
             raise SitesUnavailable(wrong)
@@ -89,7 +98,7 @@ class Combined(Federation):
     def check(self, allowed: Allowed) -> None:
         """Refuse what was not agreed, before anything is claimed or asked."""
         if not self.document.agreed("combined", _at_sites(allowed.of, self.document)):
-            raise QueryRefused(Code.SITES, Code.SITES.sentence)
+            raise QueryRefused(Code.SITES, _NOT_AGREED)
 
     def judged(self, making: Making, stop: Event | None, secret: Secret) -> Judged:
         """Return the joint table with its verdict; a veto is one, which says nothing of counts."""
@@ -107,7 +116,12 @@ class Combined(Federation):
         with self._talk() as talk:
             answers = self._round(talk, _at_sites(of, self.document).name, stop)
         words = [self._words(site, message, of.cells) for site, message in answers.items()]
-        counts, keys = decoded(total(words), self.modulus)
+        try:
+            counts, keys = decoded(total(words), self.modulus)
+        except InternalError:
+            raise SitesUnavailable({_SOME_SITE: _TOO_MANY}) from None
+        if int(counts.sum(dtype=np.uint64)) > _MOST * self.pins.people:
+            raise SitesUnavailable({_SOME_SITE: _TOO_MANY})
         # Checked above: the question asks for its variables in the order of the schema.
         return CountTable(
             question.dimensions, counts.reshape(shape), keys.reshape(shape), self.modulus
@@ -157,7 +171,7 @@ class Countries(Federation):
         """Refuse what was not agreed, and sums of figures that are protected differently."""
         document, of = self.document, allowed.of
         if not document.agreed("comparative", _at_sites(of, document)):
-            raise QueryRefused(Code.SITES, Code.SITES.sentence)
+            raise QueryRefused(Code.SITES, _NOT_AGREED)
         if not any(level.id == "country" for level in of.levels):
             raise QueryRefused(
                 Code.SITES,
@@ -190,12 +204,14 @@ class Countries(Federation):
             answers = self._asked(talk, inner)
         figures = np.zeros((*shape, len(self.pins.sites)), np.int64)
         withheld = np.zeros(len(self.pins.sites), bool)
+        chances = making.protection.effect(max(len(shape), 1)).transition
         for i, site in enumerate(self.pins.sites):
-            found = self._figures(site, answers[site], inner.cells)
+            found = self._figures(site, answers[site], inner.cells, chances)
             withheld[i] = found is None
             if found is not None:
                 figures[..., i] = found.reshape(shape)
-        return _beside(making, figures, withheld)
+        alike = all(self.document.protection(site) == COMMON for site in self.pins.sites)
+        return _beside(making, figures, withheld, alike)
 
     def _asked(self, talk: Conversation, of: QuestionClass) -> dict[str, Message]:
         """Return the answer of each site at the version that is pinned for it."""
@@ -208,14 +224,25 @@ class Countries(Federation):
         self._later(answers)
         return answers
 
-    def _figures(self, site: str, message: Message, cells: int) -> Integers | None:
+    def _figures(
+        self, site: str, message: Message, cells: int, chances: Transition | None
+    ) -> Integers | None:
+        """Return the figures of a site, None where it withholds them; raise on impossible ones."""
         if refusal(message):
             return None
+        member = self.document.member(site)
         if len(message.payload) != 9 * cells:
-            raise SitesUnavailable({self.document.member(site).label: _SIZE})
+            raise SitesUnavailable({member.label: _SIZE})
         figures = np.frombuffer(message.payload[: 8 * cells], "<i8")
         hidden = np.frombuffer(message.payload[8 * cells :], np.uint8)
-        return None if hidden.any() or (figures < 0).any() else figures.astype(np.int64)
+        if hidden.any():
+            return None
+        if (figures < 0).any() or (figures > _MOST * member.population).any():
+            raise SitesUnavailable({member.label: _TOO_MANY})
+        common = self.document.protection(site) == COMMON
+        if common and chances is not None and impossible(figures, chances):
+            raise SitesUnavailable({member.label: _IMPOSSIBLE})
+        return figures.astype(np.int64)
 
 
 def _at_sites(of: QuestionClass, document: Document) -> QuestionClass:
@@ -231,12 +258,14 @@ def _refused(making: Making) -> Judged:
     return Judged(Protected(Counted(making, table), nothing), Code.SITES, measured=False)
 
 
-def _beside(making: Making, figures: Integers, withheld: Flags) -> Judged:
+def _beside(making: Making, figures: Integers, withheld: Flags, alike: bool) -> Judged:
     """Return released figures as a table that is judged already, site by site, at home."""
     known = figures.astype(np.uint32)
     table = CountTable(making.question.dimensions, known, np.zeros_like(known), 2)
     code = Code.SITES if withheld.all() else None
-    return Judged(Protected(Counted(making, table), figures), code, withheld, measured=False)
+    return Judged(
+        Protected(Counted(making, table), figures), code, withheld, measured=False, alike=alike
+    )
 
 
 def federation_of(store: Path, version: Version) -> Combined | Countries | None:

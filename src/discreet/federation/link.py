@@ -7,12 +7,15 @@ not to this request, is used.
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,9 +32,40 @@ from discreet.federation.messages import (
 )
 from discreet.release.signature import Signer
 
+NO_ANSWER = "sent something that is no answer"
+
 
 class Wrong(Exception):
     """What is wrong with a site, in words."""
+
+
+class Line(http.client.HTTPConnection):
+    """A connection to a site over TLS, which another thread can cut at any time."""
+
+    default_port = 443
+
+    def __init__(self, host: str, port: int, seconds: float, context: ssl.SSLContext) -> None:
+        super().__init__(host, port, seconds)
+        self._tls = context
+        self.late = False
+
+    def connect(self) -> None:
+        """Connect and shake hands; `sock` is known before the handshake, so that it can be cut."""
+        super().connect()
+        held = self._tls.wrap_socket(
+            self.sock, server_hostname=self.host, do_handshake_on_connect=False
+        )
+        self.sock = held
+        if self.late:  # cut while there was nothing to cut yet
+            raise TimeoutError
+        held.do_handshake()
+
+    def cut(self) -> None:
+        """End the connection while another thread reads from it or writes to it."""
+        self.late = True
+        if self.sock is not None:
+            with suppress(OSError):
+                socket.socket.shutdown(self.sock, socket.SHUT_RDWR)  # not of TLS, which would wait
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +86,10 @@ class Link:
         made.minimum_version = ssl.TLSVersion.TLSv1_3
         return made
 
-    def connection(self, member: Member, context: ssl.SSLContext) -> http.client.HTTPSConnection:
+    def connection(self, member: Member, context: ssl.SSLContext) -> Line:
         """Return a connection to a site, not opened yet."""
         parts = urlsplit(member.address)
-        host = parts.hostname or ""
-        return http.client.HTTPSConnection(
-            host, parts.port or 443, timeout=self.seconds, context=context
-        )
+        return Line(parts.hostname or "", parts.port or 443, self.seconds, context)
 
 
 class Conversation:
@@ -110,30 +141,42 @@ class Conversation:
         try:
             answer = Message.unpack(raw)
         except (DiscreetError, ValueError):
-            raise Wrong("sent something that is no answer") from None
+            raise Wrong(NO_ANSWER) from None
         if not is_answer(answer, bytes.fromhex(member.key), asked):
             raise Wrong("sent an answer that it did not sign, or to another request")
         return answer
 
     def _sent(self, member: Member, raw: bytes) -> bytes:
         line, end = self._lines[member.id], time.monotonic() + self._link.seconds
+        late = Timer(self._link.seconds, line.cut)  # a drip is no answer, of a head neither
+        late.daemon, line.late = True, False
         path = urlsplit(member.address).path.rstrip("/") + PATH
         try:
+            late.start()
             line.request("POST", path, raw, {"Content-Type": "application/octet-stream"})
             response = line.getresponse()
             body = self._read(response, end)
+            if time.monotonic() > end:  # cut off, which looks like the end of an answer
+                raise TimeoutError
         except TimeoutError:
             line.close()
-            raise Wrong(f"did not answer within {self._link.seconds:g} seconds") from None
+            raise Wrong(self._late) from None
         except ssl.SSLCertVerificationError:
             line.close()
             raise Wrong("has a certificate that is not trusted") from None
         except (OSError, http.client.HTTPException):
             line.close()
-            raise Wrong("cannot be reached") from None
+            gone = time.monotonic() < end
+            raise Wrong("cannot be reached" if gone else self._late) from None
+        finally:
+            late.cancel()
         if response.status != 200:
             raise Wrong("does not take the hub's request" if response.status == 403 else "failed")
         return body
+
+    @property
+    def _late(self) -> str:
+        return f"did not answer within {self._link.seconds:g} seconds"
 
     @staticmethod
     def _read(response: http.client.HTTPResponse, end: float) -> bytes:

@@ -68,7 +68,10 @@ def masked(
     for other in sorted(publics):
         if other == site:
             continue
-        shared = private.exchange(X25519PublicKey.from_public_bytes(publics[other]))
+        try:
+            shared = private.exchange(X25519PublicKey.from_public_bytes(publics[other]))
+        except ValueError:  # too short, or a point of small order, with which nothing is secret
+            raise ParameterError(f"the key of site '{other}' must be one of X25519.") from None
         mask = stream(shared, round, min(site, other), max(site, other), len(words))
         if site < other:
             out += mask

@@ -6,6 +6,7 @@ A request is for one site, under one document, now and once. An answer names its
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ WINDOW = 60
 
 MOST_BYTES = 2**26
 REFUSED = "refused"
+_NONCE = re.compile(r"[0-9a-f]{32}")
 _REQUEST = b"discreet federation request\0"
 _ANSWER = b"discreet federation answer\0"
 
@@ -90,10 +92,10 @@ def why_not(message: Message, hub: bytes, document: str, site: str, now: float) 
         return "for another site"
     if said.get("document") != document:
         return "another document"
-    if not isinstance(said.get("time"), int) or abs(now - said["time"]) > WINDOW:
+    time, nonce, kind = said.get("time"), said.get("nonce"), said.get("kind")
+    if not isinstance(time, int) or not now - WINDOW <= time <= now + WINDOW:
         return "too old or too new"
-    nonce, kind = said.get("nonce"), said.get("kind")
-    if not isinstance(nonce, str) or len(nonce) != 32 or not isinstance(kind, str):
+    if not isinstance(nonce, str) or not _NONCE.fullmatch(nonce) or not isinstance(kind, str):
         return "not a request"
     return ""
 

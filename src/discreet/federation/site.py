@@ -7,6 +7,7 @@ a refusal says nothing about anybody.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from discreet.errors import Forbidden, LedgerUnavailable, ParameterError, QueryRefused
 from discreet.federation.accepting import Accepted, differences, question_of
-from discreet.federation.asked import SiteRecord
+from discreet.federation.asked import JOINT, SiteRecord
 from discreet.federation.card import class_named
 from discreet.federation.document import COMMON
 from discreet.federation.masks import encoded, masked
@@ -33,7 +34,7 @@ from discreet.federation.messages import (
     why_not,
 )
 from discreet.json import canonical
-from discreet.ledger import Ledger, Status
+from discreet.ledger import Ledger, Route, State, Status
 from discreet.policy import Tier
 from discreet.population import Store
 from discreet.query import Question, QuestionClass
@@ -41,9 +42,20 @@ from discreet.release.pipeline import Releaser
 from discreet.release.record import Record, append
 from discreet.release.signature import Signer
 
-VETO, NOT_AGREED, VERSIONS, SITES, ROUND = "VETO", "NOT_AGREED", "VERSION", "SITES", "ROUND"
+VETO, NOT_AGREED, VERSIONS, ROUND = "VETO", "NOT_AGREED", "VERSION", "ROUND"
+DOCUMENT = "DOCUMENT"
+SITES, TERMS = "SITES", "TERMS"  # another set is fixed; no set that the document allows
 _MOST_ROUNDS = 256
+_MOST_OF_A_CLASS = 8  # rounds at a time: one for each process of the hub
 _ROUND_SECONDS = 600.0
+_KIND = re.compile(r"[a-z_]{1,32}")
+_CLASS = re.compile(r"[a-z0-9_-]{1,64}(,[a-z0-9_-]{1,64}){0,31}")
+_HEX = re.compile(r"[0-9a-f]{64}")
+_PRINTED = re.compile(r"[!-~]{1,4000}")
+
+
+class Unfit(ParameterError):
+    """Stores that are not, or no longer, what the document says."""
 
 
 class Refused(Exception):
@@ -79,7 +91,7 @@ class Cubes:
     def edition(self) -> str:
         """The edition of each store: what the set of sites is fixed for."""
         parts = [(one.version.schema.id, one.version.edition) for one in self.releasers]
-        return "+".join(f"{id}:{edition}" for id, edition in parts)
+        return JOINT.join(f"{id}:{edition}" for id, edition in parts)
 
 
 class Site:
@@ -110,14 +122,17 @@ class Site:
         told = differences(document, cubes.releasers, document.protection(self.accepted.member.id))
         if told:
             listed = "".join(f"\n  - {text}" for text in told)
-            raise ParameterError(f"the document does not fit {self._stores[0]}:{listed}")
+            raise Unfit(f"the document does not fit {self._stores[0]}:{listed}")
         self._names = names
         return cubes
 
     def _current(self) -> Cubes:
         with self._lock:
             if [Store(store).current() for store in self._stores] != self._names:
-                self._cubes = self._opened()
+                try:
+                    self._cubes = self._opened()
+                except Unfit:
+                    raise Refused(DOCUMENT) from None
                 self._rounds.clear()
                 self._joint.clear()
             return self._cubes
@@ -135,26 +150,44 @@ class Site:
             )
         except ParameterError:
             pass
-        if not reason and message and not self.record.first_time(message.statement["nonce"], now):
-            reason = "seen before"
+        if not reason and message:
+            reason = self.record.why_not(message.statement["nonce"], now)
         if reason or message is None:
             self.record.turn_away(reason)
             raise Forbidden("FORBIDDEN", "Not for you.")
         return self._answered(message).pack()
 
     def _answered(self, message: Message) -> Message:
+        """Return the answer, after a line was written of the request, whatever became of it."""
         kind, body = message.statement["kind"], message.body
-        asked = str(body.get("class", ""))
-        listed = body.get("sites")
-        sites = [str(one) for one in listed] if isinstance(listed, list) else []
+        said = kind if _KIND.fullmatch(kind) else "unknown"
+        asked, sites = self._about(kind, body)
+        outcome = "failed"
         try:
             found, payload = self._kinds(kind)(body)
             outcome = "answered"
         except Refused as refused:
             found, payload, kind, outcome = {"code": refused.code}, b"", REFUSED, refused.code
-        if kind != "state":  # asked every time the hub starts, of nothing
-            self.record.write(message.statement["kind"], asked, sites, outcome)
+        finally:
+            self.record.write(said, asked, sites, outcome)
         return answer(self.signer, message, kind, found, payload)
+
+    def _about(self, kind: str, body: dict[str, Any]) -> tuple[str, list[str]]:
+        """Return the class and the sites that a request is really about, as far as it is sound.
+
+        The second half of a round is about what its first half said, not about what it says.
+        """
+        if kind == "masked":
+            with self._lock:
+                round = self._rounds.get(str(body.get("round")))
+            body = {} if round is None else round.terms
+        asked, sites = body.get("class"), body.get("sites")
+        if not isinstance(asked, str) or not _CLASS.fullmatch(asked):
+            asked = ""
+        members = self.accepted.document.members
+        if not isinstance(sites, list) or len(sites) > len(members):
+            sites = []
+        return asked, [one for one in sites if isinstance(one, str) and one in members]
 
     def _kinds(self, kind: str) -> Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]]:
         known = {
@@ -202,7 +235,9 @@ class Site:
         self, cubes: Cubes, body: dict[str, Any], kind: str
     ) -> tuple[Releaser, Question, Tier]:
         """Return the store and the question of an agreed class; the site's own rules can veto."""
-        document, name = self.accepted.document, str(body.get("class"))
+        document, name = self.accepted.document, body.get("class")
+        if not isinstance(name, str) or not _CLASS.fullmatch(name):
+            raise Refused(NOT_AGREED)
         try:
             of = class_named(name, document.schema)
             found = question_of(cubes.releasers, of)
@@ -228,7 +263,7 @@ class Site:
         cube, question, tier = self._asked(cubes, terms, "combined")
         if not self.record.answers_for(cubes.edition, terms["sites"]):
             raise Refused(SITES)
-        self._claim(cube, tier, QuestionClass.of(question))
+        self._foresee(cube, tier, QuestionClass.of(question))
         private = X25519PrivateKey.generate()
         asked = (cube, question, tier)
         self._keep(terms["round"], Round(terms, asked, private, self._clock()))
@@ -241,39 +276,56 @@ class Site:
         names = ("round", "class", "tier", "sites", "versions")
         terms = {name: body.get(name) for name in names}
         sites, versions, round = terms["sites"], terms["versions"], terms["round"]
-        if not isinstance(round, str) or len(round) != 64:
+        if not isinstance(round, str) or not _HEX.fullmatch(round):
             raise Refused(ROUND)
         if not isinstance(sites, list) or not isinstance(versions, dict):
-            raise Refused(SITES)
+            raise Refused(TERMS)
         common = set(document.common)
         sound = sites == sorted(set(map(str, sites))) and set(versions) == set(sites)
-        if not sound or me not in sites or not common.issuperset(sites):
-            raise Refused(SITES)
+        told = (isinstance(one, str) and _PRINTED.fullmatch(one) for one in versions.values())
+        if not sound or not all(told) or me not in sites or not common.issuperset(sites):
+            raise Refused(TERMS)
         if len(sites) < document.least_sites or document.protection(me) != COMMON:
-            raise Refused(SITES)
+            raise Refused(TERMS)
         return {**terms, "document": document.digest}
 
     def _keep(self, name: str, round: Round) -> None:
-        """Keep a round that is begun. One key for one round: a name that is taken is refused."""
-        with self._lock:
-            now = self._clock()
-            old = [n for n, r in self._rounds.items() if now - r.since > _ROUND_SECONDS]
-            for each in old:
-                del self._rounds[each]
-            if name in self._rounds or len(self._rounds) >= _MOST_ROUNDS:
-                raise Refused(ROUND)
-            self._rounds[name] = round
+        """Keep a round that is begun. One key for one round: a name that is taken is refused.
 
-    def _claim(self, cube: Releaser, tier: Tier, of: QuestionClass) -> None:
+        Rounds that came to nothing make room for new ones, of the same class first.
+        """
+        with self._lock:
+            now, of = self._clock(), round.terms["class"]
+            if name in self._rounds:
+                raise Refused(ROUND)
+            kept = {n: r for n, r in self._rounds.items() if now - r.since <= _ROUND_SECONDS}
+            same = [n for n, r in kept.items() if r.terms["class"] == of]
+            for each in same[: max(0, len(same) - _MOST_OF_A_CLASS + 1)]:
+                del kept[each]
+            for each in list(kept)[: max(0, len(kept) - _MOST_ROUNDS + 1)]:
+                del kept[each]
+            self._rounds = {**kept, name: round}
+
+    def _foresee(self, cube: Releaser, tier: Tier, of: QuestionClass) -> None:
+        """Refuse a class for which no look is left; none is used before all sites are ready."""
+        try:
+            state = self._ledger(cube, tier).outlook(of).state
+        except LedgerUnavailable:
+            raise Refused("UNAVAILABLE") from None
+        if state in (State.USED, State.REFUSED, State.SUMS):  # sums the hub adds up itself
+            raise Refused(VETO)
+
+    def _claim(self, cube: Releaser, tier: Tier, of: QuestionClass) -> Route:
         """Count a look in the site's own ledger: a cell may hold people of this site alone."""
         try:
-            source = self._ledger(cube, tier).claim(of).source
+            found = self._ledger(cube, tier).claim(of)
         except QueryRefused:
             raise Refused(VETO) from None
         except LedgerUnavailable:
             raise Refused("UNAVAILABLE") from None
-        if source != of:  # of a finer table: the hub has it, and adds it up itself
+        if found.source != of:
             raise Refused(VETO)
+        return found
 
     def _ledger(self, cube: Releaser, tier: Tier) -> Ledger:
         """Return the ledger of joint tables: looks are counted over all editions, this one too."""
@@ -304,14 +356,21 @@ class Site:
         if publics[me] != mine:
             raise Refused(ROUND)
         cubes = self._pinned(terms["versions"][me])
-        if not self.record.fix(cubes.edition, terms["sites"]):
+        if not self.record.answers_for(cubes.edition, terms["sites"]):
             raise Refused(SITES)
         cube, question, tier = round.asked
-        words = encoded(cube.engine.tabulate(question))
-        sent = masked(words, me, round.private, publics, salt(terms, publics))
         of = QuestionClass.of(question)
-        if self._ledger(cube, tier).settle(of, Status.RELEASED) and cube.log is not None:
-            append(cube.log, _recorded(cube, tier, of))
+        known = self._claim(cube, tier, of)
+        if not self.record.fix(cubes.edition, terms["sites"]):
+            raise Refused(SITES)
+        words = encoded(cube.engine.tabulate(question))
+        try:
+            sent = masked(words, me, round.private, publics, salt(terms, publics))
+        except ParameterError:
+            raise Refused(ROUND) from None
+        if known.status is not Status.RELEASED and cube.log is not None:
+            append(cube.log, _recorded(cube, tier, of))  # first: by it a build knows of the table
+        self._ledger(cube, tier).settle(of, Status.RELEASED)
         return {"terms": digest(terms)}, sent.astype("<u8").tobytes()
 
     def _publics(self, proofs: object, terms: dict[str, Any]) -> dict[str, bytes]:
@@ -344,12 +403,10 @@ def _recorded(cube: Releaser, tier: Tier, of: QuestionClass) -> Record:
 
 
 def _public(body: object, terms: str) -> bytes:
-    try:
-        if isinstance(body, dict) and body["terms"] == terms and len(body["public"]) == 64:
-            return bytes.fromhex(body["public"])
-    except (KeyError, TypeError, ValueError):
-        pass
-    raise Refused(ROUND)
+    public = body.get("public") if isinstance(body, dict) and body.get("terms") == terms else None
+    if not isinstance(public, str) or not _HEX.fullmatch(public):
+        raise Refused(ROUND)
+    return bytes.fromhex(public)
 
 
 def salt(terms: dict[str, Any], publics: dict[str, bytes]) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import ParameterError, SitesUnavailable
 from discreet.federation.document import Document, HubFile
-from discreet.federation.link import Conversation, Link, refusal
+from discreet.federation.hub import LATER
+from discreet.federation.link import NO_ANSWER, Conversation, Link, refusal
 from discreet.federation.store import COMBINED, COUNTRIES, Pins, hub_signer, pins_of, write
 from discreet.files import written
 from discreet.json import canonical
@@ -49,7 +51,10 @@ def start(file: HubFile, without: Sequence[str] = ()) -> Started:
     link = Link(signer, file.ca, file.seconds)
     with Conversation(link, document, sites) as talk:
         answers, wrong = talk.ask_each("state", {})
-    wrong |= {site: "does not answer" for site, told in answers.items() if refusal(told)}
+    for site, told in answers.items():
+        if refusal(told) or not _is_state(told.body):
+            code = refusal(told)
+            wrong[site] = LATER.get(code, "does not answer") if code else NO_ANSWER
     notes = [f"{document.member(site).label} {why}." for site, why in wrong.items()]
     if wrong:
         before = _as_before(file, document, sites)
@@ -65,6 +70,11 @@ def start(file: HubFile, without: Sequence[str] = ()) -> Started:
         if new:
             notes.append(f"New version of '{pins.schema.id}': {', '.join(pins.sites)}.")
     return Started(tuple(stores), tuple(notes))
+
+
+def _is_state(body: dict[str, Any]) -> bool:
+    """Whether a site says its version and its edition."""
+    return all(isinstance(body.get(name), str) for name in ("version", "edition"))
 
 
 def _wanted(

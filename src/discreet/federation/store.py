@@ -25,6 +25,7 @@ from discreet import __version__
 from discreet.errors import Damaged, ParameterError
 from discreet.federation.document import COMMON, NONE, Document, HubFile
 from discreet.federation.link import Link
+from discreet.federation.messages import digest
 from discreet.files import read_bytes, sync, written
 from discreet.json import canonical, parsed
 from discreet.population import Level, Schema, Store, Variable, Version, signing, state
@@ -68,6 +69,11 @@ class Pins:
         return cls(data["kind"], document, tuple(data["sites"]), data["versions"], data["editions"])
 
     @property
+    def data(self) -> str:
+        """What true totals follow from: the sites and the edition of each, as a digest."""
+        return digest(sorted((site, self.editions[site]) for site in self.sites))
+
+    @property
     def people(self) -> int:
         """The size of the population as its sites publish it."""
         return sum(self.document.member(site).population for site in self.sites)
@@ -76,8 +82,7 @@ class Pins:
     def title(self) -> str:
         """The title of the data set; who is not in it is named in every table."""
         document, title = self.document, str(self.document.statement["title"])
-        asked = document.common if self.kind == COMBINED else tuple(document.members)
-        gone = [document.member(site).label for site in asked if site not in self.sites]
+        gone = [one.label for one in document.members.values() if one.id not in self.sites]
         by = ", by country" if self.kind == COUNTRIES else ""
         return f"{title}{by}" + (f" (without {', '.join(gone)})" if gone else "")
 
@@ -149,27 +154,40 @@ def hub_signer(file: HubFile) -> Signer:
 def write(file: HubFile, pins: Pins) -> tuple[Path, bool]:
     """Return the store of a kind of tables, with a new version if the pins are not its current.
 
-    Other sites, or another edition of one, make a new edition: all noise is drawn anew.
+    Other sites, or another edition of one, make a new edition: all noise is drawn anew. Those that
+    were there before have the edition they had: equal totals have equal noise.
     """
     store = Store(file.store / pins.kind)
     store.versions.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store.path.chmod(0o700)  # parents are made with the mode of the process
     _write_how(store.path, file)
     held = None if store.current() is None else store.open()
     before = None if held is None else pins_of(held)
     if before is not None and canonical(before.to_json()) == canonical(pins.to_json()):
         return store.path, False
-    edition = 1
-    if held is not None and before is not None:
-        same = (before.sites, dict(before.editions)) == (pins.sites, dict(pins.editions))
-        edition = held.edition if same else held.edition + 1
+    numbered = _numbered(store)
+    edition = numbered.setdefault(pins.data, 1 + max(numbered.values(), default=0))
     number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
     secret = Secret.fresh() if held is None else secret_of(store, held.manifest)
     if held is None:
         secret.write(store.secret)
         signing.make(store.path)
         state.make(store.path)
-    _write_version(store, pins, secret, number, edition)
+    described = _described(pins, secret, number, edition)
+    _write_version(store, pins, {**described, "numbered": numbered})
     return store.path, True
+
+
+def _numbered(store: Store) -> dict[str, int]:
+    """Return which edition each set of data had; every version holds those before it too."""
+    found: dict[str, int] = {}
+    for name in store.list():
+        version = store.open(name)
+        pins = pins_of(version)
+        found = {**version.manifest.get("numbered", {}), **found}
+        if pins is not None:
+            found.setdefault(pins.data, version.edition)
+    return found
 
 
 def _write_how(store: Path, file: HubFile) -> None:
@@ -178,7 +196,7 @@ def _write_how(store: Path, file: HubFile) -> None:
         out.write(canonical(how))
 
 
-def _write_version(store: Store, pins: Pins, secret: Secret, number: int, edition: int) -> None:
+def _write_version(store: Store, pins: Pins, described: dict[str, Any]) -> None:
     """Write a version without records and make it the current one."""
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
     part = store.versions / f".{name}"
@@ -197,7 +215,7 @@ def _write_version(store: Store, pins: Pins, secret: Secret, number: int, editio
             with written(part / each, alone=True) as out:
                 out.write(content)
             files[each] = {"bytes": len(content), "blake2b": checksum(part / each)}
-        manifests.write(part, {**_described(pins, secret, number, edition), "files": files})
+        manifests.write(part, {**described, "files": files})
         sync(part)
         os.replace(part, store.versions / name)
         sync(store.versions)

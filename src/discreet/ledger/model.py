@@ -41,6 +41,11 @@ class State(StrEnum):
     USED = "used"  # no look is left, and no published table covers it
     REFUSED = "refused"  # its table was made, and is not available
 
+    @property
+    def new(self) -> bool:
+        """Whether a table would be made for it."""
+        return self in (State.LOOK, State.FREE)
+
 
 @dataclass(frozen=True)
 class Route:

@@ -46,6 +46,7 @@ class CompleteTable:
     refused: bool
     record: Record = field(repr=False)
     whole: Record | None = field(default=None, repr=False)
+    alike: bool = True  # false where some figures were protected in another way
 
     @property
     def of(self) -> QuestionClass:
@@ -127,7 +128,9 @@ def complete(found: Judged, record: Record, whole: Record | None = None) -> Comp
     for array in (found.figures, found.withheld):
         if array is not None:
             array.setflags(write=False)
-    return CompleteTable(found.making, found.figures, found.withheld, False, record, whole)
+    return CompleteTable(
+        found.making, found.figures, found.withheld, False, record, whole, found.alike
+    )
 
 
 def counted(making: Making, engine: Engine, stop: Event | None = None) -> Counted:

@@ -155,6 +155,9 @@ class Releaser:
         if self.claims and isinstance(self.engine, ViewEngine):
             # What could not be counted now is not claimed: coarser questions would wait for it.
             self.engine.reach(allowed.making(asked).question)
+        if self.claims and self.elsewhere is not None and ledger.outlook(asked).state.new:
+            # Made first and shown to nobody before it is claimed: sites may not answer.
+            self.tables.get(allowed.making(asked), lambda making: self._make(making, stop))
         with suppress(QueryRefused):
             if self.claims:
                 return ledger.claim(asked).source
@@ -260,6 +263,7 @@ def released(
         making.protection,
         max(len(table.of.levels), 1),
         allowed.beforehand,
+        table.alike,
     )
     missing = _missing(question, shown)
     return Release(

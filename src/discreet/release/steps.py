@@ -131,6 +131,7 @@ class Judged:
     bound: float | None = None  # on the risk, from the released figures alone
     multiplier: Psi | None = None
     measured: bool = True  # false where the true counts are not known here
+    alike: bool = True  # false where some figures were protected in another way
 
     @property
     def making(self) -> Making:

@@ -6,7 +6,7 @@ of a method is not told: no figure stands for a guess.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,11 @@ BASE = (
     "The people counted are copies of others in the same larger area, chosen so that figures come "
     "close to true ones with noise. What nobody in the larger area is, nobody in a table is."
 )
+MIXED = (
+    "Not all figures were made safe in the same way: each office protects its own, and some in "
+    "another way than the rest, or not at all."
+)
+_CANNOT_SAY = "How close they are cannot be said."
 NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
@@ -69,6 +74,7 @@ class Told:
     protection: Protection
     dimensions: int
     beforehand: Beforehand
+    alike: bool = True  # false where some figures were protected in another way
 
     @property
     def single(self) -> NDArray[np.int64]:
@@ -92,6 +98,8 @@ def notes(told: Told) -> tuple[str, ...]:
 
     Never by how much they changed.
     """
+    if not told.alike:
+        return (MIXED, _NONE)
     protection, beforehand = told.protection, told.beforehand
     before: tuple[str, ...] = (BEFOREHAND,) if beforehand else ()
     if NAME in beforehand.methods:
@@ -152,6 +160,8 @@ def quality(told: Told) -> PublicQuality:
     """Return how close the inner figures are, as far as that is known of what was done to them."""
     cells = ~told.shown.withheld[told.inner]
     inner, parts = told.shown.values[told.inner][cells], told.shown.parts[told.inner][cells]
+    if not told.alike:  # the chances of one method say nothing of the figures of another
+        return replace(unknown_quality(inner), sentences=(MIXED, _CANNOT_SAY))
     effect, protection = told.effect, told.protection
     exact = _exact(inner, effect) & (parts <= 1)
     if told.beforehand:  # what was done to the records is not in the method's chances

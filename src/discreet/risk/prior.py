@@ -65,7 +65,7 @@ def fit_prior(values: Integers, number: NDArray[np.integer], transition: Transit
     design, offset = _design(len(flow) - 1)
     seen = np.zeros(LARGEST + 2)
     np.add.at(seen, np.minimum(values, LARGEST + 1), number)
-    if (seen[flow.sum(axis=0) == 0] > 0).any():
+    if impossible(values, transition):
         raise ParameterError("the released table must be one that the transition can make.")
     parameters = np.zeros(4)
     value = _penalised(parameters, design, offset, flow, seen)
@@ -125,6 +125,12 @@ def change_chances(transition: Transition) -> tuple[Integers, Floats]:
     deltas.setflags(write=False)
     table.setflags(write=False)
     return deltas, table
+
+
+def impossible(values: Integers, transition: Transition) -> bool:
+    """Whether some released value is small and none that the transition can make."""
+    never = dense_flow(transition).sum(axis=0) == 0
+    return bool(never[np.minimum(values, LARGEST + 1)].any())
 
 
 @lru_cache(maxsize=64)

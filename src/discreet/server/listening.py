@@ -58,11 +58,15 @@ class Server(uvicorn.Server):
         await self._open_elsewhere()
         self.acceptor = Acceptor(self, listener, self._most())
         self.servers = [self.acceptor]  # type: ignore[list-item]
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+        self._hear()
         if self.seat is not None:
             self.log.write(event="worker", level="info", status="answers")
         self.started = True
+
+    def _hear(self) -> None:
+        """Read the settings again on SIGHUP."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -139,8 +143,11 @@ class Server(uvicorn.Server):
     def _most(self) -> int:
         """Return how many connections there may be, with descriptors left for files."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        stores = len(self._app.state.service.catalogue.stores)
-        return max(8, min(self.live.settings.connections, files - _RESERVE - _PER_STORE * stores))
+        kept = _RESERVE + _PER_STORE * self._stores()
+        return max(8, min(self.live.settings.connections, files - kept))
+
+    def _stores(self) -> int:
+        return len(self._app.state.service.catalogue.stores)
 
 
 def check_certificate(settings: Settings) -> None:

@@ -1,4 +1,8 @@
-"""A site over HTTPS: one route, for the hub alone; it has no pages and no API."""
+"""A site over HTTPS: one route, for the hub alone; it has no pages and no API.
+
+Connections have the bounds in number and time of any server: whoever opens many and asks nothing
+is cut off.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,22 @@ from pathlib import Path
 from typing import Protocol
 
 import uvicorn
-from starlette.applications import Starlette
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from discreet.errors import DiscreetError, Forbidden, ParameterError
 from discreet.federation.messages import PATH
 from discreet.federation.site import Site
-from discreet.server.listening import check_certificate
+from discreet.server.listening import Server, check_certificate
 from discreet.server.log import Log
 from discreet.server.run import listen, prepare_process
-from discreet.server.settings import Settings
+from discreet.server.settings import Live, Settings
 from discreet.service.opened import open_store
 
 MOST_BODY = 2**20
-_CONNECTIONS = 64
+_STORES = 8  # cubes for which descriptors are left
 
 
 def open_site(stores: Sequence[Path]) -> Site:
@@ -39,7 +43,21 @@ class Answers(Protocol):
         ...
 
 
-def create_site(site: Answers, log: Log | None = None) -> Starlette:
+class SiteServer(Server):
+    """Runs a site on a listening socket; its settings are read once."""
+
+    def _hear(self) -> None:
+        """Leave SIGHUP as it is."""
+
+    def _stores(self) -> int:
+        return _STORES
+
+    def note(self, status: int, request_id: str) -> None:
+        """Log a request that never became one."""
+        self.log.write(event="request", route="malformed", status=status, id=request_id)
+
+
+def create_site(site: Answers, log: Log | None = None, settings: Settings | None = None) -> FastAPI:
     """Return the application of a site. What is wrong with a request is in its record alone."""
     log = log or Log()
 
@@ -61,7 +79,10 @@ def create_site(site: Answers, log: Log | None = None) -> Starlette:
     async def healthy(request: Request) -> Response:
         return Response("ok\n", media_type="text/plain")
 
-    return Starlette(routes=[Route(PATH, answer, methods=["POST"]), Route("/healthz", healthy)])
+    routes: list[BaseRoute] = [Route(PATH, answer, methods=["POST"]), Route("/healthz", healthy)]
+    app = FastAPI(routes=routes, openapi_url=None)
+    app.state.live, app.state.log = Live(settings or Settings()), log
+    return app
 
 
 def serve_site(
@@ -82,20 +103,21 @@ def serve_site(
     prepare_process()
     listener = listen(host, port)
     try:
-        config = site_config(create_site(site, log), settings)
-        config.load()
+        server = site_server(site, settings, log)
+        server.config.load()
         log.capture()
         place = listener.getsockname()
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
         listening(f"https://{shown}:{place[1]}")
-        uvicorn.Server(config).run([listener])
+        server.run([listener])
     finally:
         listener.close()
 
 
-def site_config(app: Starlette, settings: Settings) -> uvicorn.Config:
-    """Return how a site is served."""
-    return uvicorn.Config(
+def site_server(site: Answers, settings: Settings, log: Log | None = None) -> SiteServer:
+    """Return what serves a site."""
+    app = create_site(site, log, settings)
+    config = uvicorn.Config(
         app,
         access_log=False,
         log_config=None,
@@ -103,10 +125,10 @@ def site_config(app: Starlette, settings: Settings) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         ws="none",
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=settings.grace,
         timeout_keep_alive=settings.idle_seconds,
         h11_max_incomplete_event_size=settings.max_header,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.certificate_key,
     )
+    return SiteServer(config, app, None)

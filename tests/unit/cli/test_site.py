@@ -44,12 +44,36 @@ def test_a_federation_is_set_up_by_commands(folder: Path) -> None:
     lines = accepted.output.splitlines()
     assert lines[0].startswith("Accepted as 'borg'. Document ")
     keys = {name: json.loads((folder / f"{name}.json").read_text())["key"] for name in NAMES}
-    assert lines[2:] == [f"  Aland: {keys['aland']}", f"  Cove: {keys['cove']}"]
+    assert lines[1:9] == [
+        "The hub's data set: north, The North",
+        "Combined tables of sex,age_band, and all below",
+        "Combined tables are of at least 3 sites.",
+        "This site, as in your card: Borg, https://borg.example, 1,000 people",
+        "Sites:",
+        *(f"  {name.capitalize()}: protected under the common policy" for name in NAMES),
+    ]
+    assert lines[10:12] == [f"  Aland: {keys['aland']}", f"  Cove: {keys['cove']}"]
+    assert "started again" in lines[12]
     assert run("site", "log", store).output == "Nothing was asked.\n"
     assert json.loads(run("site", "log", store, "--json").output) == {
         "asked": [],
         "turned_away": {},
     }
+
+
+def test_an_acceptance_warns_of_two_sites_and_of_another_population(folder: Path) -> None:
+    card = json.loads((folder / "borg.json").read_text())
+    (folder / "fewer.json").write_text(json.dumps({**card, "population": 900}))
+    (folder / "two.toml").write_text(
+        'id = "two"\ntitle = "Two"\ncards = ["aland.json", "fewer.json"]\nleast_sites = 2\n'
+        'combined = ["sex"]\n'
+    )
+    written = run("hub", folder / "two.toml", "--document", folder / "two.json")
+    key = written.output.splitlines()[-1].removeprefix("The hub's key is ")
+    store = folder / "borg" / "store"
+    told = run("site", "accept", folder / "two.json", "--store", store, "--hub", key).output
+    assert "Warning: of a table of two sites" in told
+    assert "Warning: the store publishes 1,000 people." in told
 
 
 def test_a_document_is_checked_against_the_key_that_came_another_way(folder: Path) -> None:

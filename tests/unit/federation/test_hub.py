@@ -14,6 +14,8 @@ from discreet.cli import app
 from discreet.errors import Forbidden, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.link import Wrong
 from discreet.federation.messages import Message
+from discreet.federation.messages import answer as packed
+from discreet.federation.start import start
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release.result import Release
@@ -130,6 +132,9 @@ def test_a_joint_table_is_a_look_at_the_people_of_each_site(north: Federated) ->
     with pytest.raises(QueryRefused) as refused:
         ask(own, "sex,age,health")
     assert refused.value.code == "USED_UP"
+    told = CliRunner().invoke(app, ["ledger", str(own.store)]).output
+    listed = [line.split() for line in told.splitlines()]
+    assert ["sex,age,health", "800"] in listed  # 2 sexes, 80 ages, 5 kinds of health
 
 
 # Sets of sites
@@ -166,6 +171,21 @@ def test_a_new_edition_of_a_site_may_have_another_set(north: Federated, tmp_path
     assert release.population == "People of the North (without Cove)"
 
 
+def test_a_combined_table_is_the_same_after_a_site_was_left_out_for_a_while(
+    north: Federated,
+) -> None:
+    fewer = federate(north.folder, north.stores, 'combined = ["sex,age,health"]\nleast_sites = 2\n')
+    fewer.begin()
+    north.sites = fewer.sites
+    # The same totals must never have other noise: the mean of both would be nearer to the truth.
+    before = ask(fewer.open(), "sex,age_band").table.values
+    assert (fewer.file.store / "combined").stat().st_mode & 0o077 == 0
+    assert fewer.open(without=["cove"]).version.edition == 2
+    again = fewer.open()
+    assert again.version.edition == 1
+    assert np.array_equal(ask(again, "sex,age_band").table.values, before)
+
+
 def test_an_edition_that_differs_in_few_records_is_refused_after_a_joint_table(
     north: Federated,
 ) -> None:
@@ -194,6 +214,12 @@ def test_a_site_that_goes_before_all_are_ready_fixes_nothing(north: Federated) -
     assert all(kind_of(raw) != "masked" for _, raw, _ in north.seen)
     for site in north.sites.values():
         assert site.record.answers_for(site._current().edition, ["any", "other", "set"])
+    # No look was used, at home or at the hub: of this detail there is one.
+    with pytest.raises(SitesUnavailable, match="Cove cannot be reached"):
+        ask(opened, "sex,age,health")
+    assert opened.ledger.entries() == []
+    own = open_store(north.stores["borg"][0])
+    assert ask(own, "sex,age,health").table.shape == (2, 80, 5)
     north.between = None
     assert ask(opened, "sex").table.shape == (2,)  # and nothing of the failure was kept
 
@@ -260,7 +286,7 @@ def test_a_site_that_was_restarted_in_a_round_is_named(north: Federated) -> None
         return north.sites["borg"].answer(raw)
 
     north.between = late_for("masked", restarted)
-    with pytest.raises(SitesUnavailable, match="Borg was restarted"):
+    with pytest.raises(SitesUnavailable, match="Borg no longer has the key"):
         ask(opened, "sex")
     north.between = None
     assert ask(opened, "sex").table.shape == (2,)
@@ -304,6 +330,15 @@ def test_another_version_of_a_site_is_named_and_a_new_start_makes_a_new_edition(
     again = north.open()
     assert again.version.edition == opened.version.edition + 1
     assert not np.array_equal(ask(again, "sex,age_band").table.values, before)
+
+
+def test_a_site_with_another_policy_is_named(north: Federated) -> None:
+    opened = north.open()
+    build_country(north.folder / "borg", "borg", seed=2, policy="preset:rounding-3")
+    told = "Borg has variables or a policy that no longer fit the document"
+    with pytest.raises(SitesUnavailable, match=told):
+        ask(opened, "health")
+    assert start(north.file).notes[0] == f"{told}."
 
 
 # Tables by country
@@ -375,7 +410,7 @@ def test_a_site_that_protects_otherwise_is_marked_and_never_added_up(
         assert refused.value.code == "MIXED"
     assert ask(opened, "age_band", "country=cove").table.shape == (3,)
     assert ask(opened, "age_band", "country=aland|borg").table.shape == (3,)
-    assert mixed.open().schema.title == "People of the North"
+    assert mixed.open().schema.title == "People of the North (without Cove)"
     assert "cove" not in mixed.open().engine.pins.sites  # type: ignore[union-attr]
 
 
@@ -396,3 +431,93 @@ def test_info_tells_the_version_of_each_site(north: Federated) -> None:
     versions = [site._current().version for site in north.sites.values()]
     named = zip(("Aland", "Borg", "Cove"), versions, strict=True)
     assert told[2:5] == [f"At {name}: {version}" for name, version in named]
+
+
+# Figures that cannot be
+
+
+def mixed_federation(made: Federated, folder: Path, common: str, other: str) -> Federated:
+    """Aland and Borg under one policy, Cove under another."""
+    stores = {}
+    for i, name in enumerate(("aland", "borg", "cove")):
+        policy = other if name == "cove" else common
+        stores[name] = [build_country(folder / name, name, seed=i + 1, policy=policy)]
+    text = 'combined = ["sex,age"]\ncomparative = ["sex,age,health"]\nleast_sites = 2\n'
+    return federate(folder, stores, text, own=["cove"])
+
+
+def test_of_figures_protected_differently_no_quality_is_told(
+    made: Federated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Under rounding to base 3 no figure is 1 or 2; under cell keys of Cove some are. The chances of
+    # the one method say nothing of the figures of the other.
+    north = mixed_federation(made, tmp_path, "preset:rounding-3", "preset:cell-keys")
+    opened = connect(monkeypatch, north).open("countries")
+    release = ask(opened, "sex,age,health,country")
+    assert (release.table.values[..., 2] % 3 != 0).any()
+    assert release.public_quality.score is release.public_quality.largest_change is None
+    assert "each office protects its own" in " ".join(release.public_quality.sentences)
+    assert "each office protects its own" in " ".join(release.notes)
+    assert release.table.low is None
+    combined = north.open()
+    assert ask(combined, "sex").population == "People of the North (without Cove)"
+
+
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [
+        (1, "common method cannot make"),  # rounding to base 3 makes no 1
+        (2**62, "not those of its population"),
+        (-3, "not those of its population"),
+    ],
+)
+def test_an_impossible_figure_names_the_site_and_nothing_is_released(
+    made: Federated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: int, told: str
+) -> None:
+    north = mixed_federation(made, tmp_path, "preset:rounding-3", "preset:cell-keys")
+    opened = connect(monkeypatch, north).open("countries")
+
+    def faulty(message: Message, answer: Pass, raw: bytes) -> bytes:
+        found = Message.unpack(answer(raw))
+        payload = np.array([figure], "<i8").tobytes() + found.payload[8:]
+        signer = north.sites["borg"].signer
+        return packed(signer, message, "figures", found.body, payload).pack()
+
+    north.between = late_for("figures", faulty)
+    with pytest.raises(SitesUnavailable, match=f"Borg sent figures that .*{told}"):
+        ask(opened, "sex,country")
+    assert not (opened.store / "records").exists()
+
+
+def test_a_sum_larger_than_the_population_is_refused(north: Federated) -> None:
+    # A site that lies in a sum cannot be named: its part is not known.
+    opened = north.open()
+
+    def faulty(message: Message, answer: Pass, raw: bytes) -> bytes:
+        found = Message.unpack(answer(raw))
+        words = np.frombuffer(found.payload, "<u8").copy()
+        words[0] += np.uint64(30_000)  # of 12,000 people
+        signer = north.sites["borg"].signer
+        return packed(signer, message, "masked", found.body, words.tobytes()).pack()
+
+    north.between = late_for("masked", faulty)
+    with pytest.raises(SitesUnavailable, match="One of the sites sent figures"):
+        ask(opened, "sex")
+
+
+def test_true_totals_are_not_tabulated_at_a_hub(north: Federated) -> None:
+    opened = north.open()
+    north.seen.clear()
+    told = CliRunner().invoke(app, ["tabulate", str(opened.store), "--by", "sex"])
+    assert "must have records of its own" in str(told.exception)
+    assert not north.seen
+
+
+@pytest.mark.parametrize("body", [{}, {"version": 5, "edition": "borg:1"}, {"version": "x"}])
+def test_a_site_that_tells_no_version_is_named(north: Federated, body: dict[str, object]) -> None:
+    def odd(message: Message, answer: Pass, raw: bytes) -> bytes:
+        return packed(north.sites["borg"].signer, message, "state", body).pack()
+
+    north.between = late_for("state", odd)
+    with pytest.raises(SitesUnavailable, match="Borg sent something that is no answer"):
+        north.open()

@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pytest
 from discreet.errors import ParameterError, SitesUnavailable
 from discreet.federation.certificates import make_certificates
 from discreet.federation.document import HubFile
-from discreet.federation.link import Conversation, Link
+from discreet.federation.link import Conversation, Line, Link
 from discreet.federation.start import start
 from discreet.query import Query, Question
 from discreet.server.site import open_site
@@ -151,7 +151,10 @@ def _received(line: ssl.SSLSocket) -> None:
     """Read a whole request: what is left unread when a socket closes resets the connection."""
     got = b""
     while b"\r\n\r\n" not in got:
-        got += line.recv(2**16)
+        part = line.recv(2**16)
+        if not part:
+            raise OSError("the hub went away")
+        got += part
     head, _, body = got.partition(b"\r\n\r\n")
     length = next(
         int(one.split(b":")[1])
@@ -163,19 +166,30 @@ def _received(line: ssl.SSLSocket) -> None:
 
 
 @contextmanager
-def _raw_server(folder: Path, port: int, answer: bytes) -> Iterator[None]:
-    """A server that sends some bytes over TLS and closes."""
+def _raw_server(
+    folder: Path, port: int, answer: bytes, drip: threading.Event | None = None
+) -> Iterator[None]:
+    """A server that sends some bytes over TLS and closes, or drips them until an event."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "borg.pem", folder / "borg.key")
     with socket.create_server(("127.0.0.1", port)) as listener:
+        sent: list[bytes] = []
 
         def serve() -> None:
             connection, _ = listener.accept()
             with connection, context.wrap_socket(connection, server_side=True) as line:
                 _received(line)
-                line.sendall(answer)
+                while drip is not None and not drip.wait(0.05):
+                    line.sendall(b"X-Drip: 1\r\n" if answer in sent else answer)
+                    sent.append(answer)
+                if drip is None:
+                    line.sendall(answer)
 
-        thread = threading.Thread(target=serve, daemon=True)
+        def dripping() -> None:
+            with suppress(OSError):  # the hub cuts the line
+                serve()
+
+        thread = threading.Thread(target=serve if drip is None else dripping, daemon=True)
         thread.start()
         yield
         thread.join(10)
@@ -227,3 +241,51 @@ def test_a_restarted_site_goes_on(north: Federated) -> None:
     before = total(north)
     north.sites["cove"] = open_site(north.stores["cove"])
     assert total(north) == before
+
+
+def test_a_site_that_drips_its_answer_is_late(made: tuple[Federated, list[int]]) -> None:
+    # Each header comes in time, and their end never does.
+    found, _ = made
+    (port,) = free_ports(1)
+    member = replace(found.document.member("borg"), address=f"https://127.0.0.1:{port}")
+    document = replace(found.document, members={**found.document.members, "borg": member})
+    enough = threading.Event()
+    end = threading.Timer(20, enough.set)
+    end.start()
+    with _raw_server(found.folder, port, b"HTTP/1.1 200 OK\r\n", enough):
+        with Conversation(Link(found.hub, found.file.ca, 1), document, ["borg"]) as talk:
+            _, wrong = talk.ask_each("state", {})
+        assert not enough.is_set()
+        enough.set()
+        end.cancel()
+    assert wrong == {"borg": "did not answer within 1 seconds"}
+
+
+def test_connections_that_ask_nothing_do_not_block_a_site(
+    made: tuple[Federated, list[int]], tmp_path: Path
+) -> None:
+    found = copied(made[0], tmp_path / "north")
+    found.begin()
+    context = ssl.create_default_context(cafile=found.file.ca)
+    port, site = made[1][0], _late(found, "aland")
+    with ExitStack() as stack:
+        stack.enter_context(listening(site, found.folder, "aland", port, header_seconds=3))
+        idle = []
+        for _ in range(70):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            idle.append(stack.enter_context(context.wrap_socket(line, server_hostname="localhost")))
+        with Conversation(Link(found.hub, found.file.ca, 60), found.document, ["aland"]) as talk:
+            answers, wrong = talk.ask_each("state", {})
+        assert not wrong
+        assert set(answers) == {"aland"}
+        assert idle[0].recv(1) == b""  # cut off after header_seconds
+
+
+def test_a_line_that_is_cut_before_it_is_there_is_not_used() -> None:
+    # The time may run out between connecting and shaking hands.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        line = Line("127.0.0.1", listener.getsockname()[1], 30, ssl.create_default_context())
+        line.cut()
+        with pytest.raises(TimeoutError):
+            line.connect()
+        line.close()

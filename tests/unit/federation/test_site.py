@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from discreet.errors import Forbidden
-from discreet.federation.asked import SiteRecord
+from discreet.cli import app
+from discreet.errors import Forbidden, InternalError, ParameterError, Sealed
+from discreet.federation.accepting import accept
+from discreet.federation.asked import SiteRecord, make
 from discreet.federation.messages import WINDOW, Message, request
 from discreet.federation.site import Site
+from discreet.query import Query, Question
+from discreet.release.record import append
 from discreet.release.signature import Signer
 from discreet.service.opened import open_store
-from federations import Federated, copied, make_federation
+from federations import Federated, connect, copied, make_federation
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +89,20 @@ def test_a_request_is_not_answered_again_after_a_restart(north: Federated) -> No
 
 
 def test_nonces_are_kept_for_as_long_as_their_request_could_be_taken(tmp_path: Path) -> None:
+    make(tmp_path)
     record = SiteRecord(tmp_path)
-    assert record.first_time("a", 1_000)
+    assert record.why_not("a", 1_000) == ""
     # A request of 1,000 + WINDOW may come until 1,000 + 2 WINDOW.
-    assert not record.first_time("a", 1_000 + 2 * WINDOW)
+    assert record.why_not("a", 1_000 + 2 * WINDOW) == "seen before"
+
+
+def test_a_clock_that_is_set_back_makes_no_request_new_again(tmp_path: Path) -> None:
+    make(tmp_path)
+    record = SiteRecord(tmp_path)
+    assert record.why_not("a", 1_000) == ""
+    assert record.why_not("b", 1_000 + 4 * WINDOW) == ""  # "a" is forgotten
+    assert record.why_not("a", 1_000) == "the clock of the site was set back"
+    assert record.why_not("c", 1_000 + 3 * WINDOW) == ""  # within the window: nothing is forgotten
 
 
 @pytest.mark.parametrize(
@@ -97,13 +112,18 @@ def test_nonces_are_kept_for_as_long_as_their_request_could_be_taken(tmp_path: P
         ({"class": "age,sex"}, "NOT_AGREED"),  # not its name: that is sex,age
         ({"class": 5}, "NOT_AGREED"),
         ({"tier": "licensed"}, "NOT_AGREED"),
-        ({"sites": ["aland", "cove"]}, "SITES"),
-        ({"sites": ["borg"]}, "SITES"),
-        ({"sites": ["borg", "aland", "cove"]}, "SITES"),  # not in order
-        ({"sites": ["aland", "borg", "cove", "dune"]}, "SITES"),
-        ({"sites": None}, "SITES"),
-        ({"versions": {}}, "SITES"),
+        ({"sites": ["aland", "cove"]}, "TERMS"),
+        ({"sites": ["borg"]}, "TERMS"),
+        ({"sites": ["borg", "aland", "cove"]}, "TERMS"),  # not in order
+        ({"sites": ["aland", "borg", "cove", "dune"]}, "TERMS"),
+        ({"sites": None}, "TERMS"),
+        ({"versions": {}}, "TERMS"),
         ({"round": "1"}, "ROUND"),
+        ({"round": "\ud800" * 64}, "ROUND"),
+        ({"class": "sex\n2026 masked age"}, "NOT_AGREED"),
+        ({"class": "\ud800"}, "NOT_AGREED"),
+        ({"versions": dict.fromkeys(("aland", "borg", "cove"), "\ud800")}, "TERMS"),
+        ({"sites": ["x" * 900] * 1_000}, "TERMS"),
     ],
 )
 def test_a_round_with_wrong_terms_is_refused(
@@ -121,7 +141,7 @@ def test_a_round_for_another_version_is_refused(north: Federated) -> None:
 def test_fewer_sites_than_agreed_are_refused(north: Federated) -> None:
     two = terms(north, sites=["aland", "borg"])
     two["versions"].pop("cove")
-    assert asked(north, "ready", two).body == {"code": "SITES"}
+    assert asked(north, "ready", two).body == {"code": "TERMS"}
 
 
 def test_masked_values_are_sent_when_all_sites_signed_this_round_and_not_before(
@@ -168,11 +188,12 @@ def test_everything_that_the_hub_asked_is_in_the_record(north: Federated) -> Non
     asked(north, "everything", {"class": "sex"})
     found = SiteRecord(north.stores["borg"][0]).asked()
     assert [(one.kind, one.of, one.outcome) for one in found] == [
+        ("state", "", "answered"),
         ("figures", "sex", "answered"),
         ("ready", "sex", "answered"),
         ("everything", "sex", "NOT_AGREED"),
     ]
-    assert found[1].sites == ("aland", "borg", "cove")
+    assert found[2].sites == ("aland", "borg", "cove")
     assert (north.stores["borg"][0] / "site.db").stat().st_mode & 0o077 == 0
 
 
@@ -186,3 +207,145 @@ def test_rounds_that_were_begun_and_left_do_not_pile_up(north: Federated) -> Non
     now[0] += 601
     asked(north, "ready", terms(north, round="1" * 64), now=now[0])
     assert list(site._rounds) == ["1" * 64]
+
+
+# The record
+
+
+def test_a_site_whose_record_is_gone_is_sealed(north: Federated) -> None:
+    store = north.stores["borg"][0]
+    for spoil in (lambda path: path.write_bytes(b""), lambda path: path.unlink()):
+        north.sites["borg"].record.close()
+        spoil(store / "site.db")
+        with pytest.raises(Sealed, match="would answer for others in the same edition"):
+            north.begin()
+    # Not even an acceptance makes it anew.
+    with pytest.raises(Sealed, match=r"discreet site log .* --new"):
+        accept(
+            north.document,
+            north.hub.public,
+            store,
+            [open_store(store).releaser],
+            Signer.of_store(store),
+        )
+    # Nothing was asked: the custodian may say so.
+    assert CliRunner().invoke(app, ["site", "log", str(store), "--new"]).exit_code == 0
+    north.begin()
+
+
+def test_a_record_is_not_made_anew_after_a_joint_table(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = connect(monkeypatch, north).open()
+    opened.releaser.release(Question.of(Query.parse("sex"), opened.schema))
+    store = north.stores["borg"][0]
+    north.sites["borg"].record.close()
+    (store / "site.db").unlink()
+    told = CliRunner().invoke(app, ["site", "log", str(store), "--new"])
+    assert "joint tables were made" in str(told.exception)
+    assert not (store / "site.db").exists()
+
+
+def test_a_set_is_fixed_for_as_long_as_one_cube_is_the_same(tmp_path: Path) -> None:
+    make(tmp_path)
+    record = SiteRecord(tmp_path)
+    three, two = ["aland", "borg", "cove"], ["aland", "borg"]
+    assert record.fix("one:1+two:1", three)
+    # A new edition of one cube: the other still shares its margins with what was answered.
+    for edition in ("one:2+two:1", "one:1", "two:1+one:7"):
+        assert not record.answers_for(edition, two)
+        assert not record.fix(edition, two)
+        assert record.answers_for(edition, three)
+    assert record.fix("one:2+two:2", two)
+
+
+def ready(north: Federated, name: str, body: dict[str, Any]) -> Any:
+    raw = request(north.hub, north.document.digest, name, "ready", body, time.time()).pack()
+    return Message.unpack(north.sites[name].answer(raw)).proof
+
+
+def test_a_line_of_the_record_is_of_the_round_and_not_of_what_the_hub_says(
+    north: Federated,
+) -> None:
+    body = terms(north, **{"class": "sex,age"})
+    proofs = [ready(north, name, body) for name in ("aland", "borg", "cove")]
+    asked(north, "masked", {"round": "0" * 64, "ready": proofs, "class": "sex", "sites": ["borg"]})
+    asked(north, "x\n\x1b[2Jmasked", {"class": "sex\n", "sites": ["y" * 1_000] * 3})
+    lines = [(o.kind, o.of, o.sites, o.outcome) for o in north.sites["borg"].record.asked()]
+    three = ("aland", "borg", "cove")
+    assert lines[1:] == [
+        ("masked", "sex,age", three, "answered"),
+        ("unknown", "", (), "NOT_AGREED"),
+    ]
+
+
+def test_a_request_that_fails_leaves_a_line(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Site) -> None:
+        raise ParameterError("broken")
+
+    monkeypatch.setattr(Site, "_current", broken)
+    with pytest.raises(ParameterError):
+        asked(north, "state", {})
+    (line,) = north.sites["borg"].record.asked()
+    assert (line.kind, line.outcome) == ("state", "failed")
+
+
+def test_rounds_that_came_to_nothing_make_room(north: Federated) -> None:
+    for i in range(12):
+        body = terms(north, round=f"{i:064x}")
+        assert asked(north, "ready", body).statement["kind"] == "ready"
+    assert list(north.sites["borg"]._rounds) == [f"{i:064x}" for i in range(4, 12)]
+
+
+def test_no_look_is_used_before_all_sites_are_ready(north: Federated) -> None:
+    own = open_store(north.stores["borg"][0])
+    ready(north, "borg", terms(north, **{"class": "sex,age,health"}))
+    # At home 4,000 people in 800 cells are guarded with one look: it is still there.
+    own.releaser.release(Question.of(Query.parse("sex,age,health"), own.schema))
+
+
+@pytest.mark.parametrize("public", ["0" * 64, "é" * 64, "a " * 32, "z" * 64, 5, None])
+def test_an_odd_key_is_refused(north: Federated, public: object) -> None:
+    # A point of small order, which shares no secret, and what is no key at all.
+    body = terms(north)
+    proofs = [ready(north, name, body) for name in ("aland", "borg", "cove")]
+    said = proofs[2]["statement"]
+    said = {**said, "body": {**said["body"], "public": public}}
+    proofs[2] = north.sites["cove"].signer.sign(said, b"discreet federation answer\0")
+    assert asked(north, "masked", {"round": "0" * 64, "ready": proofs}).body == {"code": "ROUND"}
+
+
+@pytest.mark.parametrize("odd", [{"time": 10**400}, {"nonce": "\ud800" * 32}, {"kind": 5}])
+def test_odd_requests_of_the_hub_are_turned_away(north: Federated, odd: dict[str, Any]) -> None:
+    said = request(north.hub, north.document.digest, "borg", "state", {}, time.time()).statement
+    raw = Message(north.hub.sign({**said, **odd}, b"discreet federation request\0")).pack()
+    with pytest.raises(Forbidden):
+        north.sites["borg"].answer(raw)
+
+
+def test_the_record_of_the_store_is_written_before_the_table_is_settled(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # By that line a build knows of the joint table. If it cannot be written, nothing is released,
+    # and it is written when the table is asked for again.
+    full = [True]
+
+    def append_if_room(path: Path, record: Any) -> None:
+        if full[0]:
+            raise InternalError("the disk is full")
+        append(path, record)
+
+    monkeypatch.setattr("discreet.federation.site.append", append_if_room)
+    for i in range(2):
+        body = terms(north, round=f"{i:064x}")
+        proofs = [ready(north, name, body) for name in ("aland", "borg", "cove")]
+        given = {"round": body["round"], "ready": proofs}
+        if full[0]:
+            with pytest.raises(InternalError):
+                asked(north, "masked", given)
+        else:
+            assert asked(north, "masked", given).statement["kind"] == "masked"
+        full[0] = False
+    assert '"joint"' in (north.stores["borg"][0] / "records").read_text()
