@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from discreet.risk import before
 from discreet.risk.before import LARGEST_SMALL
@@ -41,16 +40,18 @@ class Pooled:
     """
 
     def __init__(self, true: Integers, drawn: Sequence[Pairs]) -> None:
+        from scipy.sparse import csr_array  # a table alone is measured without it
+
         self._table = true
         every = np.concatenate(list(drawn))
         both, place = np.unique(every[:, :2], axis=0, return_inverse=True)
         draw = np.repeat(np.arange(len(drawn)), [len(pairs) for pairs in drawn])
         shape = (len(drawn), len(both))
-        self._number = sp.csr_array((every[:, 2], (draw, place.ravel())), shape, dtype=np.float64)
+        self._number = csr_array((every[:, 2], (draw, place.ravel())), shape, dtype=np.float64)
         self._true, shown = both.T
         self._figures, at = np.unique(shown, return_inverse=True)
         ones = (np.ones(len(both)), (np.arange(len(both)), at))
-        self._to_figure = sp.csr_array(ones, (len(both), len(self._figures)))
+        self._to_figure = csr_array(ones, (len(both), len(self._figures)))
         self._same, self._shown = self._true == shown, shown
         self._cells = (self._number @ self._to_figure).tocsr()  # of each figure, in each draw
         self._group = np.arange(len(drawn)) * min(GROUPS, len(drawn)) // len(drawn)
@@ -58,9 +59,11 @@ class Pooled:
     @cached_property
     def _kept(self) -> Floats:
         """How many cells went from what to what, in all draws and without each group."""
+        from scipy.sparse import csr_array
+
         groups = int(self._group[-1]) + 1
         ones = (np.ones(len(self._group)), (self._group, np.arange(len(self._group))))
-        left_out = (sp.csr_array(ones, (groups, len(self._group))) @ self._number).toarray()
+        left_out = (csr_array(ones, (groups, len(self._group))) @ self._number).toarray()
         total = left_out.sum(axis=0)[None]
         return (total if groups == 1 else np.concatenate([total, total - left_out])).T
 
