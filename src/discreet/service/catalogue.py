@@ -185,8 +185,9 @@ class Catalogue:
         self._open[path] = opened
         self._seen[path] = mark
         self._troubles.pop(path, None)
-        if opened.version.id != Store(path).current():
-            self._note(path, mark, NotCertified("the current version has no certificate"))
+        with suppress(OSError):  # what is open answers all the same
+            if opened.version.id != Store(path).current():
+                self._note(path, mark, NotCertified("the current version has no certificate"))
         self._by_id = {self._open[p].id: self._open[p] for p in self.stores if p in self._open}
         if before is not None:
             before.close()
