@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import uvicorn
 from report import table, write_section
 
 from discreet.build import build
@@ -44,7 +43,7 @@ from discreet.query import Query, Question
 from discreet.release.signature import Signer
 from discreet.server.run import listen
 from discreet.server.settings import Settings
-from discreet.server.site import create_site, open_site, site_config
+from discreet.server.site import open_site, site_server
 from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
@@ -158,8 +157,7 @@ async def serve(folder: Path) -> None:
         settings = Settings(
             certificate=str(folder / f"{name}.pem"), certificate_key=str(folder / f"{name}.key")
         )
-        config = site_config(create_site(open_site([folder / name])), settings)
-        servers.append(uvicorn.Server(config))
+        servers.append(site_server(open_site([folder / name]), settings))
         sockets.append(listen("127.0.0.1", port))
     tasks = [
         asyncio.create_task(server.serve([socket]))
