@@ -52,6 +52,18 @@ def test_the_gate_by_transition_decides_by_the_true_table(version: Version) -> N
     assert refusal.value.record.verdict == "RISK"
 
 
+def test_a_risk_that_cannot_be_measured_is_a_refusal(
+    version: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the reason: here the measure gives no number for a table that it should know."""
+    licensed = {"gate": "transition", "maximum": 1, "multiplier": 0.9}
+    rules = policy(licensed=tier(KEYS, public=False, risk=licensed))
+    monkeypatch.setattr(measures, "risk_after", lambda *_: None)
+    with pytest.raises(QueryRefused) as refusal:
+        releaser(version, rules).release(ask(version, "a,b,c"))
+    assert refusal.value.record.verdict == "NOT_MEASURED"
+
+
 def test_the_reason_of_a_refusal_is_for_the_custodian_alone(version: Version) -> None:
     for rules, verdict in (
         (public(counts=LENIENT | {"minimum_population": 5_000}), "MIN_POPULATION"),  # of 4,000
