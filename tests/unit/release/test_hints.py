@@ -17,6 +17,7 @@ from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
 from discreet.query import QuestionClass
 from discreet.release import Releaser
+from discreet.release.hints import alternatives
 from discreet.tabulate import ScanEngine
 from populations import ask, level, make_version
 
@@ -50,6 +51,14 @@ def hints_of(answers: Releaser, by: str, where: str | None, totals: str, tier: s
         return answers.release(ask(answers.version, by, where), totals, tier).hints
     except QueryRefused as refusal:
         return refusal.hints
+
+
+def test_whatever_is_left_out_the_other_filters_stay(city: Version) -> None:
+    """Also in the hints that are so far down the list that few are ever shown them."""
+    found = dict(alternatives(ask(city, "a,b,g0", "c=c1")))
+    assert len(found) > 5
+    for text, other in found.items():
+        assert [f.level.id for f in other.filters] == ([] if "filter" in text else ["c"]), text
 
 
 @pytest.mark.parametrize("name", ["rounding-3", "cell-keys", "swapping-and-light-keys"])
