@@ -70,6 +70,12 @@ def test_a_finer_table_answers_where_the_sums_are_short() -> None:
     assert shorter.claim(of("sex,age")).source == of("sex,age")
 
 
+def test_a_class_that_is_not_guarded_has_figures_of_its_own() -> None:
+    kept = ledger(sums_up_to=4.0)
+    released(kept, "sex,band,la")  # 16 cells
+    assert kept.claim(of("sex,band")).source == of("sex,band")  # 8: not guarded
+
+
 def test_the_smallest_table_is_summed_and_of_equal_ones_the_first_by_name() -> None:
     kept = ledger(sums_up_to=8.0, looks=3)
     kept.preload([(of(name), Origin.PLAN) for name in ("sex,age,oa", "sex,age,la", "age,oa")])

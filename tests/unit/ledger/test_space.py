@@ -49,7 +49,7 @@ def test_the_coarsest_guarded_classes_below_one() -> None:
     assert made.edge(of("sex,band")) == ()  # 8 cells
 
 
-@pytest.mark.parametrize("population", [10, 100, 700, 1_000, 5_000])
+@pytest.mark.parametrize("population", [10, 100, 700, 1_000, 1_599, 1_600, 5_000])
 def test_both_agree_with_the_definition(population: int) -> None:
     made = Space(SCHEMA, population, SpaceRules(guard_below=100))
     for c in of("sex,age,oa").below():
