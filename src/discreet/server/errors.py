@@ -116,25 +116,28 @@ def of_status(status: int, headers: dict[str, str] | None = None) -> Failure:
     return Failure(status, code, f"{phrase}.", hint, headers=dict(headers or {}))
 
 
-def body_of(failure: Failure, request_id: str) -> bytes:
-    """Return the body of a failure."""
+def body_of(failure: Failure, request_id: str, root: str = "") -> bytes:
+    """Return the body of a failure; its hint names addresses under the path of the server."""
     hints = [Suggested(text=h.text, by=h.by, where=h.where) for h in failure.hints]
     told = Told(
         code=failure.code,
         message=failure.message,
-        hint=failure.hint,
+        hint=failure.hint and failure.hint.replace(" /api/", f" {root}/api/"),
         id=request_id,
         **({"hints": hints} if hints else {}),
     )
     return Failed(error=told).model_dump_json(exclude_unset=True).encode()
 
 
-def response_of(failure: Failure, request_id: str, problem: bool = False) -> Response:
+def response_of(
+    failure: Failure, request_id: str, problem: bool = False, root: str = ""
+) -> Response:
     """Return a failure as a response; `problem` adds what clients of PxWebApi read (RFC 7807)."""
     headers = {"Cache-Control": "no-store", **failure.headers}
-    body = body_of(failure, request_id)
+    body = body_of(failure, request_id, root)
     if problem:
+        said = orjson.loads(body)
         told = {"type": failure.code, "title": failure.message, "status": failure.status}
-        told |= {"detail": failure.hint, "instance": request_id}
-        body = orjson.dumps(told | orjson.loads(body))
+        told |= {"detail": said["error"]["hint"], "instance": request_id}
+        body = orjson.dumps(told | said)
     return Response(body, failure.status, headers, media_type="application/json")

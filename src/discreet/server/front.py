@@ -310,7 +310,8 @@ class Front:
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
         if is_api(path):
-            return response_of(failure, request_id, problem=path.startswith("/px/"))
+            problem, root = path.startswith("/px/"), self._settings.root_path
+            return response_of(failure, request_id, problem, root)
         page = error_page(
             failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id,
             self._settings.root_path,

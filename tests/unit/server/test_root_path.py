@@ -124,7 +124,11 @@ def test_failures_lead_back_too(client: Client) -> None:
     page = client.get(f"{ROOT}/nowhere")
     assert page.status_code == 404
     assert f'href="{ROOT}/"' in page.text
-    assert client.get(f"{ROOT}/api/nowhere").json()["error"]["code"] == "NOT_FOUND"
+    error = client.get(f"{ROOT}/api/nowhere").json()["error"]
+    assert error["code"] == "NOT_FOUND"
+    assert error["hint"] == f"See {ROOT}/api/openapi.json."
+    px = client.get(f"{ROOT}/px/v2/tables/nowhere").json()
+    assert px["detail"] == px["error"]["hint"] == f"GET {ROOT}/api/v1/datasets lists them."
 
 
 @pytest.mark.parametrize("path", ["stat", "/stat/", "//stat", "/a b", "/stat/..", "/"])
