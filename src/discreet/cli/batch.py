@@ -24,6 +24,8 @@ def command(
     from discreet.desk.suppress.batch import read_batch
 
     batch = read_batch(file)
+    for note in batch.notes:
+        typer.echo(f"Note: {note}", err=True)
     for table in batch.tables:
         if table.out is not None:
             options.check_new(table.out, force, "<WRITETABLE>")
