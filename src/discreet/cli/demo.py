@@ -35,6 +35,8 @@ def command(
     folder: Annotated[
         Path | None,
         typer.Option(
+            "--folder",
+            "-o",
             metavar="DIR",
             help="Where the census is kept.  [default: ~/.local/share/discreet/demo]",
             show_default=False,

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import StoreFolder
+from discreet.cli.options import StoreFolder, reporting
 
 
+@reporting
 def command(
     store: StoreFolder,
     variable: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.options import reporting
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ MOST_CELLS = 10
 """The most changed cells that are named; the rest are counted."""
 
 
+@reporting
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file in any of the formats.")],
     store: Annotated[

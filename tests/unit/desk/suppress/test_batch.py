@@ -85,6 +85,9 @@ def test_going_interactive_ends_a_batch(firms: Path) -> None:
     assert done.exit_code == 0, done.exception
     assert "Note: line 9, GOINTERACTIVE: there are no windows here" in done.output
     assert (firms / "safe.csv").exists()
+    done = CliRunner().invoke(app, ["batch", str(firms / "firms.arb"), "-o", str(firms / "out")])
+    assert done.exit_code == 0, done.exception
+    assert (firms / "out/safe.csv").read_text() == (firms / "safe.csv").read_text()
 
 
 def test_a_history_says_what_is_known_of_cells(tmp_path: Path) -> None:
