@@ -145,12 +145,17 @@ class Catalogue:
             self._lost = True
 
     def look_at_engines(self) -> EngineUnavailable | None:
-        """See whether records elsewhere can be counted; return why not when that is new."""
+        """See whether records elsewhere can be counted; return why not when that is new.
+
+        Files that were written to are read again: a damaged version answers nothing more.
+        """
         try:
             for opened in tuple(self._open.values()):
                 engine = opened.engine
                 if isinstance(engine, ViewEngine) and isinstance(engine.behind, PushDown):
                     engine.behind.reach()
+                    with suppress(Damaged):  # which is noticed and told as that of other files
+                        opened.version.verified()
             self._away = False
         except EngineUnavailable as error:
             known, self._away = self._away, True

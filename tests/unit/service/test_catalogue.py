@@ -341,6 +341,14 @@ def test_damage_of_records_elsewhere_is_found_in_the_background(away: Path) -> N
         assert client.get("/readyz").status_code == 503
 
 
+def test_records_elsewhere_that_are_written_to_are_noticed(away: Path) -> None:
+    with serving([away]) as client:
+        path = next(coded_folder(away).iterdir())
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+        client.service.catalogue.look_at_engines()
+        assert client.get("/readyz").status_code == 503
+
+
 def test_a_server_does_not_start_on_damaged_records_elsewhere(away: Path) -> None:
     path = next(coded_folder(away).iterdir())
     raw = bytearray(path.read_bytes())
