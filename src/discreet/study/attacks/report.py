@@ -64,7 +64,7 @@ class Report:
         return [
             ("Beyond them", [f.name for f in self.failed]),
             (
-                "Too few tries to judge by, give more seeds",
+                "Too few tries to judge by, give more seeds in [attack]",
                 [f"{f.name} ({f.tries} of {FEW})" for f in self.too_few],
             ),
             ("Not tried", [f"{f.name} ({why(f)})" for f in self.not_tried]),

@@ -44,7 +44,10 @@ def test_too_few_tries_say_nothing() -> None:
     # 20 tries are enough, 19 are not.
     few = replace(GOOD, name="few", attack=Share.of(0, 19))
     assert not report(few).passed
-    assert "Too few tries to judge by, give more seeds: few (19 of 20)." in report(few).verdict
+    assert (
+        "Too few tries to judge by, give more seeds in [attack]: few (19 of 20)."
+        in report(few).verdict
+    )
     # What three tries found is no verdict, however much it was.
     lucky = report(replace(BAD, attack=Share.of(3, 3), certain=0))
     assert not lucky.passed
