@@ -144,7 +144,7 @@ class Catalogue:
         except LedgerUnavailable:
             self._lost = True
 
-    def look_at_engines(self) -> EngineUnavailable | None:
+    def look_at_engines(self) -> DiscreetError | None:
         """See whether records elsewhere can be counted; return why not when that is new.
 
         Files that were written to are read again: a damaged version answers nothing more.
@@ -157,7 +157,7 @@ class Catalogue:
                     with suppress(Damaged):  # which is noticed and told as that of other files
                         opened.version.verified()
             self._away = False
-        except EngineUnavailable as error:
+        except DiscreetError as error:
             known, self._away = self._away, True
             return None if known else error
         return None

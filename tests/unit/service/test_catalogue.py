@@ -15,7 +15,7 @@ from prometheus_client import generate_latest
 
 from applications import Client, serving
 from discreet.build import build
-from discreet.errors import Damaged, LedgerUnavailable, RecordsUnreachable
+from discreet.errors import Damaged, LedgerUnavailable, ParameterError, RecordsUnreachable
 from discreet.ledger import Database
 from discreet.population import Store
 from discreet.population import manifest as manifests
@@ -23,6 +23,7 @@ from discreet.population import store as population_store
 from discreet.query import Query, Question
 from discreet.service import catalogue
 from discreet.service.opened import open_store
+from discreet.tabulate import PushDown
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -314,6 +315,32 @@ def test_records_that_are_not_there_are_said(away: Path) -> None:
         assert client.service.catalogue.look_at_engines() is None
         assert client.get("/readyz").json()["status"] == "ready"
         assert client.get(f"{TABLE}?by=sex,health").status_code == 200
+
+
+def test_the_public_does_not_read_where_records_are(away: Path) -> None:
+    with serving([away]) as client:
+        client.get(f"{TABLE}?by=sex")
+        for address in (
+            "/", "/datasets/town", "/datasets/town/method", "/datasets/town/table?by=sex",
+            "/api/v1/datasets", "/api/v1/datasets/town", "/api/v1/config", "/api/v1/catalogue",
+            f"{TABLE}?by=sex", f"{TABLE}/meta?by=sex", "/px/v2/tables/town/metadata",
+        ):  # fmt: skip
+            answer = client.get(address)
+            assert answer.status_code == 200, address
+            assert "coded" not in answer.text, address
+            assert "duckdb" not in answer.text.lower(), address
+
+
+def test_an_engine_that_is_not_installed_is_said_too(
+    away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(self: PushDown) -> None:
+        raise ParameterError("the engine 'spark' needs the Spark Connect client")
+
+    with serving([away]) as client:
+        monkeypatch.setattr(PushDown, "reach", missing)
+        client.service.catalogue.look_at_engines()
+        assert ready(client) == {"status": "degraded", "why": "records"}
 
 
 def test_a_server_starts_without_records_elsewhere(away: Path) -> None:
