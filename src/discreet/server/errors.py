@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -36,6 +36,11 @@ class Failure(Exception):
     hint: str | None = None
     hints: tuple[Any, ...] = ()
     headers: dict[str, str] = field(default_factory=dict)
+
+    def under(self, root: str) -> Failure:
+        """Return the failure as readers of a server under a path are told: its hint names it."""
+        hint = None if self.hint is None else self.hint.replace(" /api/", f" {root}/api/")
+        return replace(self, hint=hint)
 
 
 def failure_of(error: BaseException) -> Failure | None:
@@ -116,28 +121,25 @@ def of_status(status: int, headers: dict[str, str] | None = None) -> Failure:
     return Failure(status, code, f"{phrase}.", hint, headers=dict(headers or {}))
 
 
-def body_of(failure: Failure, request_id: str, root: str = "") -> bytes:
-    """Return the body of a failure; its hint names addresses under the path of the server."""
+def body_of(failure: Failure, request_id: str) -> bytes:
+    """Return the body of a failure."""
     hints = [Suggested(text=h.text, by=h.by, where=h.where) for h in failure.hints]
     told = Told(
         code=failure.code,
         message=failure.message,
-        hint=failure.hint and failure.hint.replace(" /api/", f" {root}/api/"),
+        hint=failure.hint,
         id=request_id,
         **({"hints": hints} if hints else {}),
     )
     return Failed(error=told).model_dump_json(exclude_unset=True).encode()
 
 
-def response_of(
-    failure: Failure, request_id: str, problem: bool = False, root: str = ""
-) -> Response:
+def response_of(failure: Failure, request_id: str, problem: bool = False) -> Response:
     """Return a failure as a response; `problem` adds what clients of PxWebApi read (RFC 7807)."""
     headers = {"Cache-Control": "no-store", **failure.headers}
-    body = body_of(failure, request_id, root)
+    body = body_of(failure, request_id)
     if problem:
-        said = orjson.loads(body)
         told = {"type": failure.code, "title": failure.message, "status": failure.status}
-        told |= {"detail": said["error"]["hint"], "instance": request_id}
-        body = orjson.dumps(told | said)
+        told |= {"detail": failure.hint, "instance": request_id}
+        body = orjson.dumps(told | orjson.loads(body))
     return Response(body, failure.status, headers, media_type="application/json")

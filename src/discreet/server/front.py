@@ -309,9 +309,9 @@ class Front:
         return bool(scope["scheme"] == "https")
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
+        failure = failure.under(self._settings.root_path)
         if is_api(path):
-            problem, root = path.startswith("/px/"), self._settings.root_path
-            return response_of(failure, request_id, problem, root)
+            return response_of(failure, request_id, problem=path.startswith("/px/"))
         page = error_page(
             failure.status, failure.code, failure.message, failure.hint, failure.hints, request_id,
             self._settings.root_path,
