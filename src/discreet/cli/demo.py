@@ -36,6 +36,7 @@ def command(
         Path | None,
         typer.Option(
             "--folder",
+            "--out",
             "-o",
             metavar="DIR",
             help="Where the census is kept.  [default: ~/.local/share/discreet/demo]",
