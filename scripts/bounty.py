@@ -30,7 +30,7 @@ from discreet.study.attacks.target import by
 from discreet.synth import write
 
 NUMBER = 200
-"""Targets of each task."""
+"""Targets of each task, where there are as many."""
 
 KNOWN, WANTED, COUNTED = ("sex", "age_band", "marital_status"), "health", "religion"
 
@@ -40,9 +40,9 @@ A server at {url} answers questions about a census of {persons:,} people. All of
 so whatever you find out harms nobody. Ask as much as you like, in whatever way the server allows;
 its method and its source are public. The secret is not, and the machine itself is not the target.
 
-- `people.csv`: {number} people. Each is the only one in their area (`oa`) with their {known}. State
+- `people.csv`: {people} people. Each is the only one in their area (`oa`) with their {known}. State
   the code of their {wanted}.
-- `cells.csv`: {number} cells: an area and a {counted}. State how many people are in it.
+- `cells.csv`: {cells} cells: an area and a {counted}. State how many people are in it.
 
 Hand in one file with the columns `id,answer,certain`, a line for each target you say something
 about; `certain` is `yes` where you have no doubt, and empty otherwise. A certain statement about a
@@ -76,10 +76,17 @@ def make(folder: Path, persons: int, preset: str, url: str) -> None:
     players.mkdir()
     rng = np.random.default_rng(secrets.randbits(64))
     target = Target.open(office / "store")
-    answers = _people(target, rng, players) | _cells(target, rng, players)
+    people, cells = _people(target, rng, players), _cells(target, rng, players)
+    answers = people | cells
     rows = [(name, true.answer, true.without) for name, true in answers.items()]
     _write(office / "answers.csv", ("id", "answer", "without"), rows)
-    words = {"number": NUMBER, "known": ", ".join(KNOWN), "wanted": WANTED, "counted": COUNTED}
+    words = {
+        "people": len(people),
+        "cells": len(cells),
+        "known": ", ".join(KNOWN),
+        "wanted": WANTED,
+        "counted": COUNTED,
+    }
     (players / "README.md").write_text(README.format(url=url, persons=persons, **words))
 
 

@@ -94,7 +94,7 @@ class Client:
 
     def table(self, page: str) -> httpx.Response:
         """Return what is at the address of a table once it is published."""
-        self.publish(re.sub(r"/(shown.csv|chart.svg)\?", "/table?", page))
+        self.publish(re.sub(r"/(table|shown.csv|chart.svg)\?", "/build?", page))
         return self.get(page)
 
     def together(self, urls: Sequence[str]) -> list[httpx.Response]:

@@ -17,6 +17,7 @@ DiscreetError
   Unavailable          what is needed elsewhere cannot be reached now
     LedgerUnavailable  what is released cannot be looked up or written down now
     EngineUnavailable  the records cannot be counted where they are now
+      RecordsUnreachable  the folder of coded records is not there now
   SitesUnavailable     sites that keep the data did not answer, or not as agreed
 
 What a caller reads names the thing, the rule, the value that broke it and the choices; it never
@@ -155,6 +156,12 @@ class EngineUnavailable(Unavailable):
     """Records cannot be counted where they are now; what views cover is answered all the same."""
 
     what = "the engine that counts the records"
+
+
+class RecordsUnreachable(EngineUnavailable):
+    """The folder of coded records is not there now: a disk that is not mounted, say."""
+
+    what = "the folder of coded records"
 
 
 class SitesUnavailable(DiscreetError):

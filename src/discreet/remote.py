@@ -107,6 +107,15 @@ class RemoteRelease:
         """Return the figures as an xarray array with a coordinate for each dimension."""
         return self.table.to_xarray(labels)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Return a bar chart of the figures, totals left out; for tables of one or two variables.
+
+        `ax` are axes of matplotlib to draw on. A withheld figure has no bar.
+        """
+        from discreet.table.plot import bars
+
+        return bars(self.table, self.title, self.provenance["unit"], ax)
+
     def write(self, path: str | PathLike[str], format: str = "csv") -> Path:
         """Write the file that the server signed, in any of its formats; return where it is."""
         target = Path(path)

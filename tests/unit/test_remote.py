@@ -49,6 +49,15 @@ def test_a_release_is_the_one_of_the_store(town: dc.Remote, store: Path) -> None
         assert there.to_pandas(labels=True).equals(here.to_pandas(labels=True))
 
 
+def test_a_release_is_plotted_as_that_of_a_population_is(town: dc.Remote, store: Path) -> None:
+    there = town.release("sex,health", totals="protected").plot()
+    here = dc.open(store).release("sex,health", totals="protected", tier="public").plot()
+    assert there.get_title() == here.get_title()
+    assert there.get_ylabel() == here.get_ylabel() == "records"
+    heights = [[bar.get_height() for bar in axes.patches] for axes in (there, here)]
+    assert heights[0] == heights[1]
+
+
 def test_the_schema_is_the_one_of_the_store(town: dc.Remote, store: Path) -> None:
     assert town.schema.to_json() == dc.open(store).schema.to_json()
     assert town.check("sex")["allowed"]

@@ -7,7 +7,9 @@ records with their keys go back beside the original. Memory is that of a batch a
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ from discreet.build.ingest import Ingest
 from discreet.build.source import SHOWN, Batch
 from discreet.build.viewing import Viewing
 from discreet.errors import ParameterError, first_few
+from discreet.files import sync
 from discreet.population.coded import AREA, ENDING, HIGH, LOW, Coded, Elsewhere, column_of
+from discreet.population.intact import DIGEST
 from discreet.population.keys import Secret, record_keys
 from discreet.population.store import PLACES
 
@@ -38,6 +42,12 @@ def check_away(dataset: Dataset, originals: Path | None) -> None:
             f"[[protect]] and --originals need the records on this machine: the engine '{kind}' "
             'leaves them where they are. Build with kind = "scan".'
         )
+    form = dataset.source.format
+    if form != "parquet" and dataset.engine.path is None and dataset.engine.table is None:
+        raise ParameterError(
+            f"the engine '{kind}' reads Parquet. {dataset.source.files[0].name} is {form.upper()}: "
+            'write it as Parquet, or build with kind = "scan".'
+        )
     if dataset.source.count is not None:
         raise ParameterError(
             f"a hypercube is built on this machine: the engine '{kind}' counts records."
@@ -45,21 +55,29 @@ def check_away(dataset: Dataset, originals: Path | None) -> None:
 
 
 class Parts:
-    """Writes coded records to the Parquet files of a new folder."""
+    """Writes coded records to the Parquet files of a new folder, for the owner's eyes only."""
 
     def __init__(self, folder: Coded) -> None:
         self.folder = folder
+        self.blake2b: dict[str, str] = {}
         self._system, self._path = folder.place()
-        self._system.create_dir(self._path, recursive=True)
+        if folder.local:
+            path = Path(self._path)
+            path.parent.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.mkdir(mode=0o700)
+        else:
+            self._system.create_dir(self._path, recursive=True)
         self._writer: Any = None
-        self._rows = self._files = 0
+        self._file: _Summed | None = None
+        self._rows = 0
 
     def write(self, records: pa.Table) -> None:
         """Add some records."""
         if self._writer is None:
-            name = f"{self._path}/part-{self._files:05}{ENDING}"
-            self._writer = pq.ParquetWriter(name, records.schema, filesystem=self._system)
-            self._files += 1
+            name = f"part-{len(self.blake2b):05}{ENDING}"
+            self._file = _Summed(self._opened(name), name)
+            self._writer = pq.ParquetWriter(self._file, records.schema)
         self._writer.write_table(records)
         self._rows += len(records)
         if self._rows >= PART:
@@ -67,9 +85,50 @@ class Parts:
 
     def end(self) -> None:
         """Finish the file that is being written."""
-        if self._writer is not None:
+        if self._writer is not None and self._file is not None:
             self._writer.close()
-        self._writer, self._rows = None, 0
+            self._file.close()
+            if self.folder.local:
+                sync(Path(self._path, self._file.name))
+            self.blake2b[self._file.name] = self._file.hashed.hexdigest()
+        self._writer, self._file, self._rows = None, None, 0
+
+    def _opened(self, name: str) -> Any:
+        """Return a new file: nobody else may read it if it is on this machine."""
+        path = f"{self._path}/{name}"
+        if not self.folder.local:
+            return self._system.open_output_stream(path)
+        return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+class _Summed:
+    """A file that is being written, with the checksum of what was written to it."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self.name = name
+        self.closed = False
+        self.hashed = hashlib.blake2b(digest_size=DIGEST)
+        self._file = file
+        self._bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Write some bytes."""
+        self.hashed.update(data)
+        self._file.write(data)
+        self._bytes += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        """Return how many bytes were written."""
+        return self._bytes
+
+    def flush(self) -> None:
+        """Nothing: a file is flushed when it is closed."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._file.close()
 
 
 def remove_coded(folder: Coded) -> None:
@@ -110,7 +169,15 @@ class AwayIngest(Ingest):
     def elsewhere(self) -> Elsewhere:
         """Return where the records are now."""
         engine, folder = self.dataset.engine, self._parts.folder
-        return Elsewhere(engine.kind, folder.address, engine.remote, folder.files())
+        marks = folder.marks()
+        return Elsewhere(
+            engine.kind,
+            folder.address,
+            engine.remote,
+            {name: size for name, (size, _) in marks.items()},
+            self._parts.blake2b,
+            {name: time for name, (_, time) in marks.items()},
+        )
 
     def write_facts(self, version: Path) -> None:
         """Write what a version without columns has of its own: the schema and the areas."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 import duckdb
@@ -12,7 +12,7 @@ from pyarrow import dataset, fs
 
 from discreet.build.dataset import Dataset
 from discreet.build.source import BATCH, SHOWN, Batch, ordered, quoted
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, first_few
 from discreet.population.coded import Coded
 from discreet.tabulate.engines.spark import SparkSessionHolder, spark_path
 
@@ -67,7 +67,15 @@ class ParquetOriginal:
 
     def __init__(self, given: Dataset) -> None:
         system, paths = _files(given)
-        self._data = dataset.dataset(paths, filesystem=system, format="parquet")
+        try:
+            self._data = dataset.dataset(paths, filesystem=system, format="parquet")
+        except pa.ArrowInvalid:
+            names = first_few([PurePosixPath(path).name for path in paths], 3)
+            raise ParameterError(
+                f"the source must be Parquet files with the same columns. Not all of them are: "
+                f"{names}."
+            ) from None
+        self._names = _as_given(given)
         self.types = dict(zip(self._data.schema.names, self._data.schema.types, strict=True))
         self._connection = duckdb.connect(config={"autoload_known_extensions": "false"})
         self._connection.execute("SET enable_progress_bar = false")
@@ -83,7 +91,7 @@ class ParquetOriginal:
             first = 1
             rows = fragment.to_batches(schema=self._data.schema, columns=columns, batch_size=BATCH)
             for batch in gathered(rows, BATCH):
-                yield fragment.path, first, batch
+                yield self._names.get(fragment.path, fragment.path), first, batch
                 first += batch.num_rows
 
     def close(self) -> None:
@@ -101,6 +109,7 @@ class SparkOriginal:
         self._holder = SparkSessionHolder(str(engine.remote))
         self._id = given.source.record_id or (given.source.key or ("",))[0]
         self._table = engine.table
+        self._names = _as_given(given)
         with self._holder.told():
             session = self._holder.session()
             if engine.table is not None:
@@ -108,7 +117,7 @@ class SparkOriginal:
             elif engine.path is not None:
                 self._frame = session.read.parquet(spark_path(engine.path))
             else:
-                self._frame = session.read.parquet(*map(str, given.source.files))
+                self._frame = session.read.parquet(*_as_given(given))
             self._frame.createOrReplaceTempView(ORIGINAL)
             schema = self._frame.limit(0).toArrow().schema
         self.types = dict(zip(schema.names, schema.types, strict=True))
@@ -134,7 +143,7 @@ class SparkOriginal:
         whole = [(str(self._table), self._frame)]
         if self._table is None:
             files = sorted(self._frame.inputFiles())
-            whole = [(file.removeprefix("file://"), session.read.parquet(file)) for file in files]
+            whole = [(self._name(file), session.read.parquet(file)) for file in files]
         column = quoted(self._id, self.quote)
         for name, frame in whole:
             shares = frame.count() // CHUNK + 1
@@ -144,6 +153,11 @@ class SparkOriginal:
             for share in range(shares):
                 condition = f"pmod(xxhash64({column}), {shares}) = {share}"
                 yield name, False, frame.where(condition)
+
+    def _name(self, file: str) -> str:
+        """Return what a file is called in the description."""
+        path = file.removeprefix("file://")
+        return self._names.get(path, path)
 
     def close(self) -> None:
         """End the session."""
@@ -224,7 +238,7 @@ class AwayReader:
 def _files(given: Dataset) -> tuple[Any, list[str]]:
     """Return the Parquet files of an original, in order, and the file system they are in."""
     if given.engine.path is None:
-        return fs.LocalFileSystem(), [str(path.resolve()) for path in given.source.files]
+        return fs.LocalFileSystem(), list(_as_given(given))
     system, path = Coded(given.engine.path).place()
     about = system.get_file_info(path)
     if about.type == fs.FileType.File:
@@ -234,6 +248,11 @@ def _files(given: Dataset) -> tuple[Any, list[str]]:
     if not paths:
         raise ParameterError(f"no Parquet file is in {given.engine.path}.")
     return system, paths
+
+
+def _as_given(given: Dataset) -> dict[str, str]:
+    """Return the files of the description by their full paths: messages call them as it does."""
+    return {str(path.resolve()): str(path) for path in given.source.files}
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -54,6 +54,8 @@ class Built:
     version: str
     rows: int
     notes: tuple[str, ...]
+    coded: str | None = None
+    """The folder of the coded records, where they are not in the store."""
 
 
 def build(
@@ -132,7 +134,11 @@ def build(
         if kept is not None:
             apart.sweep(kept, store, ours)
     notes = (*ingest.notes(), *(step.note for step in done), *edition)
-    return Built(store.current() or "", ingest.rows, notes)
+    return Built(store.current() or "", ingest.rows, notes, _coded(made))
+
+
+def _coded(version: Version) -> str | None:
+    return None if version.elsewhere is None else version.elsewhere.coded
 
 
 def _ingested(

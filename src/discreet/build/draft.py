@@ -24,6 +24,9 @@ from discreet.population.schema import GEOGRAPHY
 MOST = 200
 """The most categories of a column that is taken for a variable; of areas there may be more."""
 
+NO_VALUE = "have no value"
+"""What is said of columns of which a build would refuse some values."""
+
 SAMPLE = 200_000
 """Rows in which it is tried whether one column lies in another, before all of them are."""
 
@@ -105,7 +108,7 @@ class Data:
         c = quoted(name)
         whole = f"regexp_full_match({c}, '-?[0-9]{{1,15}}')"
         values, there, integers, low, high = self._ask(
-            f"SELECT count(DISTINCT {c}), count(nullif({c}, '')), "  # noqa: S608 - names are quoted
+            f"SELECT count(DISTINCT nullif({c}, '')), count(nullif({c}, '')), "  # noqa: S608 - names are quoted
             f"count(*) FILTER ({whole}), min(CASE WHEN {whole} THEN {c}::BIGINT END), "
             f"max(CASE WHEN {whole} THEN {c}::BIGINT END) FROM data"
         )[0]
@@ -124,11 +127,12 @@ class Data:
         return [(str(value), int(many)) for value, many in found]
 
     def within(self, fine: Found, coarse: Found) -> bool:
-        """Whether each value of one column goes with one value of the other."""
+        """Whether each value of one column goes with one value of the other, and always with it."""
         a, b = quoted(fine.name), quoted(coarse.name)
         for part in (f"(SELECT {a}, {b} FROM data LIMIT {SAMPLE})", "data"):  # noqa: S608
             apart = self._ask(
-                f"SELECT 1 FROM {part} GROUP BY {a} HAVING count(DISTINCT {b}) > 1 LIMIT 1"  # noqa: S608
+                f"SELECT 1 FROM {part} WHERE nullif({a}, '') IS NOT NULL GROUP BY {a} "  # noqa: S608
+                f"HAVING count(DISTINCT {b}) > 1 OR count(nullif({b}, '')) < count(*) LIMIT 1"
             )
             if apart:
                 return False
@@ -139,7 +143,8 @@ class Data:
         a, b = quoted(fine.name), quoted(coarse.name)
         found: dict[str, list[str]] = {}
         rows = self._ask(
-            f"SELECT DISTINCT {b}, {a} FROM data ORDER BY try_cast({a} AS BIGINT), {a}"  # noqa: S608
+            f"SELECT DISTINCT {b}, {a} FROM data WHERE nullif({a}, '') IS NOT NULL "  # noqa: S608
+            f"ORDER BY try_cast({a} AS BIGINT), {a}"
         )
         for group, value in rows:
             found.setdefault(str(group), []).append(str(value))
@@ -247,6 +252,7 @@ def _source(data: Data, roles: Roles, file: str) -> Iterator[str]:
     else:
         yield '# record_id = "…"  # must be named: no column was found that could be it'
     if roles.household is not None:
+        yield from _missing(roles.household)
         yield f"household_id = {_text(roles.household.name)}  # guessed from its name"
 
 
@@ -256,8 +262,7 @@ def _variable(data: Data, c: Found, levels: dict[str, tuple[Found, ...]]) -> Ite
     yield f"label = {_text(c.label)}"
     if c.id != c.name:
         yield f"column = {_text(c.name)}"
-    if c.missing:
-        yield f"# {c.missing:,} records have no value: give 'not stated' a code of its own."
+    yield from _missing(c)
     if c.is_range:
         yield f"range = [{c.low}, {c.high}]  # {c.values} of them occur"
     else:
@@ -269,6 +274,14 @@ def _variable(data: Data, c: Found, levels: dict[str, tuple[Found, ...]]) -> Ite
         yield from _level(c, coarse.id, coarse.label, data.groups(c, coarse), why)
     if c.is_range and not levels.get(c.name) and "age" in c.id.split("_"):
         yield from _level(c, f"{c.id}_band", f"{c.label} band", _tens(c), "guessed: bands of ten")
+
+
+def _missing(c: Found) -> Iterator[str]:
+    if c.missing:
+        yield (
+            f"# {c.missing:,} records {NO_VALUE}, and a build refuses them: give 'not stated' a "
+            "code of its own, in the data and here."
+        )
 
 
 def _tens(c: Found) -> dict[str, list[str]]:
@@ -291,6 +304,7 @@ def _level(c: Found, id: str, label: str, groups: dict[str, list[str]], why: str
 def _area(data: Data, c: Found) -> Iterator[str]:
     yield ""
     yield f"[[geography]]  # {c.values:,} areas; guessed from its name and what lies in what"
+    yield from _missing(c)
     yield f"id = {_text(c.id)}"
     yield f"label = {_text(c.label)}"
     yield f"column = {_text(c.name)}"

@@ -68,4 +68,7 @@ def read_engine(given: dict[str, Any], folder: Path) -> EngineAt:
 
 def _address(given: str | None, folder: Path) -> str | None:
     """Return an address as it is, and a path as seen from everywhere on this machine."""
-    return given if given is None or "://" in given else str((folder / given).resolve())
+    if given is None:
+        return None
+    given = given.removeprefix("file://")
+    return given if "://" in given else str((folder / given).resolve())

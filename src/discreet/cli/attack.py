@@ -30,7 +30,7 @@ Out = Annotated[
     typer.Option("--out", "-o", metavar="DIR", help="Write attack.html and attack.json there."),
 ]
 Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON.")
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON, signed.")
 ]
 Edition = Annotated[
     Path | None,
@@ -92,7 +92,7 @@ def command(
         source, workers = Remote(store, url, edition), 1  # a server forgets nothing between two
     public = synthetic or opened.policy.synthetic
     report = attacked(opened, source, rules, public, workers)
-    show(report, files)
+    show(report, files, store)
 
 
 def source_of(store: Path, synthetic: bool, edition: Path | None, originals: Path | None) -> Source:
@@ -138,12 +138,13 @@ def new_files(out: Path | None, json_file: Path | None, force: bool) -> list[Pat
     return files
 
 
-def show(report: Report, files: list[Path]) -> None:
-    """Print a report and write its files."""
+def show(report: Report, files: list[Path], store: Path) -> None:
+    """Print a report and write its files; the one in JSON is signed by the store."""
     from discreet.files import written
+    from discreet.service.certificate import signed_report
 
     typer.echo(report.text)
-    text = json.dumps(report.as_dict(), indent=1)
+    text = json.dumps(signed_report(store, report.as_dict()), indent=1) if files else ""
     for path in files:
         with written(path) as file:
             file.write((report.html if path.suffix == ".html" else text).encode())

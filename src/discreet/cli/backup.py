@@ -54,6 +54,11 @@ def command(
     with TemporaryDirectory(prefix="discreet-") as folder:
         kept = backup(store, out, by, _state_elsewhere(store, Path(folder)))
     typer.echo(f"Wrote {out} ({kept.dataset}, version {kept.version}).")
+    if kept.coded is not None:
+        typer.echo(
+            f"Note: the records are not in it. They are in {kept.coded}: copy that folder too.",
+            err=True,
+        )
 
 
 def _state_elsewhere(store: Path, folder: Path) -> Path | None:

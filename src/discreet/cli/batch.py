@@ -12,6 +12,15 @@ from discreet.cli import options
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE.arb", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write the tables to this folder, not beside FILE.",
+        ),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Run a batch file of τ-ARGUS: read tables, suppress them, write what is safe.
@@ -24,8 +33,13 @@ def command(
     from discreet.desk.suppress.batch import read_batch
 
     batch = read_batch(file)
+    for note in batch.notes:
+        typer.echo(f"Note: {note}", err=True)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     for table in batch.tables:
         if table.out is not None:
+            table.out = table.out if out is None else out / table.out.name
             options.check_new(table.out, force, "<WRITETABLE>")
     with shown() as tell:
         reports = batch.run(after_a_while(tell))

@@ -89,6 +89,9 @@ def command(
     for note in (*built.notes, *left_out):
         typer.echo(f"Note: {note}", err=True)
     typer.echo(f"Built {built.rows:,} rows into {out} (version {built.version}).")
+    if built.coded is not None:
+        typer.echo(f"The coded records, with their keys, are in {built.coded}.")
+        typer.echo("Guard that folder as you guard the store: it holds the microdata.")
     typer.echo(f"Look at it with: discreet info {out}")
 
 

@@ -58,7 +58,7 @@ def command(
     source = source_of(store, synthetic, edition, originals)
     public = synthetic or opened.policy.synthetic
     report = attacked(opened, source, rules, public, workers)
-    show(report, files)
+    show(report, files, store)
     if report.passed or report.failed:  # a run that was stopped says nothing of what is certified
         subject = Subject.of(opened.version, opened.policy)
         path = issue(store, subject, report.as_dict(), rules.population)

@@ -35,6 +35,9 @@ def command(
     folder: Annotated[
         Path | None,
         typer.Option(
+            "--folder",
+            "--out",
+            "-o",
             metavar="DIR",
             help="Where the census is kept.  [default: ~/.local/share/discreet/demo]",
             show_default=False,

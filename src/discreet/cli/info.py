@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import StoreFolder
+from discreet.cli.options import StoreFolder, reporting
 
 
+@reporting
 def command(
     store: StoreFolder,
     variable: Annotated[
@@ -58,6 +59,10 @@ def command(
     if pins is not None:
         for site in pins.sites:
             console.print(f"At {pins.document.member(site).label}: {pins.versions[site]}")
+    if version.elsewhere is not None:
+        at = f" at {version.elsewhere.remote}" if version.elsewhere.remote else ""
+        console.print(f"Counted by {version.elsewhere.kind}{at}")
+        console.print(f"Coded records: {version.elsewhere.coded}", soft_wrap=True)
     versions = ", ".join(f"{v} (current)" if v == version.id else v for v in held.list())
     console.print(f"Versions: {versions}")
     policy = parse_policy(version.policy_values, "policy", str(version.path))

@@ -26,12 +26,20 @@ def command(
     what is guessed. Look it over, then build with it. The counts in its
     comments are true ones: it is for the custodian. Nothing else is written.
     """
-    from discreet.build.draft import draft
+    from discreet.build.draft import NO_VALUE, draft
     from discreet.files import written
 
     if out is not None:
         check_out(out, file, force)
     text = draft(file, None if out is None else out.parent)
+    absent = sum(NO_VALUE in line for line in text.splitlines())
+    if absent:
+        columns = "column has" if absent == 1 else "columns have"
+        typer.echo(
+            f"Note: {absent} {columns} missing values, which a build refuses: see '{NO_VALUE}' in "
+            "the draft.",
+            err=True,
+        )
     if out is None:
         typer.echo(text, nl=False)
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.options import AsJson, StoreFolder, TierName, Where
+from discreet.cli.options import AsJson, StoreFolder, TierName, Where, reporting
 
 if TYPE_CHECKING:
     from discreet.ledger import Entry, Ledger, Look, Outlook
@@ -24,6 +24,7 @@ _MOST = 40
 """Lines of a list on the terminal."""
 
 
+@reporting
 def command(
     store: StoreFolder,
     by: Annotated[

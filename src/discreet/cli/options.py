@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import wraps
+from inspect import Parameter, signature
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from discreet.errors import ParameterError
+from discreet.files import written
 
 if TYPE_CHECKING:
     from discreet.desk.report import Report
@@ -87,6 +93,59 @@ ShowCodes = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write this to a file instead."),
+]
+
+
+def reporting(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with --out, which takes what it would print, and --force."""
+
+    @wraps(command)
+    def reported(*given: Any, out: Path | None, force: bool, **named: Any) -> None:
+        with printed(out, force):
+            command(*given, **named)
+
+    kinds = get_type_hints(command, include_extras=True) | {"out": ReportFile, "force": Force}
+    known = signature(command)
+    taken = [one.replace(annotation=kinds[name]) for name, one in known.parameters.items()]
+    taken += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name])
+        for name, default in (("out", None), ("force", False))
+    ]
+    reported.__signature__ = known.replace(parameters=taken)  # type: ignore[attr-defined]
+    reported.__annotations__ = kinds
+    return reported
+
+
+@contextmanager
+def printed(out: Path | None, force: bool) -> Iterator[None]:
+    """Let what is printed be written to a new file, which its owner alone can read."""
+    if out is None:
+        yield
+        return
+    check_new(out, force)
+    text = StringIO()
+    try:
+        with redirect_stdout(text):
+            yield
+    except typer.Exit:
+        _keep(out, text)
+        raise
+    _keep(out, text)
+
+
+def _keep(out: Path, text: StringIO) -> None:
+    with written(out) as file:
+        file.write(text.getvalue().encode())
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Return the methods whose names begin so, for the completion of shells."""
+    from discreet.protect.registry import methods
+
+    return [name for name in methods() if name.startswith(incomplete)]
 
 
 def check_out(out: Path, table: Path, force: bool, option: str = "--out") -> None:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from discreet.cli.options import AbsentZero, Force, SecretFile, Seed, check_out, options_of
+from discreet.cli.options import (
+    AbsentZero,
+    Force,
+    SecretFile,
+    Seed,
+    check_out,
+    method_names,
+    options_of,
+)
 from discreet.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ def command(
         typer.Option(
             "--method",
             "-m",
+            autocompletion=method_names,
             help="random-rounding, conventional-rounding, small-cell-adjustment, "
             "semi-controlled-rounding, controlled-rounding, small-count-rounding, "
             "count-adjustment, stochastic-perturbation, cell-key-perturbation, sampling, "

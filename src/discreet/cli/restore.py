@@ -37,6 +37,12 @@ def command(
         file, out, passphrase(passphrase_file, False) if key is None else Owner.read(key)
     )
     typer.echo(f"Restored {out} ({kept.dataset}, version {kept.version}).")
+    if kept.coded is not None:
+        typer.echo(
+            f"Note: its records are not in the backup. They must be in {kept.coded}, as they were "
+            f"written: see discreet info {out} --verify.",
+            err=True,
+        )
     public = out / "signing.pub"
     if public.is_file():
         from discreet.release.signature import read_public_key

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import AbsentZero, SumsAreCells
+from discreet.cli.options import AbsentZero, SumsAreCells, method_names, reporting
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ TERMS = {
 }
 
 
+@reporting
 def command(
     table: Annotated[
         Path, typer.Argument(metavar="TABLE.csv", help="Table of true counts, long or wide.")
@@ -48,6 +49,7 @@ def command(
         typer.Option(
             "--method",
             "-m",
+            autocompletion=method_names,
             help="The method of the release, as in `protect` or `study`: adds the risk by it. For "
             "records: record-swapping, individual-swapping, pram, over-imputation, base.",
         ),

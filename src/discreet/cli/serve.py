@@ -48,16 +48,18 @@ def command(
     from discreet.server.run import serve
     from discreet.server.settings import Settings, read_settings
 
-    def listening(address: str) -> None:
-        typer.echo(f"Serving on {address}")
-
     def read() -> Settings:
         found = read_settings(settings, os.environ)
         return found if root_path is None else replace(found, root_path=root_path)
 
+    first = read()
+
+    def listening(address: str) -> None:
+        typer.echo(f"Serving on {address}{first.root_path}")
+
     if site:
         from discreet.server.site import serve_site
 
-        serve_site(stores, host, port, read(), listening)
+        serve_site(stores, host, port, first, listening)
         return
-    serve(stores, host, port, read(), listening, read, workers)
+    serve(stores, host, port, first, listening, read, workers)

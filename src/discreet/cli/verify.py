@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.options import reporting
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ MOST_CELLS = 10
 """The most changed cells that are named; the rest are counted."""
 
 
+@reporting
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file in any of the formats.")],
     store: Annotated[
@@ -32,12 +34,12 @@ def command(
     with what this program would write: what hides or adds anything is altered.
     Rows of data formats may be in any order. What was signed and the format
     does not hold is named. The exit status is 1 if the file is not genuine.
-    With --store, altered figures are named. FILE may also be a certificate of
-    attacks.
+    With --store, altered figures are named. FILE may also be a certificate, or
+    the report of attacks in JSON.
     """
     from discreet.release.signature import read_public_key
     from discreet.release.verify import verify
-    from discreet.service.certificate import is_certificate
+    from discreet.service.certificate import KIND, kind_of
 
     if (store is None) == (key is None):
         raise ParameterError("either --store or --key must be given, and not both.")
@@ -47,8 +49,9 @@ def command(
         if not public.is_file():
             raise ParameterError(f"{store} must be a store that has signed a file: no {public}.")
     assert public is not None
-    if is_certificate(file):
-        _certificate(file, read_public_key(public))
+    kind = kind_of(file)
+    if kind is not None:
+        (_certificate if kind == KIND else _attacks)(file, read_public_key(public))
         return
     found = verify(file, read_public_key(public))
     typer.echo(f"{file.name} ({found.format}): {found.authenticity.value}")
@@ -82,6 +85,19 @@ def _certificate(file: Path, key: bytes) -> None:
     typer.echo(f"  data set {said['dataset']}, edition {said['edition']}, policy {said['policy']}")
     typer.echo(f"  tested on {people}, {said['tested'][:10]}, by Discreet {said['program']}")
     typer.echo(f"  {'passed' if found.passed else 'not passed'}")
+
+
+def _attacks(file: Path, key: bytes) -> None:
+    """Say whether a report of attacks is genuine, and what it says."""
+    from discreet.service.certificate import read_report
+
+    said = read_report(file, key)
+    typer.echo(f"{file.name} (attacks): {'altered or foreign' if said is None else 'genuine'}")
+    if said is None:
+        typer.echo("  it was not signed by this key, or was changed since")
+        raise typer.Exit(1)
+    typer.echo(f"  {said['title']}, policy {said['policy']}, by Discreet {said['program']}")
+    typer.echo(f"  {said['verdict']}")
 
 
 def _changes(store: Path, verification: Verification) -> list[str]:

@@ -75,7 +75,7 @@ def dataset(service: Service, opened: Opened, visit: Visit, base: str) -> Respon
         visit, "dataset.html", place="datasets", binary=binary, choices=choices,
         first=first, second=second, places=places, started=started, groups=groups,
         geography=geography,
-        told=of_tier(opened, t), described=described.of_dataset(opened, base + visit.to("")),
+        told=of_tier(opened, t), described=described.of_dataset(opened, base),
         **common(opened),
     )  # fmt: skip
 

@@ -55,7 +55,7 @@ def table(
     opened, t, options = foresight.opened, visit.t, Options.read(visit.values)
     told = of_release(release, opened, t)
     release = _as_told(release, told)
-    name, asked = _title(opened, state, visit), totals(opened, visit)
+    name, asked = _title(opened, state, visit), release.provenance.totals
     laid = grid(release, state, options, 0 if told.quality is None else told.quality.small, t)
     found = charts.data(release, state, options, name, t)
     kinds = charts.charts(found, t)
@@ -63,6 +63,10 @@ def table(
         (k for k in kinds if k.id == visit.values.get("chart")), kinds[0] if kinds else None
     )
     here = _kept(visit)
+    if asked != totals(opened, visit):  # totals that are not published yet are left out
+        here["totals"] = asked
+    assert state.question is not None
+    decided = foresight.decided(foresight.asked(state.question))
     cells = [cell for row in laid.rows for cell in row.cells]
     free = len(release.withheld)
     api = visit.to(f"/api/v1/datasets/{opened.id}")
@@ -74,6 +78,7 @@ def table(
         title=name, scope=scope(state, t), options=options, told=told, totals=asked,
         margins=opened.tier.protection.margins, has_totals=asked != Margins.NONE.value,
         here=here, path=f"/datasets/{opened.id}/table",
+        totals_path=f"/datasets/{opened.id}/{'table' if decided else 'build'}",
         chart=found, kind=kind, kinds=kinds,
         drawings=[charts.drawn(found, kind.id, w, t).text_of() for w in WIDTHS]
         if found is not None and kind is not None else [],

@@ -18,13 +18,13 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, RecordsUnreachable
 from discreet.files import sync, written
 from discreet.population import state
 from discreet.population.envelope import Opening, Owner, Passphrase, Recipient, Sealing
@@ -40,10 +40,14 @@ _SQLITE = b"SQLite format 3\0"
 
 @dataclass(frozen=True)
 class Kept:
-    """What a backup holds: the id of the data set and of the version."""
+    """What a backup holds: the id of the data set and of the version.
+
+    `coded` is the folder of records that are elsewhere, and not in the backup.
+    """
 
     dataset: str
     version: str
+    coded: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,12 @@ def backup(store: Path, out: Path, by: Passphrase | Recipient, kept: Path | None
             raise ParameterError(
                 f"'{out}' could not be written. {error.strerror or error}."
             ) from error
-    return Kept(version.schema.id, version.id)
+    return _kept(version)
+
+
+def _kept(version: Version) -> Kept:
+    elsewhere = version.elsewhere
+    return Kept(version.schema.id, version.id, None if elsewhere is None else elsewhere.coded)
 
 
 def _opened(store: Store, stack: ExitStack) -> tuple[Version, list[_File]]:
@@ -228,8 +237,9 @@ def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
 def _checked(folder: Path) -> Kept:
     """Return what was restored, every file with its checksum and the secret its version's."""
     version = Store(folder).open()
-    version.verify()
+    with suppress(RecordsUnreachable):  # no backup holds them, and this may be another machine
+        version.verify()
     secret = Secret.read(folder / "secret")
     if version.manifest.get("secret") not in (None, secret.fingerprint()):
         raise ParameterError("the backup holds another secret than its version was built with.")
-    return Kept(version.schema.id, version.id)
+    return _kept(version)

@@ -10,12 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.errors import Damaged, ParameterError
+from discreet.errors import Damaged, ParameterError, RecordsUnreachable
+from discreet.population.intact import Pause, checksum_of
 
 AREA = "area"
 LOW = "key_low"
 HIGH = "key_high"
 ENDING = ".parquet"
+
+Marks = dict[str, tuple[int, int]]
+"""Files by name, with their bytes and when they were written: what is noticed without reading."""
 
 
 def column_of(variable: str) -> str:
@@ -56,13 +60,32 @@ class Coded:
         head, mark, options = self.address.partition("?")
         return Coded(f"{head.rstrip('/')}{suffix}{mark}{options}")
 
-    def files(self) -> dict[str, int]:
-        """Return the Parquet files of the folder by name, with their bytes."""
+    def marks(self) -> Marks:
+        """Return the Parquet files of the folder; raise `RecordsUnreachable` if it is not there."""
         from pyarrow import fs
 
+        try:
+            system, path = self.place()
+            gone = system.get_file_info(path).type == fs.FileType.NotFound
+            about = [] if gone else system.get_file_info(fs.FileSelector(path))
+        except OSError as error:
+            raise RecordsUnreachable(f"{self.address}: {error}") from error
+        if gone:
+            raise RecordsUnreachable(f"{self.address} is not there. Is its storage mounted?")
+        return {
+            one.base_name: (one.size, one.mtime_ns or 0)
+            for one in about
+            if one.base_name.endswith(ENDING)
+        }
+
+    def checksum(self, name: str, pause: Pause | None = None) -> str:
+        """Return the BLAKE2b checksum of a file of the folder."""
         system, path = self.place()
-        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        return {one.base_name: one.size for one in found if one.base_name.endswith(ENDING)}
+        try:
+            with system.open_input_stream(f"{path}/{name}") as file:
+                return checksum_of(file, pause)
+        except OSError as error:
+            raise RecordsUnreachable(f"{self.address}: {error}") from error
 
     def remove(self) -> None:
         """Remove the folder and all that is in it, if it is there."""
@@ -75,14 +98,40 @@ class Coded:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Where the records of a version are, and which engine counts them there."""
+    """Where the records of a version are, and which engine counts them there.
+
+    `files` are the bytes of every file, `blake2b` their checksums and `times` when they were
+    written, in nanoseconds.
+    """
 
     kind: str
     coded: str
     remote: str | None = None
     files: dict[str, int] = field(default_factory=dict)
+    blake2b: dict[str, str] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
 
-    def check(self) -> None:
-        """Raise `Damaged` unless every file is there, in its size, and no other."""
-        if Coded(self.coded).files() != self.files:
-            raise Damaged("The coded records are not as they were written. Build again.")
+    def marks(self) -> Marks:
+        """Return the files that are there now."""
+        return Coded(self.coded).marks()
+
+    def verify(self, pause: Pause | None = None, everything: bool = False) -> Marks:
+        """Return the files, or raise `Damaged` unless all are as they were written, and no other.
+
+        Files on this machine are compared with their checksums. Those in other storage are if they
+        were written at another time than they should have been, or if `everything` is to be read.
+        """
+        folder = Coded(self.coded)
+        found = folder.marks()
+        for name in sorted(found.keys() | self.files.keys()):
+            size, time = found.get(name, (None, None))
+            if size is None or size != self.files.get(name):
+                raise Damaged(f"{self.coded}/{name} {_WRONG}")
+            read = folder.local or everything or time != self.times.get(name, time)
+            known = self.blake2b.get(name)  # none in a store of an earlier program
+            if read and known is not None and folder.checksum(name, pause) != known:
+                raise Damaged(f"{self.coded}/{name} {_WRONG}")
+        return found
+
+
+_WRONG = "is not as it was written. Put it back from a copy, or build again."

@@ -12,8 +12,12 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from discreet.errors import Damaged
+
+DIGEST = 16
+"""Bytes of a checksum."""
 
 _PART = 2**22  # bytes that are read at a time
 
@@ -23,12 +27,17 @@ Pause = Callable[[], None]
 
 def checksum(path: Path, pause: Pause | None = None) -> str:
     """Return the BLAKE2b checksum of a file."""
-    hashed = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
-        while part := file.read(_PART):
-            hashed.update(part)
-            if pause is not None:
-                pause()
+        return checksum_of(file, pause)
+
+
+def checksum_of(file: Any, pause: Pause | None = None) -> str:
+    """Return the BLAKE2b checksum of what can be read from a file."""
+    hashed = hashlib.blake2b(digest_size=DIGEST)
+    while part := file.read(_PART):
+        hashed.update(part)
+        if pause is not None:
+            pause()
     return hashed.hexdigest()
 
 
@@ -43,6 +52,7 @@ class Guard:
         self._known = {path: os.stat(path) for path in paths}
         self.wrong: Path | None = None
         self.whole = False  # every file was compared with its checksum
+        self.elsewhere: object = None  # the files of records elsewhere, as they were then
         self.comparing = Lock()
 
     def check(self) -> None:

@@ -255,10 +255,12 @@ class Version:
         first = np.searchsorted(level.of, np.arange(len(level) + 1))
         return self.areas[first]
 
-    def verify(self, pause: Pause | None = None) -> None:
+    def verify(self, pause: Pause | None = None, everything: bool = False) -> None:
         """Read everything: every file must have its checksum and every code its category.
 
-        Raises `Damaged`, and then lets nothing more be read from this version.
+        Raises `Damaged`, and then lets nothing more be read from this version; or
+        `RecordsUnreachable`, if coded records are elsewhere and not there now. They are read if
+        they are on this machine, if they seem to have changed, or if `everything` is to be read.
         """
         for name, facts in self.manifest["files"].items():
             try:
@@ -270,13 +272,26 @@ class Version:
                 raise Damaged(f"{self.path / name} does not have its checksum. Build again.")
         self.guard.check()
         self._check_ranges()
+        if self.elsewhere is not None:
+            try:
+                self.guard.elsewhere = self.elsewhere.verify(pause, everything)
+            except Damaged:
+                self.guard.condemn(Path(self.elsewhere.coded))
+                raise
         self.guard.whole = True
 
     def verified(self) -> None:
-        """Read everything before the first record is counted, and not again; others wait."""
+        """Read everything before the first record is counted, and not again; others wait.
+
+        Records elsewhere are looked at each time, and read again if a file was written to.
+        """
         with self.guard.comparing:
-            if not self.guard.whole:
+            if not self.guard.whole or not self.untouched():
                 self.verify()
+
+    def untouched(self) -> bool:
+        """Whether records elsewhere have the sizes and times that they had when last compared."""
+        return self.elsewhere is None or self.elsewhere.marks() == self.guard.elsewhere
 
     def _check_ranges(self) -> None:
         """Refuse codes without a category: the kernels would write where they must not."""

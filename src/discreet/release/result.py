@@ -144,9 +144,9 @@ class Release:
         >>> dc.open("people").release("town").plot().get_title()
         'People by town'
         """
-        from discreet.release.plot import bars
+        from discreet.table.plot import bars
 
-        return bars(self, ax)
+        return bars(self.table, self.title, self.provenance.unit, ax)
 
     @property
     def availability(self) -> str | None:

@@ -16,7 +16,7 @@ from discreet.server import models
 from discreet.server.answers import CSVW, file_of, plain_json
 from discreet.server.levels import first_table
 from discreet.server.parse import read_query
-from discreet.server.routes import TABLE, Api, claims
+from discreet.server.routes import TABLE, Api, add_noted, claims
 from discreet.service import FORMATS, File
 from discreet.service.opened import Opened
 
@@ -32,8 +32,8 @@ def add(app: FastAPI, api: Api) -> None:
     """Add the routes to an application."""
     found = Discover(api)
     for path, handler in (("collection", found.collection), ("catalogue", found.catalogue)):
-        app.add_route(f"/api/v1/{path}", handler, ["GET"], include_in_schema=False)
-    app.add_route(f"{TABLE}/csvw", found.csvw, ["GET"], include_in_schema=False)
+        add_noted(app, f"/api/v1/{path}", handler)
+    add_noted(app, f"{TABLE}/csvw", found.csvw)
 
 
 @dataclass

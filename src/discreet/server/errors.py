@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -36,6 +36,11 @@ class Failure(Exception):
     hint: str | None = None
     hints: tuple[Any, ...] = ()
     headers: dict[str, str] = field(default_factory=dict)
+
+    def under(self, root: str) -> Failure:
+        """Return the failure as readers of a server under a path are told: its hint names it."""
+        hint = None if self.hint is None else self.hint.replace(" /api/", f" {root}/api/")
+        return replace(self, hint=hint)
 
 
 def failure_of(error: BaseException) -> Failure | None:

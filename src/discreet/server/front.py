@@ -309,6 +309,7 @@ class Front:
         return bool(scope["scheme"] == "https")
 
     def _response(self, failure: Failure, path: str, request_id: str) -> Response:
+        failure = failure.under(self._settings.root_path)
         if is_api(path):
             return response_of(failure, request_id, problem=path.startswith("/px/"))
         page = error_page(

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from discreet.errors import Damaged, Sealed
+from discreet.errors import Damaged, RecordsUnreachable, Sealed
 
 
 class Log:
@@ -55,7 +55,8 @@ class Log:
     def trouble(self, event: str, error: BaseException, **facts: Any) -> None:
         """Write where an error came from, without its message, which might hold a figure.
 
-        What is said of a damaged or sealed store names files, and what to do about them.
+        What is said of a damaged or sealed store, or of records that are not there, names files,
+        and what to do about them.
         """
         error.logged = True  # type: ignore[attr-defined]
         frames = traceback.extract_tb(error.__traceback__)
@@ -63,6 +64,8 @@ class Log:
         cause = error.__cause__
         if isinstance(error, (Damaged, Sealed)):
             facts["message"] = str(error)
+        if isinstance(error, RecordsUnreachable):
+            facts["message"] = f"{error.what} cannot be used: {error.reason}"
         self.write(
             event=event,
             level="error",

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 
 from discreet import __version__
@@ -90,12 +92,13 @@ class Tools:
         return {"found": found[:MOST_FOUND], "more": max(len(found) - MOST_FOUND, 0)}
 
     async def check(
-        self, context: Context[Any, Any], dataset: str, by: str, where: str = ""
+        self, context: Context[Any, Any], by: str, where: str = "", dataset: str = ""
     ) -> dict[str, Any]:
         """Say how many cells a question has and whether it may be asked. Nothing is counted."""
         try:
             who = await self._who(context)
-            return self.service.check(self.service.ask(dataset, by, where or None, who=who))
+            name = self._dataset(dataset)
+            return self.service.check(self.service.ask(name, by, where or None, who=who))
         except Failure as error:
             return _not_known(error)
         except DiscreetError as error:
@@ -104,15 +107,18 @@ class Tools:
     async def ask(
         self,
         context: Context[Any, Any],
-        dataset: str,
         by: str,
         where: str = "",
         totals: str = "none",
+        dataset: str = "",
     ) -> dict[str, Any]:
-        """Return a protected table: `by` like sex,age_band and `where` like region=1|2."""
+        """Return a protected table: `by` like sex,age_band and `where` like region=1|2.
+
+        `dataset` may be left out where there is only one.
+        """
         try:
             who = await self._who(context)
-            asked = self.service.ask(dataset, by, where or None, totals, who)
+            asked = self.service.ask(self._dataset(dataset), by, where or None, totals, who)
             if asked.question.cells > MOST_CELLS:
                 raise ParameterError(
                     f"a table must have at most {MOST_CELLS} cells here. This one has "
@@ -134,8 +140,37 @@ class Tools:
             "rows": [[*row[:-1], None if row[-1] is None else int(row[-1])] for row in rows],
             "notes": list(release.document["notes"]),
             "cite": _cited(release.provenance),
-            "address": asked.link(f"/datasets/{dataset}/table", ""),
+            "address": asked.link(f"/datasets/{asked.opened.id}/table", ""),
         }
+
+    def _dataset(self, named: str) -> str:
+        """Return the data set of a name, or the only one that there is."""
+        known = list(self.service.catalogue.datasets)
+        if named or not known:
+            return named
+        if len(known) > 1:
+            raise ParameterError(f"dataset must be given. Choices: {', '.join(known)}")
+        return known[0]
+
+
+class _Plain(MCPServer[Any]):
+    """Says in a sentence of its own which argument is wrong."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> Any:
+        """Return what a tool says; raise `ToolError` for arguments that it does not take."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = {
+                f"{'.'.join(map(str, one['loc']))} must be "
+                f"{'given' if one['type'] == 'missing' else 'a text'}."
+                for one in error.__cause__.errors()
+            }
+            raise ToolError(" ".join(sorted(wrong))) from None
 
 
 def _cited(origin: Any) -> str:
@@ -177,7 +212,7 @@ def create(stores: Sequence[Path], limits: Limits | None = None, key: str = "") 
         await service.stop()
         identity.people.close()
 
-    made: MCPServer[Any] = MCPServer(
+    made: MCPServer[Any] = _Plain(
         "discreet", instructions=INSTRUCTIONS, version=__version__, lifespan=living,
         log_level="ERROR",
     )  # fmt: skip

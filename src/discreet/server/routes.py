@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from discreet.errors import Forbidden, Starting
 from discreet.people.model import Who
@@ -24,6 +25,8 @@ from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Live, Settings
 from discreet.service import FORMATS, Asked, File, Opened, Service
 from discreet.service.service import Known
+
+Handler = Callable[[Request], Awaitable[Response]]
 
 TABLE = "/api/v1/datasets/{dataset}/table"
 _BY_TYPE = {
@@ -50,17 +53,27 @@ ROUTES = {
 """The path of each handler."""
 
 
+class Noted(Route):
+    """A route that the log knows by its path, as it does FastAPI's."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether a request is for it, and what is then known."""
+        match, found = super().matches(scope)
+        return match, {**found, "route": self}
+
+
+def add_noted(app: FastAPI, path: str, handler: Handler, method: str = "GET") -> None:
+    """Add a route that the OpenAPI document does not show."""
+    app.router.routes.append(Noted(path, handler, methods=[method], include_in_schema=False))
+
+
 def add(app: FastAPI, service: Service, live: Live, people: People) -> Api:
     """Add the routes to an application, and return what answers on them."""
     api = Api(service, live, people)
 
-    async def at_once(request: Request) -> Response:
-        request.scope["route"] = SimpleNamespace(path=TABLE)  # for the log, as FastAPI does
-        return await api.table(request)
-
     # The same once more in front of all: what FastAPI does for a route besides documenting it takes
     # longer than answering from what is kept.
-    app.router.routes.insert(0, Route(TABLE, at_once, methods=["GET"]))
+    app.router.routes.insert(0, Noted(TABLE, api.table, methods=["GET"]))
     for name, path in ROUTES.items():
         app.add_api_route(
             path,

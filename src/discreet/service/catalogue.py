@@ -13,11 +13,13 @@ from typing import Any
 from discreet.errors import (
     Damaged,
     DiscreetError,
+    EngineUnavailable,
     InternalError,
     LedgerUnavailable,
     NotCertified,
     ParameterError,
     QueryRefused,
+    RecordsUnreachable,
     Sealed,
 )
 from discreet.population import Store, Version
@@ -26,15 +28,18 @@ from discreet.query import Question
 from discreet.service.certificate import FOLDER, check_certified, served_instead
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
+from discreet.tabulate import PushDown, ViewEngine
 from discreet.tabulate.views import cells_of
 
 LONGEST = 60.0
 """Seconds after which a store that cannot be opened is tried again, at the latest."""
 
+_AWAY = "records"  # elsewhere, and they cannot be counted now
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (Sealed, "sealed"),
     (Damaged, "damaged"),
     (LedgerUnavailable, "database"),
+    (EngineUnavailable, _AWAY),
     (NotCertified, "not certified"),
     (OSError, "unreadable"),
     (ParameterError, "unusable"),
@@ -51,7 +56,8 @@ def open_served(path: Path) -> Opened:
 
 def _ready(path: Path, name: str | None = None) -> Opened:
     opened = open_store(path, name=name)
-    opened.version.verified()  # a server says at once what is damaged
+    with suppress(RecordsUnreachable):  # what views cover is answered, and the rest may come back
+        opened.version.verified()  # a server says at once what is damaged
     if not opened.public:
         raise ParameterError(
             f"the policy of {path} must have a public tier to be served: whoever asks over HTTP "
@@ -70,7 +76,7 @@ def _warm(opened: Opened) -> None:
         return  # other offices are asked when a reader asks
     levels = [level for variable in opened.schema.variables for level in variable.levels]
     smallest = Question(opened.schema, (min(levels, key=len),))
-    with suppress(QueryRefused):
+    with suppress(QueryRefused, EngineUnavailable):
         opened.releaser.quiet.release(smallest)
 
 
@@ -96,6 +102,7 @@ class Catalogue:
         self._by_id: dict[str, Opened] = {}
         self._troubles: dict[Path, Trouble] = {}
         self._lost = False  # whether the state database does not answer
+        self._away = False  # whether records elsewhere cannot be counted
         self.looked = self.verified = monotonic()
 
     @property
@@ -111,8 +118,9 @@ class Catalogue:
     @property
     def trouble(self) -> str:
         """Why something is not served as it should be, in a word; empty if all is well."""
-        lost = "database" if self._lost else ""
-        return next((trouble.word for trouble in self._troubles.values()), lost)
+        words = [trouble.word for trouble in self._troubles.values()]
+        words += ["database"] * self._lost + [_AWAY] * self._away
+        return next(iter(words), "")
 
     @property
     def uncertified(self) -> tuple[Path, ...]:
@@ -135,6 +143,24 @@ class Catalogue:
             self._lost = False
         except LedgerUnavailable:
             self._lost = True
+
+    def look_at_engines(self) -> DiscreetError | None:
+        """See whether records elsewhere can be counted; return why not when that is new.
+
+        Files that were written to are read again: a damaged version answers nothing more.
+        """
+        try:
+            for opened in tuple(self._open.values()):
+                engine = opened.engine
+                if isinstance(engine, ViewEngine) and isinstance(engine.behind, PushDown):
+                    engine.behind.reach()
+                    with suppress(Damaged):  # which is noticed and told as that of other files
+                        opened.version.verified()
+            self._away = False
+        except DiscreetError as error:
+            known, self._away = self._away, True
+            return None if known else error
+        return None
 
     def stale(self) -> bool:
         """Whether a store must be opened: it has another version, or a file of it was changed."""
@@ -204,6 +230,8 @@ class Catalogue:
             try:
                 version.verify(pause)
                 found += [(version.id, error) for error in _without_damaged_views(version)]
+            except RecordsUnreachable:
+                continue  # which readiness says
             except Damaged as error:
                 if self._by_id.get(opened.id) is opened:  # not if a build has removed it meanwhile
                     found.append((version.id, error))

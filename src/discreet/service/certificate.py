@@ -31,6 +31,7 @@ from discreet.release.signature import Signer, is_proof, read_public_key
 FOLDER = "certificates"
 DOMAIN = b"discreet certificate\0"
 KIND, VERSION = "certificate", 1
+REPORT, REPORT_DOMAIN = "attacks", b"discreet attacks\0"
 _GOOD = ("within", "told")
 _MOST = 2**20  # bytes; a certificate has some thousand
 
@@ -161,13 +162,27 @@ def read(path: Path, key: bytes) -> Certificate | None:
     return Certificate(proof) if is_proof(proof, key, DOMAIN, VERSION) else None
 
 
-def is_certificate(path: Path) -> bool:
-    """Whether a file says that it is a certificate, genuine or not."""
+def kind_of(path: Path) -> str | None:
+    """Return what a file says that it is, genuine or not: a certificate, or a report of attacks."""
     try:
         said = parsed(read_bytes(path, _MOST), path.name).get("statement")
     except ParameterError:
-        return False
-    return isinstance(said, dict) and said.get("kind") == KIND
+        return None
+    kind = said.get("kind") if isinstance(said, dict) else None
+    return kind if kind in (KIND, REPORT) else None
+
+
+def signed_report(store: Path, report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report of attacks with the signature of the store whose people were attacked."""
+    statement = {"version": VERSION, "kind": REPORT, "program": __version__, **report}
+    return Signer.of_store(store).sign(statement, REPORT_DOMAIN)
+
+
+def read_report(path: Path, key: bytes) -> dict[str, Any] | None:
+    """Return the report of attacks in a file, None where the owner of a key did not sign it."""
+    proof = parsed(read_bytes(path, _MOST), path.name)
+    said: dict[str, Any] = proof["statement"]
+    return said if is_proof(proof, key, REPORT_DOMAIN, VERSION) else None
 
 
 def of_subject(store: Path, subject: Subject, key: bytes) -> Certificate | None:

@@ -51,7 +51,8 @@ Value = TypeVar("Value", bound=Kept)
 
 DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
-_STATE = 5.0  # …and at the state database
+_STATE = 5.0  # …and at the state database…
+_ENGINES = 15.0  # …and at records elsewhere
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
 
@@ -109,6 +110,7 @@ class Service:
         self._watches = [
             asyncio.create_task(self._look()),
             asyncio.create_task(self._look_at_state()),
+            asyncio.create_task(self._look_at_engines()),
         ]
 
     async def stop(self) -> None:
@@ -132,6 +134,12 @@ class Service:
         while True:
             await asyncio.to_thread(self.catalogue.look_at_state)
             await asyncio.sleep(_STATE)
+
+    async def _look_at_engines(self) -> None:
+        while True:
+            if error := await asyncio.to_thread(self.catalogue.look_at_engines):
+                self._tell("engine", error)
+            await asyncio.sleep(_ENGINES if self.ready else _POLL)
 
     async def refresh(self) -> None:
         """Answer from the current versions from now on; the old ones answer until they are open."""

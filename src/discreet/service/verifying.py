@@ -25,15 +25,18 @@ def verify_store(path: Path) -> list[str]:
         if manifests.loose(store.versions / name).get("format", manifests.FORMAT) == (
             manifests.FORMAT
         ):
-            verify_version(Version.open(store.versions / name))
+            verify_version(Version.open(store.versions / name), everything=True)
         else:
             others.append(name)
     return others
 
 
-def verify_version(version: Version, pause: Pause | None = None) -> None:
-    """Raise `Damaged` unless every file of a version is as it was written."""
-    version.verify(pause)
+def verify_version(version: Version, pause: Pause | None = None, everything: bool = False) -> None:
+    """Raise `Damaged` unless every file of a version is as it was written.
+
+    Coded records in other storage are read only if `everything` is to be.
+    """
+    version.verify(pause, everything)
     known = {*version.manifest["files"], manifests.NAME, version.views.name}
     for path in sorted(version.path.iterdir()):
         if path.name not in known:

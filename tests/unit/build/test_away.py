@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ import discreet as dc
 from discreet.build import build
 from discreet.build.away_source import AwayReader, gathered
 from discreet.build.dataset import Dataset
-from discreet.errors import Damaged, ParameterError
+from discreet.errors import Damaged, ParameterError, RecordsUnreachable
 from discreet.population import Store
+from discreet.population.coded import Coded
 from discreet.query import Query, Question
 from discreet.service.opened import open_store
 from discreet.synth import write
@@ -187,6 +189,126 @@ def test_records_that_were_changed_are_not_counted(folder: Path) -> None:
     next(Path(version.elsewhere.coded).glob("*.parquet")).unlink()
     with pytest.raises(Damaged):
         engine_of(version).tabulate(Question.of(Query.parse("sex"), version.schema))
+
+
+def modes(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def coded_folder(store: Path) -> Path:
+    """Return the folder of the coded records of a store."""
+    elsewhere = Store(store).open().elsewhere
+    assert elsewhere is not None
+    return Path(elsewhere.coded)
+
+
+def spoil(path: Path) -> None:
+    """Change a byte of a file in its middle: its size and its time stay."""
+    before, raw = path.stat(), bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_only_the_owner_can_read_coded_records(folder: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    finally:
+        os.umask(umask)
+    coded = coded_folder(folder / "away")
+    assert modes(coded) == modes(coded.parent) == 0o700
+    assert {modes(path) for path in coded.iterdir()} == {0o600}
+
+
+def test_a_folder_that_is_an_address_of_this_machine_is_guarded_too(folder: Path) -> None:
+    path, coded = folder / "dataset.toml", folder / "coded here"
+    engine = f'[engine]\nkind = "duckdb"\ncoded = "file://{coded}"\n[variables.sex]'
+    path.write_text(path.read_text().replace("[variables.sex]", engine))
+    build(path, folder / "away")
+    assert modes(coded) == modes(coded_folder(folder / "away")) == 0o700
+
+
+def test_csv_is_refused_in_a_sentence(folder: Path) -> None:
+    path = folder / "dataset.toml"
+    path.write_text(path.read_text().replace("people-*.parquet", "people.csv"))
+    (folder / "people.csv").write_text("id,sex\n1,1\n")
+    with pytest.raises(ParameterError, match=r"reads Parquet\. people\.csv is CSV"):
+        build(path, folder / "away", engine="duckdb")
+
+
+def test_a_file_that_is_no_parquet_is_refused_in_a_sentence(folder: Path) -> None:
+    (folder / "people-1.parquet").write_text("id,sex\n1,1\n")
+    with pytest.raises(ParameterError, match="must be Parquet files"):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+
+
+def test_a_file_is_called_what_the_description_calls_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(folder, "sex", 7, 3)
+    monkeypatch.chdir(folder)
+    with pytest.raises(ParameterError) as told:
+        build(Path("dataset.toml"), Path("away"), engine="duckdb")
+    assert "people-1.parquet" in str(told.value)
+    assert str(folder) not in str(told.value)
+
+
+def test_a_changed_byte_is_found_before_the_first_answer(folder: Path) -> None:
+    """Names, sizes and times are as they were: only the checksum tells."""
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    spoil(next(coded_folder(folder / "away").iterdir()))
+    version = Store(folder / "away").open()
+    question = Question.of(Query.parse("sex"), version.schema)
+    with pytest.raises(Damaged, match="not as it was written"):
+        engine_of(version).tabulate(question)
+    with pytest.raises(Damaged):  # and nothing more is read
+        version.guard.check()
+
+
+def test_a_file_that_changes_later_is_found_too(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    version = Store(folder / "away").open()
+    question, counting = Question.of(Query.parse("sex"), version.schema), engine_of(version)
+    counting.tabulate(question)
+    path = next(coded_folder(folder / "away").iterdir())
+    spoil(path)
+    os.utime(path)
+    with pytest.raises(Damaged, match="not as it was written"):
+        counting.tabulate(question)
+
+
+def test_a_copy_that_was_put_back_is_counted(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    version, coded = Store(folder / "away").open(), coded_folder(folder / "away")
+    question, counting = Question.of(Query.parse("sex"), version.schema), engine_of(version)
+    expected = counting.tabulate(question)
+    shutil.copytree(coded, folder / "copy")
+    shutil.rmtree(coded)
+    with pytest.raises(RecordsUnreachable) as told:
+        counting.tabulate(question)
+    assert "not there" in told.value.reason
+    assert "Build again" not in told.value.reason
+    shutil.copytree(folder / "copy", coded, copy_function=shutil.copyfile)
+    assert same(counting.tabulate(question), expected)
+
+
+def test_files_in_other_storage_are_read_when_their_time_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be read in passing is compared by size and time, and read when asked to."""
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    monkeypatch.setattr(Coded, "local", property(lambda self: False))
+    elsewhere = Store(folder / "away").open().elsewhere
+    assert elsewhere is not None
+    path = next(Path(elsewhere.coded).iterdir())
+    spoil(path)
+    elsewhere.verify()
+    with pytest.raises(Damaged):
+        elsewhere.verify(everything=True)
+    os.utime(path)
+    with pytest.raises(Damaged):
+        elsewhere.verify()
 
 
 def test_the_secret_is_in_nothing_that_leaves_the_store(folder: Path) -> None:

@@ -104,3 +104,25 @@ def test_a_file_in_latin_1_is_read(tmp_path: Path) -> None:
     found = tomllib.loads(draft(tmp_path / "x.csv"))
     assert found["source"]["encoding"] == "latin-1"
     assert set(found["variables"]["c"]["categories"]) == {"é", "b"}
+
+
+def test_missing_values_are_no_category_and_are_said(tmp_path: Path) -> None:
+    """A coarser column that lacks values is no level: its groups would not hold every code."""
+    rows = [
+        f"{i},{i % 4},{'' if i % 40 == 3 else 'low' if i % 4 < 2 else 'high'},"
+        f"{'' if i == 7 else f'w{i % 3}'},{'' if i % 40 == 5 else i % 2}"
+        for i in range(400)
+    ]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["id,grade,step,ward,sex", *rows]) + "\n")
+    text = draft(path)
+    assert "None" not in text
+    found = tomllib.loads(text)
+    assert "levels" not in found["variables"]["grade"]
+    assert found["variables"]["step"]["categories"] == {"high": "high", "low": "low"}
+    assert found["variables"]["sex"]["categories"] == {"0": "0", "1": "1"}
+    # step in 10 of 400 rows, ward in one, sex in 10
+    lines = [line for line in text.splitlines() if "have no value" in line]
+    assert [int(line.split()[1]) for line in lines] == [10, 10, 1]
+    done = CliRunner().invoke(app, ["init", str(path), "-o", str(tmp_path / "d.toml")])
+    assert "Note: 3 columns have missing values, which a build refuses" in done.output

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
-from discreet.cli import build
+from discreet.cli import app, build
 from discreet.cli.progress import shown
+from discreet.errors import Damaged
+from discreet.population import Store, envelope
+from stores import write_town
 
 
 class Terminal(io.StringIO):
@@ -30,3 +36,46 @@ def test_what_follows_a_colon_is_no_stage_of_its_own(capsys: pytest.CaptureFixtu
         tell("polishing: off by 3.1", 0, 2)
         tell("polishing: off by 2.2", 1, 2)
     assert capsys.readouterr().err == "Polishing …\n"
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_it_is_said_where_the_records_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of records elsewhere: by the build, by info for the custodian, by backup and restore."""
+    monkeypatch.setattr(envelope, "_WORK", 2**4)
+    store, town = tmp_path / "store", write_town(tmp_path / "town", 2_000)
+    done = run("build", town, "--out", store, "--engine", "duckdb")
+    assert done.exit_code == 0, done.exception
+    elsewhere = Store(store).open().elsewhere
+    assert elsewhere is not None
+    # One folder up: beside the folder of the original, not in it.
+    assert Path(elsewhere.coded).parent == tmp_path / "town-coded"
+    assert f"are in {elsewhere.coded}." in done.output
+    told = run("info", store).output
+    assert "Counted by duckdb" in told
+    assert f"Coded records: {elsewhere.coded}" in told.replace("\n", " ")
+    (tmp_path / "words").write_text("correct horse battery")
+    (tmp_path / "words").chmod(0o600)
+    secret = ("--passphrase-file", tmp_path / "words")
+    done = run("backup", store, "-o", tmp_path / "kept", *secret)
+    assert f"the records are not in it. They are in {elsewhere.coded}" in done.output
+    Path(elsewhere.coded).rename(tmp_path / "gone")
+    done = run("restore", tmp_path / "kept", "-o", tmp_path / "again", *secret)
+    assert done.exit_code == 0, done.exception
+    assert f"They must be in {elsewhere.coded}" in done.output
+
+
+def test_verify_reads_the_records_that_are_elsewhere(tmp_path: Path) -> None:
+    store, town = tmp_path / "store", write_town(tmp_path / "town", 2_000)
+    run("build", town, "--out", store, "--engine", "duckdb", "--views", 0)
+    assert "Every file has its checksum." in run("info", store, "--verify").output
+    elsewhere = Store(store).open().elsewhere
+    assert elsewhere is not None
+    path = next(Path(elsewhere.coded).iterdir())
+    before, raw = path.stat(), bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert isinstance(run("info", store, "--verify").exception, Damaged)

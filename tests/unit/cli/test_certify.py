@@ -94,8 +94,17 @@ def test_a_store_within_all_limits_is_certified(plain: Path, tmp_path: Path) -> 
     shutil.copytree(plain, store)
     told = certify(store, "--out", str(tmp_path / "out"))
     assert told.exit_code == 0, told.output
-    found = json.loads((tmp_path / "out/attack.json").read_text())
+    file = tmp_path / "out/attack.json"
+    found = json.loads(file.read_text())["statement"]
     assert found["passed"]
+    checked = CliRunner().invoke(app, ["verify", str(file), "--store", str(store)])
+    assert checked.exit_code == 0, checked.output
+    assert checked.output.startswith("attack.json (attacks): genuine\n")
+    assert found["verdict"] in checked.output
+    file.write_text(file.read_text().replace('"passed": true', '"passed": false'))
+    checked = CliRunner().invoke(app, ["verify", str(file), "--store", str(store)])
+    assert checked.exit_code == 1
+    assert "altered or foreign" in checked.output
     assert [f["id"] for f in found["findings"]] == ["reading"]
     assert "reading" in (tmp_path / "out/attack.html").read_text()
     said = statement(store)

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import discreet as dc
 from discreet.cli import app
 from discreet.population import envelope
 from stores import build_town
@@ -26,6 +27,10 @@ WRITING: dict[str, list[str]] = {
     "site card": ["STORE", "--id", "a", "--label", "A", "--address", "https://a.example"],
     "plan": ["STORE", "QUESTIONS"],
     "init": ["RECORDS"],
+    "info": ["STORE"],
+    "ledger": ["STORE"],
+    "risk": ["TABLE"],
+    "verify": ["RELEASE", "--store", "STORE"],
     "audit": ["TABLE", "--within", "2"],
     "round": ["TABLE"],
     "suppress": ["TABLE"],
@@ -33,13 +38,14 @@ WRITING: dict[str, list[str]] = {
     "redesign": ["TABLE", "--rule", "smallest=3"],
 }
 # These write into folders, and refuse one that holds what they would write.
-FOLDERS = {"demo", "synth", "build", "restore", "attack", "certify", "study"}
+FOLDERS = {"demo", "synth", "build", "restore", "attack", "certify", "study", "batch"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("force")
     build_town(place, place / "store", rows=2_000)
+    dc.open(place / "store").release("sex").write(place / "r.csv")
     (place / "t.csv").write_text(COUNTS)
     (place / "questions.txt").write_text("sex,age\n")
     (place / "words").write_text("correct horse battery")
@@ -54,7 +60,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, command: str, *more: object) -> Result:
     names = {"STORE": folder / "store", "TABLE": folder / "t.csv", "WORDS": folder / "words",
-             "QUESTIONS": folder / "questions.txt",
+             "QUESTIONS": folder / "questions.txt", "RELEASE": folder / "r.csv",
              "RECORDS": folder / "people.parquet"}  # fmt: skip
     words = [str(names.get(word, word)) for word in WRITING[command]]
     return CliRunner().invoke(app, [*command.split(), *words, *map(str, more)])

@@ -117,3 +117,13 @@ def test_store_or_key(store: Path, tmp_path: Path) -> None:
         assert "either --store or --key" in str(done.exception)
     done = run("verify", tmp_path / "t", "--store", tmp_path)
     assert "has signed a file" in str(done.exception)
+
+
+@pytest.mark.parametrize("text", ['{"findings": []}', "{}"])
+def test_a_file_of_another_kind_is_said_to_be_one(store: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "other.json").write_text(text)
+    told = run("verify", tmp_path / "other.json", "--store", store)
+    assert isinstance(told.exception, dc.ParameterError)
+    assert str(told.exception) == (
+        "'other.json' must be a file that this program writes: it is none of them."
+    )

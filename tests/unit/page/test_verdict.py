@@ -385,12 +385,19 @@ def test_totals_that_are_not_published_are_not_by_a_link(tmp_path: Path) -> None
         # A program asks without totals: sex alone and health alone are not published yet.
         assert town.get("/api/v1/datasets/town/table?by=health,sex").status_code == 200
         before = _decided(town)
-        page = town.get(f"{TABLE}?by=health,sex")
-        assert _bar(page.text)[0] == "published"
+        page = town.get(f"{TABLE}?by=health,sex").text
+        assert 'class="figures"' in page  # it is published, so it is shown
+        assert 'class="total"' not in page
+        assert "totals=none" in re.findall(r'id="permalink" href="([^"]*)"', page)[0]
+        # Whoever wants totals is led to the button that publishes them.
+        (leads,) = re.findall(r'id="totals" href="([^"]*)"', page)
+        assert "/datasets/town/build?by=health,sex" in leads
+        assert _bar(town.get(unescape(leads)).text)[0] == "published"
         assert _decided(town) == before
         assert 'class="figures"' in town.get(f"{TABLE}?by=health,sex&totals=none").text
-        assert 'class="figures"' in town.table(f"{TABLE}?by=health,sex").text
+        town.publish(unescape(leads).split("#")[0])
         assert len(_decided(town)) > len(before)
+        assert 'class="total"' in town.get(f"{TABLE}?by=health,sex").text
 
 
 def test_robots_are_kept_out_of_tables(town: Client) -> None:

@@ -49,6 +49,23 @@ def test_a_request_is_one_line(start: Callable[..., Client]) -> None:
     assert lines[-1]["route"] == "unmatched", "what was typed is not in the log"
 
 
+@pytest.mark.parametrize(
+    ("url", "route"),
+    [
+        ("/api/v1/catalogue", "/api/v1/catalogue"),
+        (f"{TABLE}/csvw?by=sex", "/api/v1/datasets/{dataset}/table/csvw"),
+        ("/px/v2/tables/town/metadata", "/px/v2/tables/{dataset}/metadata"),
+        ("/sdmx/dataflow", "/sdmx/{path:path}"),
+    ],
+)
+def test_routes_of_other_protocols_are_named(
+    start: Callable[..., Client], url: str, route: str
+) -> None:
+    client = start()
+    client.get(url)
+    assert lines_of(client)[-1]["route"] == route
+
+
 def test_what_others_say_is_a_line_without_its_message() -> None:
     """A message might hold a figure: of what other packages log only the place is kept."""
     stream = io.StringIO()

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -67,6 +68,26 @@ def test_refusals_say_why_and_what_instead(store: Path) -> None:
     assert found["instead"]
     assert "no variable 'agee'" in called(store, "ask", dataset="town", by="agee")["message"]
     assert called(store, "check", dataset="town", by="ward,rare,age")["code"] == "MAX_CELLS"
+
+
+def test_the_only_data_set_need_not_be_named(store: Path) -> None:
+    found = called(store, "ask", by="sex")
+    assert found == called(store, "ask", dataset="town", by="sex")
+    assert called(store, "check", by="sex")["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [({}, "by must be given."), ({"by": ["sex"]}, "by must be a text.")]
+)
+def test_wrong_arguments_are_told_in_a_sentence(
+    store: Path, given: dict[str, Any], said: str
+) -> None:
+    async def call(client: Client) -> Any:
+        return await client.call_tool("ask", given)
+
+    answer = asked(store, call)
+    assert answer.is_error
+    assert answer.content[0].text == said
 
 
 def test_nothing_is_released_that_an_address_would_not(tmp_path: Path) -> None:

@@ -109,11 +109,26 @@ def test_what_is_cited_is_the_address_that_readers_know(client: Client) -> None:
     assert f"url = &#34;{HOST}{ROOT}/api/v1/datasets/town/table?by=sex" in page
 
 
+@pytest.mark.parametrize("page", ["/datasets/town", "/datasets/town/table?by=sex"])
+def test_what_search_engines_read_has_the_path_once(client: Client, page: str) -> None:
+    client.publish(f"{ROOT}/datasets/town/table?by=sex")
+    said = re.findall(r'ld\+json">(.*?)</script>', client.get(ROOT + page).text, re.S)
+    found = re.findall(rf'"({HOST}/[^"]*)"', said[0])
+    assert f"{HOST}{ROOT}/datasets/town" in found
+    for address in found:
+        assert address.removeprefix(HOST).startswith(f"{ROOT}/")
+        assert address.count(ROOT) == 1
+
+
 def test_failures_lead_back_too(client: Client) -> None:
     page = client.get(f"{ROOT}/nowhere")
     assert page.status_code == 404
     assert f'href="{ROOT}/"' in page.text
-    assert client.get(f"{ROOT}/api/nowhere").json()["error"]["code"] == "NOT_FOUND"
+    error = client.get(f"{ROOT}/api/nowhere").json()["error"]
+    assert error["code"] == "NOT_FOUND"
+    assert error["hint"] == f"See {ROOT}/api/openapi.json."
+    px = client.get(f"{ROOT}/px/v2/tables/nowhere").json()
+    assert px["detail"] == px["error"]["hint"] == f"GET {ROOT}/api/v1/datasets lists them."
 
 
 @pytest.mark.parametrize("path", ["stat", "/stat/", "//stat", "/a b", "/stat/..", "/"])

@@ -15,7 +15,7 @@ from prometheus_client import generate_latest
 
 from applications import Client, serving
 from discreet.build import build
-from discreet.errors import LedgerUnavailable
+from discreet.errors import Damaged, LedgerUnavailable, ParameterError, RecordsUnreachable
 from discreet.ledger import Database
 from discreet.population import Store
 from discreet.population import manifest as manifests
@@ -23,6 +23,7 @@ from discreet.population import store as population_store
 from discreet.query import Query, Question
 from discreet.service import catalogue
 from discreet.service.opened import open_store
+from discreet.tabulate import PushDown
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -279,3 +280,106 @@ def test_a_lost_state_database_is_said(client: Client, monkeypatch: pytest.Monke
         assert answer.json() == {"status": "degraded", "why": "database"}
     client.service.catalogue.look_at_state()
     assert client.get("/readyz").json()["status"] == "ready"
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Path:
+    """A store whose records are elsewhere, and which has no views."""
+    build(write_town(tmp_path / "data", rows=3_000), tmp_path / "away", views=0, engine="duckdb")
+    return tmp_path / "away"
+
+
+def coded_folder(store: Path) -> Path:
+    elsewhere = Store(store).open().elsewhere
+    assert elsewhere is not None
+    return Path(elsewhere.coded)
+
+
+def test_records_that_are_not_there_are_said(away: Path) -> None:
+    """A disk that is not mounted is no damage: the server says so, and is well when it is back."""
+    coded = coded_folder(away)
+    with serving([away]) as client:
+        assert client.get("/readyz").json()["status"] == "ready"
+        coded.rename(coded.with_name("gone"))
+        told = client.service.catalogue.look_at_engines()
+        assert told is not None or "RecordsUnreachable" in client.log
+        assert client.service.catalogue.look_at_engines() is None  # it is said once
+        answer = client.get("/readyz")
+        assert answer.status_code == 200
+        assert answer.json() == {"status": "degraded", "why": "records"}
+        answer = client.get(f"{TABLE}?by=sex,health")
+        assert answer.status_code == 503
+        assert str(coded) not in answer.text
+        assert client.service.catalogue.verify(lambda: None) == []
+        coded.with_name("gone").rename(coded)
+        assert client.service.catalogue.look_at_engines() is None
+        assert client.get("/readyz").json()["status"] == "ready"
+        assert client.get(f"{TABLE}?by=sex,health").status_code == 200
+
+
+def test_the_public_does_not_read_where_records_are(away: Path) -> None:
+    with serving([away]) as client:
+        client.get(f"{TABLE}?by=sex")
+        for address in (
+            "/", "/datasets/town", "/datasets/town/method", "/datasets/town/table?by=sex",
+            "/api/v1/datasets", "/api/v1/datasets/town", "/api/v1/config", "/api/v1/catalogue",
+            f"{TABLE}?by=sex", f"{TABLE}/meta?by=sex", "/px/v2/tables/town/metadata",
+        ):  # fmt: skip
+            answer = client.get(address)
+            assert answer.status_code == 200, address
+            assert "coded" not in answer.text, address
+            assert "duckdb" not in answer.text.lower(), address
+
+
+def test_an_engine_that_is_not_installed_is_said_too(
+    away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(self: PushDown) -> None:
+        raise ParameterError("the engine 'spark' needs the Spark Connect client")
+
+    with serving([away]) as client:
+        monkeypatch.setattr(PushDown, "reach", missing)
+        client.service.catalogue.look_at_engines()
+        assert ready(client) == {"status": "degraded", "why": "records"}
+
+
+def test_a_server_starts_without_records_elsewhere(away: Path) -> None:
+    coded = coded_folder(away)
+    coded.rename(coded.with_name("gone"))
+    with serving([away]) as client:
+        told = client.service.catalogue.look_at_engines() or client.log
+        assert client.get("/readyz").json() == {"status": "degraded", "why": "records"}
+        assert "Build again" not in str(told)
+        client.app.state.log.trouble("engine", RecordsUnreachable(f"{coded} is not there."))
+        assert f"{coded} is not there." in client.log
+
+
+def test_damage_of_records_elsewhere_is_found_in_the_background(away: Path) -> None:
+    with serving([away]) as client:
+        assert client.get(f"{TABLE}?by=sex").status_code == 200
+        path = next(coded_folder(away).iterdir())
+        before, raw = path.stat(), bytearray(path.read_bytes())
+        raw[len(raw) // 2] ^= 1
+        path.write_bytes(raw)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        (found,) = client.service.catalogue.verify(lambda: None)
+        assert "not as it was written" in str(found[1])
+        assert client.get(f"{TABLE}?by=health").status_code == 503
+        assert client.get("/readyz").status_code == 503
+
+
+def test_records_elsewhere_that_are_written_to_are_noticed(away: Path) -> None:
+    with serving([away]) as client:
+        path = next(coded_folder(away).iterdir())
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+        client.service.catalogue.look_at_engines()
+        assert client.get("/readyz").status_code == 503
+
+
+def test_a_server_does_not_start_on_damaged_records_elsewhere(away: Path) -> None:
+    path = next(coded_folder(away).iterdir())
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(Damaged, match="not as it was written"):
+        catalogue.open_served(away)

@@ -31,8 +31,12 @@ SAID_ELSEWHERE = (
     "SOLVER",
     "CLEAR",
     "VERSIONINFO",
+    "GOINTERACTIVE",
 )
 """Commands that say nothing that a run here needs."""
+
+NOTES = {"GOINTERACTIVE": "there are no windows here, so the batch ends where they would open"}
+"""What is said of commands that would do something elsewhere."""
 
 
 @dataclass
@@ -56,6 +60,7 @@ class Batch:
     data: Path | None = None
     metadata: Path | None = None
     tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def run(self, tell: Tell | None = None) -> dict[Path, SuppressReport]:
         """Return the reports of the tables that are written, and write them."""
@@ -107,6 +112,8 @@ def read_batch(path: str | Path) -> Batch:
             continue
         name = found[1].upper() if found else text
         if name in SAID_ELSEWHERE:
+            if name in NOTES:
+                batch.notes.append(f"line {number}, {name}: {NOTES[name]}.")
             continue
         if not found or name not in COMMANDS:
             unknown.append(f"line {number}: {name[:40]}")
@@ -122,7 +129,7 @@ def read_batch(path: str | Path) -> Batch:
     if unknown:
         raise ParameterError(
             f"'{source.name}' has commands that are not known here: {'; '.join(unknown)}. "
-            f"Known: {', '.join(COMMANDS)}."
+            f"Known: {', '.join([*COMMANDS, *SAID_ELSEWHERE])}."
         )
     return batch
 

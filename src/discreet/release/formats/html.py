@@ -160,7 +160,7 @@ def read(path: Path) -> Found:
     """Return what a page says."""
     text = read_bytes(path).decode("utf-8-sig", "replace")
     if 'id="proof"' not in text:
-        raise NotOurs(f"'{path.name}' must be a page that this program wrote.")
+        raise NotOurs(f"'{path.name}' must be the page of a release that this program wrote.")
     page = _Page()
     for tag in tags(text.removeprefix(_DOCTYPE), path.name):
         if not tag.closes:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from discreet.errors import NotOurs
 from discreet.files import bounded, read_bytes
 from discreet.json import parsed
 from discreet.release.formats.base import (
@@ -91,11 +92,17 @@ def _text(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+_TOLD = {"extension", "dimension", "class"}
+"""What no file in JSON-stat lacks all of."""
+
+
 def read(path: Path) -> Found:
     """Return what a JSON-stat file says."""
     raw = read_bytes(path)
     bounded(path.name, raw.count(b",") + raw.count(b"[") + raw.count(b"{"), MOST_FIELDS, "values")
     data = parsed(raw, path.name)
+    if not _TOLD & data.keys():
+        raise NotOurs(f"'{path.name}' must be a file that this program writes: it is none of them.")
     extension = data["extension"]
     document = extension["discreet"]
     named, codes = [], []

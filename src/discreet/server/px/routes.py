@@ -28,7 +28,7 @@ from discreet.server.px.selection import (
     selected,
     together,
 )
-from discreet.server.routes import Api, claims, known, refuse_session, tell_tier
+from discreet.server.routes import Api, add_noted, claims, known, refuse_session, tell_tier
 from discreet.service import File
 from discreet.service.opened import Opened
 
@@ -50,10 +50,8 @@ def add(app: FastAPI, api: Api) -> None:
         "/tables/{dataset}/data": px.data,
         "/codelists/{codelist}": px.codelist,
     }.items():
-        app.add_route(PREFIX + path, handler, ["GET"], include_in_schema=False)
-    app.add_route(
-        PREFIX + "/tables/{dataset}/data", px.post_data, ["POST"], include_in_schema=False
-    )
+        add_noted(app, PREFIX + path, handler)
+    add_noted(app, PREFIX + "/tables/{dataset}/data", px.post_data, "POST")
 
 
 @dataclass

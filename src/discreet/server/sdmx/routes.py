@@ -14,7 +14,7 @@ from discreet.errors import ParameterError, Starting, unknown
 from discreet.server.answers import file_of
 from discreet.server.errors import Failure
 from discreet.server.parts import ask_part, part_of
-from discreet.server.routes import Api, claims, known, tell_tier
+from discreet.server.routes import Api, add_noted, claims, known, tell_tier
 from discreet.server.sdmx import data, structures
 from discreet.server.sdmx.key import picked
 from discreet.server.sdmx.names import VERSION, Flow
@@ -34,7 +34,7 @@ _PARAMETERS = ("dimensionAtObservation", "detail", "references", "attributes", "
 
 def add(app: FastAPI, api: Api) -> None:
     """Add the routes to an application."""
-    app.add_route(PREFIX + "/{path:path}", Sdmx(api).answer, ["GET"], include_in_schema=False)
+    add_noted(app, PREFIX + "/{path:path}", Sdmx(api).answer)
 
 
 @dataclass

@@ -35,7 +35,10 @@ class Differencing:
         table = target.figures(by(target.area, level))
         people, national = target.figures(target.area.id), target.figures(level.id)
         if people is None or national is None:
-            return Finding(self.name, Share.of(0, 0), questions=target.questions)
+            return Finding(
+                self.name, Share.of(0, 0), questions=target.questions, refused=target.refused,
+                reason="the table that it begins with is refused",
+            )  # fmt: skip
         truth, tally = target.truth(by(target.area, level), None), Tally()
         likely = np.flatnonzero(np.nan_to_num(national) / len(target.area) >= 1)
         for category in clock.through(rng.permutation(likely)[: self.categories]):

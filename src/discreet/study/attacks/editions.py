@@ -30,7 +30,7 @@ class Leaver:
     def run(self, target: Target, rng: np.random.Generator, clock: Clock) -> Finding:
         """Return the share of attributes that is right, over all variables and leavers."""
         if target.edition is None:
-            return Finding(self.name, Share.of(0, 0), note="there is one edition only")
+            return Finding(self.name, Share.of(0, 0), reason="there is one edition only")
         right = largest = tries = certain = certain_right = questions = refused = 0
         for level in clock.through(target.levels(2, 24)):
             before, after = target.fresh(), target.edition.fresh()

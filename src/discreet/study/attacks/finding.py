@@ -95,7 +95,8 @@ class Finding:
     `reading` is the share right of whoever takes the published figure for the count, `informed`
     that of whoever knows the method too and makes the best of this one figure, `prior` that of a
     guess that never saw the target; None where there is no such thing. `certain` statements were
-    made without any doubt. `short` says that its time ran out before all was tried.
+    made without any doubt. `short` says that its time ran out before all was tried, and `reason`
+    why nothing was.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Finding:
     balanced: bool = False
     others: Mapping[str, Share] = field(default_factory=dict)
     note: str = ""
+    reason: str = ""
     id: str = ""
     most: float | None = None
     over: Over = Over.NOTHING
@@ -144,9 +146,10 @@ class Finding:
         bound = self.bound
         if bound is None:
             return Verdict.TOLD
-        if not self.attack.value <= bound + 1e-9:  # nothing is below what is not a number
-            return Verdict.BEYOND
-        return Verdict.WITHIN if self.tries >= FEW else Verdict.TOO_FEW
+        if self.tries < FEW:  # which is no pass, and says nothing of what was learnt
+            return Verdict.TOO_FEW
+        within = self.attack.value <= bound + 1e-9  # nothing is below what is not a number
+        return Verdict.WITHIN if within else Verdict.BEYOND
 
     @classmethod
     def pooled(cls, findings: Sequence[Finding]) -> Finding:
@@ -203,6 +206,7 @@ class Finding:
             "short": self.short,
             "others": {name: told(share) for name, share in self.others.items()},
             "note": self.note,
+            "reason": self.reason,
         }
 
 
@@ -286,7 +290,21 @@ def tried(
     rules, clock = rules or AttackRules(), Clock(seconds, now)
     found = attack.run(target.fresh(), rng, clock)
     most, over = rules.most(attack.id), BOUNDS[attack.id].over
-    return replace(found, id=attack.id, most=most, over=over, short=clock.cut)
+    reason = "" if found.tries else found.reason or _reason(found)
+    return replace(found, id=attack.id, most=most, over=over, short=clock.cut, reason=reason)
+
+
+def _reason(found: Finding) -> str:
+    """Return why an attack made no try, by what became of its questions."""
+    if not found.questions:
+        return "the data have nothing of the kind that it asks for"
+    if found.refused == found.questions:
+        return f"every question was refused ({found.refused:,})"
+    refused = f" and {found.refused:,} were refused" if found.refused else ""
+    return (
+        f"the answers to {found.questions - found.refused:,} questions showed nothing to try it "
+        f"on{refused}"
+    )
 
 
 class Clock:

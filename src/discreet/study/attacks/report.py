@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.study.attacks.finding import Finding, Share, Verdict
+from discreet.study.attacks.finding import FEW, Finding, Share, Verdict
 
 NOTHING = "nothing was answered"
 CUT = "its time ran out"
@@ -63,7 +63,10 @@ class Report:
         """Return all that speaks against a certificate, with the attacks."""
         return [
             ("Beyond them", [f.name for f in self.failed]),
-            ("Too few tries", [f.name for f in self.too_few]),
+            (
+                "Too few tries to judge by, give more seeds in [attack]",
+                [f"{f.name} ({f.tries} of {FEW})" for f in self.too_few],
+            ),
             ("Not tried", [f"{f.name} ({why(f)})" for f in self.not_tried]),
             ("Cut short, give more seconds", [f.name for f in self.short]),
             ("Not run", list(self.left_out)),
@@ -136,7 +139,7 @@ def sure(finding: Finding) -> str:
 
 def why(finding: Finding) -> str:
     """Return why an attack has nothing to show."""
-    return CUT if finding.short else finding.note or NOTHING
+    return CUT if finding.short else finding.reason or NOTHING
 
 
 def _line(finding: Finding) -> str:

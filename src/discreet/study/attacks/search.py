@@ -65,7 +65,8 @@ class Search:
         level = about_nine(target, self.variable)
         direct = target.fresh().figures(by(target.area, level))
         if direct is None:
-            return Finding(self.name, Share.of(0, 0))
+            reason = "the table that it begins with is refused"
+            return Finding(self.name, Share.of(0, 0), reason=reason)
         some = _most_small(direct, self.categories)
         counts = target.truth(by(target.area, level), None)[:, some]
         split, world = Split.of(len(counts), rng), World(target, level, some)

@@ -38,7 +38,10 @@ class Splits:
         level = self._level(target)
         direct = target.figures(by(target.parent, level))
         if direct is None:
-            return Finding(self.name, Share.of(0, 0), questions=target.questions)
+            return Finding(
+                self.name, Share.of(0, 0), questions=target.questions, refused=target.refused,
+                reason="the table that it begins with is refused",
+            )  # fmt: skip
         sums: list[Floats] = []
         for one in clock.through(self._sums(target, level, rng)):
             if not any(np.array_equal(one, other, equal_nan=True) for other in (direct, *sums)):

@@ -95,7 +95,10 @@ class Unions:
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
-            return Finding(self.name, Share.of(0, 0), questions=target.questions)
+            return Finding(
+                self.name, Share.of(0, 0), questions=target.questions, refused=target.refused,
+                reason="the table that it begins with is refused",
+            )  # fmt: skip
         for union in clock.through(_subsets(len(level), self.unions, rng)):
             picked = [level.codes[i] for i in np.flatnonzero(union)]
             figures = target.figures(target.area.id, where({level.id: picked}))
@@ -147,7 +150,10 @@ class AreaUnions:
         level = about_nine(target, self.variable)
         direct, rows = tables_with(target, level)
         if direct is None:
-            return Finding(self.name, Share.of(0, 0), questions=target.questions)
+            return Finding(
+                self.name, Share.of(0, 0), questions=target.questions, refused=target.refused,
+                reason="the table that it begins with is refused",
+            )  # fmt: skip
         answers = list(self._answers(target, level, direct, rng, clock))
         tally, noise = Tally(), target.noise
         frequent = np.array([noise.prior(column) for column in direct.T])

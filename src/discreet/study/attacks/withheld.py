@@ -63,7 +63,8 @@ class WithheldAreas:
             questions=questions,
             refused=refused,
             others={"areas for which there is a figure": Share.of(found_areas, all_areas)},
-            note="populated cells of withheld areas" if tries else "no table withholds an area",
+            note="populated cells of withheld areas",
+            reason="" if tries else "no table withholds an area",
         )
 
     def _recovered(

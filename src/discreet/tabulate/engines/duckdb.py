@@ -46,12 +46,9 @@ class DuckRunner:
         self._connection.close()
 
     def reach(self) -> None:
-        """Raise `EngineUnavailable` if the files cannot be listed."""
-        try:
-            for folder in self._folders.values():
-                folder.files()
-        except OSError as error:
-            raise EngineUnavailable(str(error)) from error
+        """Raise `EngineUnavailable` if the files are not there."""
+        for folder in self._folders.values():
+            folder.marks()
 
     def run(self, query: str, tables: Mapping[str, pa.Table], stop: Event | None) -> pa.Table:
         """Return the rows of a query over the records and some small tables."""

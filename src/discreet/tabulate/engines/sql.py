@@ -71,7 +71,6 @@ class PushDown:
         self.version = version
         self.runner = runner
         self._numbers = count()
-        self._checked = False
 
     def close(self, wait: bool = True) -> None:
         """Let the engine go."""
@@ -79,6 +78,8 @@ class PushDown:
 
     def reach(self) -> None:
         """Raise `EngineUnavailable` if nothing would be answered now."""
+        if self.version.elsewhere is not None:
+            self.version.elsewhere.marks()
         self.runner.reach()
 
     def tabulate(self, question: Question, stop: Event | None = None) -> CountTable:
@@ -86,23 +87,14 @@ class PushDown:
         check(stop)
         if question.cells >= 2**63:
             raise ParameterError("a table must have fewer than 2^63 cells. This one has more.")
-        self._check()
+        self.version.verified()
         prefix = f"q{next(self._numbers)}_"
         pushed = push_down(question, self.version.places, self.runner.quote, prefix)
         rows = self.runner.run(pushed.query, pushed.tables, stop)
         check(stop)
+        if not self.version.untouched():
+            raise EngineUnavailable("the coded records were changed while they were counted")
         return table_of(question, pushed.places, rows, self.version.modulus)
-
-    def _check(self) -> None:
-        """See once that the files are those that were written, before the first is read."""
-        elsewhere = self.version.elsewhere
-        if self._checked or elsewhere is None:
-            return
-        try:
-            elsewhere.check()
-        except OSError as error:
-            raise EngineUnavailable(str(error)) from error
-        self._checked = True
 
 
 @dataclass

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.cli import app
 from discreet.desk.cells import Mark, read_cells
 from discreet.desk.cells.argus import with_history, write_tab
 from discreet.desk.suppress.batch import read_batch
@@ -62,7 +64,7 @@ def test_a_batch_gives_what_the_same_call_gives(firms: Path) -> None:
     ("line", "named"),
     [
         ("<SUPPRESS> CTA(1)", "the batch asks for CTA, which is not known here"),
-        ("<GOINTERACTIVE>", "line 9: GOINTERACTIVE"),
+        ("<COVER>", r"line 9: COVER\. Known: .*WRITETABLE, READMICRODATA, "),
         ("<SAFETYRULE> WGT(1)", r"the rule WGT\(1\) of the batch is not known"),
         ("<SAFETYRULE> P(10,2)", r"the rule P\(10,2\) of the batch is not known"),
         ("<SAFETYRULE> FREQ(5,80)", r"the rule FREQ\(5,80\) of the batch"),  # 80% of 4 is 3.2
@@ -75,6 +77,17 @@ def test_what_a_batch_says_beyond_that_is_named(firms: Path, line: str, named: s
     with pytest.raises(ParameterError, match=named):
         read_batch(firms / "firms.arb")
     assert not (firms / "safe.csv").exists()
+
+
+def test_going_interactive_ends_a_batch(firms: Path) -> None:
+    (firms / "firms.arb").write_text(BATCH + "<GOINTERACTIVE>\n")
+    done = CliRunner().invoke(app, ["batch", str(firms / "firms.arb")])
+    assert done.exit_code == 0, done.exception
+    assert "Note: line 9, GOINTERACTIVE: there are no windows here" in done.output
+    assert (firms / "safe.csv").exists()
+    done = CliRunner().invoke(app, ["batch", str(firms / "firms.arb"), "-o", str(firms / "out")])
+    assert done.exit_code == 0, done.exception
+    assert (firms / "out/safe.csv").read_text() == (firms / "safe.csv").read_text()
 
 
 def test_a_history_says_what_is_known_of_cells(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.policy import Over
-from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally, Verdict
+from discreet.study.attacks.finding import READING, Clock, Finding, Share, Tally, Verdict, tried
+from discreet.study.attacks.reading import Reading
 from discreet.study.attacks.target import Target
 
 
@@ -70,11 +73,36 @@ def test_without_a_baseline_nothing_is_within() -> None:
     assert finding.as_dict()["bound"] is None
 
 
-def test_few_tries_are_too_few_to_pass_and_enough_to_fail() -> None:
-    # 20 tries are enough, 19 are not.
+def test_few_tries_are_too_few_to_pass_or_fail() -> None:
+    # 20 tries are enough, 19 are not, whatever they found: 3 of 3 right has an interval from 0.44.
     assert Finding("x", Share.of(0, 19), most=0.5).verdict is Verdict.TOO_FEW
     assert Finding("x", Share.of(0, 20), most=0.5).verdict is Verdict.WITHIN
-    assert Finding("x", Share.of(19, 19), most=0.5).verdict is Verdict.BEYOND
+    assert Finding("x", Share.of(3, 3), most=0.5).verdict is Verdict.TOO_FEW
+    assert Finding("x", Share.of(19, 19), most=0.5).verdict is Verdict.TOO_FEW
+    assert Finding("x", Share.of(20, 20), most=0.5).verdict is Verdict.BEYOND
+    # What is stated with certainty needs no second try.
+    sure = Finding("x", Share.of(1, 1), most=0.5, certain=1, may_be_certain=False)
+    assert sure.verdict is Verdict.BEYOND
+
+
+def reasoned(**more: Any) -> str:
+    """Return the reason that is told of an attack that found this."""
+
+    class Finds(Reading):
+        def run(self, target: Any, rng: Any, clock: Any) -> Finding:
+            return Finding("x", Share.of(0, 0), note="small cells of areas", **more)
+
+    target: Any = SimpleNamespace(fresh=lambda: None)
+    return tried(Finds(), target, np.random.default_rng(1), 1.0).reason
+
+
+def test_an_attack_without_tries_says_why_and_not_what_it_is() -> None:
+    assert reasoned(questions=7, refused=7) == "every question was refused (7)"
+    assert reasoned(questions=7, refused=2) == (
+        "the answers to 5 questions showed nothing to try it on and 2 were refused"
+    )
+    assert reasoned() == "the data have nothing of the kind that it asks for"
+    assert reasoned(questions=7, reason="there is one edition only") == "there is one edition only"
 
 
 def test_certain_statements_count_where_none_may_be_made() -> None:

@@ -10,7 +10,14 @@ GOOD = Finding(
     "good", Share.of(40, 100), Share.of(38, 100), Share.of(30, 100), most=0.43, id="unions"
 )
 BAD = replace(GOOD, name="bad", attack=Share.of(90, 100), certain=7, certain_right=6)
-NONE = Finding("none", Share.of(0, 0), note="there is one edition only", id="leaver", most=0.5)
+NONE = Finding(
+    "none",
+    Share.of(0, 0),
+    note="attributes of people who left",
+    reason="there is one edition only",
+    id="leaver",
+    most=0.5,
+)
 
 
 def report(*findings: Finding, **more: Any) -> Report:
@@ -37,7 +44,15 @@ def test_too_few_tries_say_nothing() -> None:
     # 20 tries are enough, 19 are not.
     few = replace(GOOD, name="few", attack=Share.of(0, 19))
     assert not report(few).passed
-    assert "Too few tries: few." in report(few).verdict
+    assert (
+        "Too few tries to judge by, give more seeds in [attack]: few (19 of 20)."
+        in report(few).verdict
+    )
+    # What three tries found is no verdict, however much it was.
+    lucky = report(replace(BAD, attack=Share.of(3, 3), certain=0))
+    assert not lucky.passed
+    assert not lucky.failed
+    assert any(line.endswith("  TOO FEW TRIES") for line in lucky.text.splitlines())
     assert report(replace(few, attack=Share.of(0, 20))).passed
 
 

@@ -16,9 +16,9 @@ from pyarrow import fs
 import discreet as dc
 from clusters import free_port, running
 from discreet.build import build
-from discreet.errors import EngineUnavailable
+from discreet.errors import Damaged, EngineUnavailable
 from discreet.population import Store
-from discreet.population.coded import Coded
+from discreet.population.coded import Coded, Elsewhere
 from discreet.tabulate import engine_of
 from questions import random_questions
 from stores import write_town
@@ -79,7 +79,22 @@ def test_records_in_object_storage_are_built_and_counted_as_here(
     by = "sex,age_band"
     figures = dc.open(tmp_path / "away").release(by).table.values
     assert np.array_equal(figures, dc.open(tmp_path / "here").release(by).table.values)
+    _damage_is_found(away.elsewhere)
     server.kill()
     server.wait()
     with pytest.raises(EngineUnavailable):
         engine_of(away).tabulate(random_questions(here.schema, 1, 3)[0])
+
+
+def _damage_is_found(elsewhere: Elsewhere) -> None:
+    """Every file has the checksum that was kept of it, and one with another byte has not."""
+    elsewhere.verify(everything=True)
+    system, folder = Coded(elsewhere.coded).place()
+    (name,) = elsewhere.files
+    with system.open_input_stream(f"{folder}/{name}") as file:
+        raw = bytearray(file.read())
+    raw[len(raw) // 2] ^= 1
+    with system.open_output_stream(f"{folder}/{name}") as file:
+        file.write(bytes(raw))
+    with pytest.raises(Damaged):
+        elsewhere.verify(everything=True)

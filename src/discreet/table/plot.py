@@ -1,4 +1,4 @@
-"""A release as bars, drawn by matplotlib: a figure each, beside each other where there are two."""
+"""A table as bars, drawn by matplotlib: a figure each, beside each other where there are two."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from discreet.errors import ParameterError
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
-    from discreet.release.result import Release
+    from discreet.table.protected import ProtectedTable
 
 
-def bars(release: Release, ax: Any = None) -> Any:
+def bars(table: ProtectedTable, title: str, unit: str, ax: Any = None) -> Any:
     """Return axes with the figures of a table of one or two variables, totals left out."""
-    table, inner = release.table, release.table.inner
+    inner = table.inner
     if len(table.dimensions) > 2:
         raise ParameterError(
             f"a plot must be of one or two variables. This table has {len(table.dimensions)}."
@@ -33,8 +33,8 @@ def bars(release: Release, ax: Any = None) -> Any:
         ax.bar(places + (j - (len(labels) - 1) / 2) * width, figures[:, j], width, label=label)
     ax.set_xticks(places, list(first.labels[inner[0]]))
     ax.set_xlabel(first.label)
-    ax.set_ylabel(release.provenance.unit)
-    ax.set_title(release.title)
+    ax.set_ylabel(unit)
+    ax.set_title(title)
     if others:
         ax.legend(title=others[0].label)
     return ax
