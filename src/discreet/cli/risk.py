@@ -49,7 +49,8 @@ def command(
             "--method",
             "-m",
             help="The method of the release, as in `protect` or `study`: adds the risk by it. For "
-            "records: record-swapping, individual-swapping, pram, over-imputation, base.",
+            "records: record-swapping, individual-swapping, pram, over-imputation, "
+            "input-perturbation, base.",
         ),
     ] = None,
     option: Annotated[
