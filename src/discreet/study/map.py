@@ -139,7 +139,9 @@ def _facet(results: Results, table: str, frame: Frame, first: bool) -> str:
         'stroke-width="1.5" stroke-dasharray="5 3"/>'
     )
     taken = [(frame.place(p.utility.mean, p.risk.mean), 7.0) for p in points]
-    thin = [(at, 1.0) for line in _lines(results, points, frame) for at in _along(*line)]
+    limit = ((frame.x, y), (frame.x + frame.wide, y))
+    lines = [*_lines(results, points, frame), limit]
+    thin = [(at, 1.0) for line in lines for at in _along(*line)]
     if first:
         told = f"limit, {limit_text(results.study.judged.limit)}"
         parts.append(_text(frame.x + 3, y - 4, told, fill=NO))
