@@ -27,7 +27,7 @@ from discreet.files import written
 from discreet.progress import Tell, silent
 from discreet.protect import IndividualSwapping
 from discreet.study.judge import Known, Pairs, pairs_of
-from discreet.study.measures import BY_METHOD, MEASURES, POOLED, UNLIKE, Context
+from discreet.study.measures import BY_METHOD, MEASURES, POOLED, UNLIKE, Context, weights_for
 from discreet.study.methods import drawn
 from discreet.study.model import On, Setting, Study, Table
 from discreet.study.records import Records
@@ -237,9 +237,8 @@ def by_method(
         return float("nan")
     if known.rate is not None and name == "transition-observed":
         return float("nan")
-    split = weights if len(weights) == 4 else risk.SPLIT_WEIGHTS
     contents: Any = "observed" if name == "transition-observed" else "expected"
-    return float(known.after(true, released, split if name == "split" else weights, contents))
+    return float(known.after(true, released, weights_for(name, weights), contents))
 
 
 def _digest(study: Study, setting: Setting, draw: int, what: str) -> bytes:

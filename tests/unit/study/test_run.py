@@ -11,11 +11,12 @@ import pytest
 from discreet import risk, utility
 from discreet.errors import InternalError, ParameterError
 from discreet.study import run as running
+from discreet.study.collect import collected
 from discreet.study.cube import Cube
 from discreet.study.file import read
 from discreet.study.model import Study
 from discreet.study.quick import usual
-from discreet.study.results import Results, collected
+from discreet.study.results import Results
 from discreet.study.run import Block, Part, Worker, blocks, run
 from stores import write_town
 from studies import write_cube
