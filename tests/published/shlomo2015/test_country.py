@@ -35,6 +35,14 @@ def test_small_cells_on_average_are_within_a_factor_of_1_3_of_print(made: Any, n
         assert 1 / 1.3 < here / there < 1.3
 
 
+def test_small_cells_of_the_hypercube_are_within_a_factor_of_1_3_of_print(made: Any) -> None:
+    """On average, and for every seed too: chance hardly matters among so many cells."""
+    there = [FIGURES["hypercube"]["cells_by_value"][size] for size in ("0", "1", "2", "3-5")]
+    for here in (made.small_expected(), *(made.small(made.hypercube(seed)) for seed in SEEDS)):
+        for mine, printed_ in zip(here, there, strict=True):
+            assert 1 / 1.3 < mine / printed_ < 1.3
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_small_cells_of_a_seed_differ_from_the_average_by_chance_alone(
     made: Any, seed: int
