@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from report import table, write_section  # noqa: E402
 
 PRINTED = json.loads((ROOT / "tests/published/shlomo2015/figures.json").read_text("utf-8"))
-SEEDS = (1, 2)  # the country was made with expected numbers in view, and no seed
+SEEDS = (1, 2)  # searched for were averages; seeds were looked at besides
 PAGE = ROOT / "docs" / "comparison.md"
 WORDS = {"transition": "risk", "score": "utility"}
 HEAD = ["table", "setting", "measure", "in print", "here", "standard error"]

@@ -14,7 +14,7 @@ from discreet.protect import IndividualSwapping
 from studies import script
 
 FIGURES = json.loads((Path(__file__).parent / "figures.json").read_text(encoding="utf-8"))
-SEEDS = (1, 2)  # the country was made with expected numbers in view, and no seed
+SEEDS = (1, 2)  # searched for were averages; seeds were looked at besides
 
 
 @pytest.fixture(scope="module")
