@@ -4,7 +4,8 @@
 
 For `discreet study shlomo2015 --data country.parquet` and `shlomo2010`. Who can be what is fixed,
 as by law and custom: nobody works below 15 or above 70, students have no occupation yet, most
-occupations ask for an education, and the few who lack it are rarer the further they are off.
+occupations ask for an education, and the few who lack it are rarer the further they are off. Of
+most who do not work the last occupation is known, as a census asks for it.
 Regions differ by education and by citizenship. Chance, by the seed, is in the counts alone.
 """
 
@@ -40,23 +41,23 @@ TABLES = {
 class Country:
     """What the shares of people depend on."""
 
-    spread: float = 0.13  # how far occupations reach over educations
-    reach: float = 0.53  # beyond it nobody has the occupation
-    tail: float = 0.00024  # of those within reach who have an education of no use to them
-    better: float = 0.44  # how much more schooled region 1 is
+    spread: float = 0.122  # how far occupations reach over educations
+    reach: float = 0.485  # beyond it nobody has the occupation
+    tail: float = 0.0027  # of those within reach who have an education of no use to them
+    better: float = 0.42  # how much more schooled region 1 is
     out: tuple[float, float] = (0.12, 0.15)  # unemployed of those who could work, by region
     older: float = 0.015  # how much older region 2 is, for each band
-    steep: float = 4.5  # how rare the rare occupations are
+    steep: float = 4.1  # how rare the rare occupations are
     foreign: tuple[float, float] = (0.19, 0.034)  # with another citizenship, by region
-    few: float = 0.25  # people of a rare citizenship by sex and band, in the smaller region
-    some: float = 6.4  # of the less rare one at working age
-    pensioners: float = 0.03  # of the retired below 70 whose former occupation is known
-    others: float = 0.0008  # of others who do not work
+    few: float = 0.22  # people of a rare citizenship by sex and band, in the smaller region
+    some: float = 6.0  # of the less rare one at working age
+    pensioners: float = 0.55  # of the retired below 70 whose last occupation is known
+    others: float = 0.9  # of others who do not work
     old: float = 18.0  # how many reach a great age
     fewer: float = 0.05  # foreigners, for each band away from 30 to 34
     more: float = 12.0  # times as many of them in region 1
     far: float = 0.3  # of the foreigners, from further away
-    width: float = 3.3  # how much people of an age differ by education
+    width: float = 2.5  # how much people of an age differ by education
 
     def shares(self) -> Floats:
         """Return the share of every cell in the people of its region."""
@@ -184,9 +185,10 @@ def small(counts: NDArray[Any]) -> list[float]:
     return [float(((low <= counts) & (counts <= high)).sum()) for low, high in SIZES]
 
 
-def small_expected(name: str) -> list[float]:
-    """Return how many cells of a table are 0, 1, 2, and 3 to 5 on average over all seeds."""
-    means = table(Country().shares() * np.reshape(TOTALS, (2, *[1] * 6)), name).ravel()
+def small_expected(name: str | None = None) -> list[float]:
+    """Return how many cells of a table, or of the hypercube, are small on average over seeds."""
+    cube = Country().shares() * np.reshape(TOTALS, (2, *[1] * 6))
+    means = (cube if name is None else table(cube, name)).ravel()
     each = [means**k * np.exp(-means) / factorial(k) for k in range(6)]
     return [float(sum(each[low : high + 1]).sum()) for low, high in SIZES]  # type: ignore[union-attr]
 

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.build import build
+from discreet.study.collect import collected
 from discreet.study.file import read
 from discreet.study.papers import FOLDER
-from discreet.study.results import Results, collected
+from discreet.study.results import Results
 from discreet.study.run import run
 from discreet.synth import write
 

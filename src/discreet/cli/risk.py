@@ -51,7 +51,8 @@ def command(
             "-m",
             autocompletion=method_names,
             help="The method of the release, as in `protect` or `study`: adds the risk by it. For "
-            "records: record-swapping, individual-swapping, pram, over-imputation, base.",
+            "records: record-swapping, individual-swapping, pram, over-imputation, "
+            "input-perturbation, base.",
         ),
     ] = None,
     option: Annotated[

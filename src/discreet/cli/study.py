@@ -67,9 +67,9 @@ def command(
     from discreet.extras import with_extra
 
     with with_extra("build,desk"):
+        from discreet.study.collect import collected
         from discreet.study.file import read
         from discreet.study.quick import quick as quick_study
-        from discreet.study.results import collected
         from discreet.study.run import run, workers_for
 
     if (file is None) == (quick is None):
@@ -106,7 +106,7 @@ def _found(file: Path) -> Path:
     """Return the file, or the study of a paper that is named."""
     from discreet.study.papers import FOLDER, NAMES
 
-    return FOLDER / f"{file}.toml" if str(file) in NAMES and not file.exists() else file
+    return FOLDER / f"{file}.toml" if str(file) in NAMES and not file.is_file() else file
 
 
 def _check(out: Path, force: bool) -> None:

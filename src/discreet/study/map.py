@@ -100,7 +100,7 @@ def draw(results: Results) -> str:
         parts.append(_facet(results, table, frame, first=i == 0))
     width = LEFT + columns * wide + (columns - 1) * GAP_X + 14
     height = TOP + rows * high + (rows - 1) * GAP_Y + BELOW
-    title = f"Risk and utility of {len(results.settings)} settings"
+    title = f"Risk and utility of {len(results.under)} settings"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{title}" font-family="{FONT}" font-size="11" '
@@ -139,19 +139,23 @@ def _facet(results: Results, table: str, frame: Frame, first: bool) -> str:
         'stroke-width="1.5" stroke-dasharray="5 3"/>'
     )
     taken = [(frame.place(p.utility.mean, p.risk.mean), 7.0) for p in points]
-    thin = [(at, 1.0) for line in _lines(results, points, frame) for at in _along(*line)]
+    limit = ((frame.x, y), (frame.x + frame.wide, y))
+    lines = [*_lines(results, points, frame), limit]
+    thin = [(at, 1.0) for line in lines for at in _along(*line)]
     if first:
         told = f"limit, {limit_text(results.study.judged.limit)}"
         parts.append(_text(frame.x + 3, y - 4, told, fill=NO))
         boxes.append((frame.x, y - 14, frame.x + 3 + LETTER * len(told), y))
+    parts.append(_frontier(results, points, frame))
     methods = list(dict.fromkeys(p.method for p in results.points))
     for method in dict.fromkeys(p.method for p in points):
         parts.append(_series(results, [p for p in points if p.method == method], frame, methods))
-    parts.append(_frontier(results, points, frame))
+    labels = []
     for method in dict.fromkeys(p.method for p in points):
         mine = [frame.place(p.utility.mean, p.risk.mean) for p in points if p.method == method]
-        parts.append(_label(method, mine, taken + thin, boxes, frame))
-    return "".join(parts)
+        labels.append(_label(method, mine, taken + thin, boxes, frame))
+    leads, names = zip(*labels, strict=True) if labels else ((), ())
+    return "".join([*parts, *leads, *names])  # no line crosses a name
 
 
 def _axes(frame: Frame) -> str:
@@ -246,8 +250,8 @@ def _label(
     taken: list[tuple[tuple[float, float], float]],
     boxes: list[Box],
     frame: Frame,
-) -> str:
-    """Return the name of a method beside its marks, where it covers least."""
+) -> tuple[str, str]:
+    """Return the line to a method's name, if it needs one, and the name where it covers least."""
     width = LETTER * len(method) + 2
     others = [at for at, size in taken if size > 1 and at not in mine]
     tried: list[tuple[float, Box]] = []
@@ -265,7 +269,7 @@ def _label(
             ):
                 box = (left, top, left + width, top + LINE)
                 cost = _cost(box, taken, boxes, frame) + far / 10
-                tried.append((cost + 8.0 * _astray(box, mine, others), box))
+                tried.append((cost + 30.0 * _astray(box, mine, others), box))
     box = min(tried)[1]
     boxes.append(box)
     near = min(mine, key=lambda at: abs(at[0] - (box[0] + width / 2)) + abs(at[1] - box[1] - 6))
@@ -276,7 +280,7 @@ def _label(
             f'<path d="M{near[0]:.1f} {near[1]:.1f}L{box[0] + width / 2:.1f} {edge:.1f}" '
             f'stroke="{SOFT}" stroke-width=".5"/>'
         )
-    return lead + (
+    return lead, (
         f'<text x="{box[0]:.1f}" y="{box[1] + LINE - 3:.1f}" font-weight="650" stroke="{PAPER}" '
         f'stroke-width="3" paint-order="stroke" stroke-linejoin="round">{escape(method)}</text>'
     )

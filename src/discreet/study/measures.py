@@ -165,3 +165,8 @@ USUAL = tuple(
     and not name.endswith("as-printed")
 )
 """What a study takes without being asked."""
+
+
+def weights_for(measure: str, weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the weights of a measure: the split form needs four."""
+    return risk.SPLIT_WEIGHTS if measure == "split" and len(weights) == 3 else weights

@@ -33,6 +33,11 @@ class On(StrEnum):
     RECORDS = "records"
 
 
+def full_name(method: str, setting: str) -> str:
+    """Return method and setting in one."""
+    return f"{method}, {setting}" if setting else method
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """A method with its parameters: a point of the map.
@@ -54,7 +59,7 @@ class Setting:
     @property
     def full(self) -> str:
         """Method and setting in one."""
-        return f"{self.name}, {self.label}" if self.label else self.name
+        return full_name(self.name, self.label)
 
     @property
     def key(self) -> str:

@@ -14,6 +14,7 @@ from discreet.progress import Tell, silent
 from discreet.protect import Method
 from discreet.query.parse import parse_where, parts
 from discreet.risk import WEIGHTS
+from discreet.study.collect import collected
 from discreet.study.cube import Cube
 from discreet.study.data import (
     Asked,
@@ -28,7 +29,7 @@ from discreet.study.measures import MEASURES, USUAL
 from discreet.study.methods import Untouched, make, refuse_records, settings_of
 from discreet.study.model import Judged, On, Setting, Study, Told, named
 from discreet.study.quick import usual
-from discreet.study.results import Results, collected
+from discreet.study.results import Results
 from discreet.study.run import run
 from discreet.table.files import PUT_RIGHT, TOTALS, read_table
 

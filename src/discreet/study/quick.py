@@ -12,8 +12,8 @@ from discreet.study.methods import Untouched, settings_of
 from discreet.study.model import Judged, On, Setting, Study, Told
 
 DRAWS = 20
-MOST_CONTROLLED = 1_500
-"""Cells up to which totals are rounded together with their cells: beyond it a draw takes long."""
+MOST_CONTROLLED = {2: 1_500, 3: 750}
+"""Cells, by dimensions, up to which totals are rounded with their cells: else a draw takes long."""
 
 ROUNDINGS = {"base": [3, 5, 10], "label": "base {base}"}
 
@@ -21,7 +21,7 @@ ROUNDINGS = {"base": [3, 5, 10], "label": "base {base}"}
 def usual(cube: Cube) -> list[dict[str, Any]]:
     """Return eight methods at three strengths each, as a study file would have them."""
     area = cube.names[0]
-    controlled = cube.counts.ndim > 1 and cube.counts.size <= MOST_CONTROLLED
+    controlled = cube.counts.size <= MOST_CONTROLLED.get(cube.counts.ndim, 0)
     found: list[dict[str, Any]] = [
         {"method": "cell-key-perturbation", "name": "Cell keys", "variance": [1, 2, 4],
          "label": "variance {variance}"},

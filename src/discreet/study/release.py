@@ -14,6 +14,7 @@ from discreet.errors import ParameterError, unknown
 from discreet.protect import Kept, Method
 from discreet.risk import Risk, SplitRisk
 from discreet.study.judge import Known, Seen, mean_and_error, mean_factor, pairs_of
+from discreet.study.measures import weights_for
 from discreet.study.methods import STEPS, drawn, make, names
 from discreet.study.model import On
 from discreet.study.pooled import Pooled
@@ -145,7 +146,7 @@ def by_method(
     how = "seen" if not described.known.complete else "transition"
     how = "rate" if known.rate is not None else how
     found = known.after(true, released, weights)
-    split = weights if len(weights) == 4 else risk.SPLIT_WEIGHTS
+    split = weights_for("split", weights)
     parts = known.after(true, released, split)
     return {
         "method": described.name,

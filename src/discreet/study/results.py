@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +13,11 @@ import numpy as np
 from discreet import risk
 from discreet.errors import ParameterError, unknown
 from discreet.files import written
-from discreet.risk.transition import Contents
-from discreet.study.judge import Known, Pairs, mean_and_error
-from discreet.study.measures import BY_METHOD, MEASURES, POOLED
-from discreet.study.model import Printed, Setting, Study
-from discreet.study.pooled import Found, Pooled
-from discreet.study.run import Block, Part, Unit, known_of, units, yardstick
+from discreet.study.measures import weights_for
+from discreet.study.model import Printed, Setting, Study, full_name
+from discreet.study.ranking import dominated, frontier
+from discreet.study.run import yardstick
 from discreet.table.sheet import Sheet
-from discreet.types import Floats
-
-TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,6 +46,11 @@ class Row:
     measure: str
     value: Value
 
+    @property
+    def full(self) -> str:
+        """Method and setting in one."""
+        return full_name(self.method, self.setting)
+
 
 @dataclass(frozen=True)
 class Point:
@@ -65,7 +65,7 @@ class Point:
     @property
     def full(self) -> str:
         """Method and setting in one."""
-        return f"{self.method}, {self.setting}" if self.setting else self.method
+        return full_name(self.method, self.setting)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +86,7 @@ class Results:
     @cached_property
     def _by(self) -> dict[tuple[str, str, str], Value]:
         whole = (row for row in self.rows if not row.variable)
-        return {(row.table, _full(row), row.measure): row.value for row in whole}
+        return {(row.table, row.full, row.measure): row.value for row in whole}
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class Results:
     @property
     def settings(self) -> tuple[str, ...]:
         """The names of the settings that are left, the untouched table among them."""
-        return tuple(dict.fromkeys(_full(row) for row in self.rows))
+        return tuple(dict.fromkeys(row.full for row in self.rows))
 
     def value(self, table: str, setting: str, measure: str) -> Value:
         """Return a mean with its standard error."""
@@ -112,7 +112,7 @@ class Results:
     def printed_beside(self) -> list[tuple[Printed, float]]:
         """Return every published figure that the study has too, with ours."""
         by = {
-            (row.table, _full(row), row.measure, row.variable, row.category): row.value.mean
+            (row.table, row.full, row.measure, row.variable, row.category): row.value.mean
             for row in self.rows
         }
         found = []
@@ -124,19 +124,23 @@ class Results:
                 found.append((one, by[key]))
         return found
 
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        return weights_for(self.study.judged.risk, self.study.judged.weights)
+
     def _risk_before(self, one: Printed) -> float:
         table = next(t for t in self.study.tables if t.name == one.table)
         counts = table.counts
         if one.variable:
             axis = table.by.index(one.variable)
             counts = np.asarray(counts.take(table.codes[axis].index(one.category), axis=axis))
-        return float(risk.before(counts, weights_of(self.study)))
+        return float(risk.before(counts, self._weights))
 
     @cached_property
     def before(self) -> dict[str, float]:
         """The risk of each table before protection."""
         return {
-            t.name: float(risk.before(t.counts, weights_of(self.study)))
+            t.name: float(risk.before(t.counts, self._weights))
             for t in self.study.tables
             if t.name in self.tables
         }
@@ -188,38 +192,15 @@ class Results:
 
     # What follows
 
-    def _better(self) -> tuple[float, float]:
-        """Return the signs that make less of both measures better."""
-        judged = self.study.judged
-        return tuple(1.0 if MEASURES[m].low else -1.0 for m in (judged.risk, judged.utility))  # type: ignore[return-value]
-
     @cached_property
     def frontier(self) -> frozenset[tuple[str, str]]:
         """The (table, setting) that no other setting beats in that table on both measures."""
-        first, second = self._better()
-        found = set()
-        for table in self.judged:
-            here = [p for p in self.points if p.table == table]
-            xy = [(first * p.risk.mean, second * p.utility.mean) for p in here]
-            for point, (x, y) in zip(here, xy, strict=True):
-                if not any(_beats(other, (x, y)) for other in xy):
-                    found.add((table, point.full))
-        return frozenset(found)
+        return frontier(self.points, self.study.judged)
 
     @cached_property
     def dominated(self) -> dict[str, tuple[str, ...]]:
         """The settings that others beat in all tables at once, and by which."""
-        first, second = self._better()
-        where: dict[str, Floats] = {}
-        for name in dict.fromkeys(p.full for p in self.points):
-            here = [p for p in self.points if p.full == name]
-            where[name] = np.array([(first * p.risk.mean, second * p.utility.mean) for p in here])
-        found = {}
-        for name, mine in where.items():
-            by = [other for other, theirs in where.items() if _beats(theirs, mine)]
-            if by:
-                found[name] = tuple(by)
-        return found
+        return dominated(self.points, self.study.judged)
 
     @cached_property
     def under(self) -> dict[str, int]:
@@ -334,79 +315,5 @@ class Results:
         return text(self)
 
 
-def _beats(mine: Any, other: Any) -> bool:
-    """Whether one is at least as good in all, and better in something."""
-    a, b = np.asarray(mine, float), np.asarray(other, float)
-    return bool((a <= b + TINY).all() and (a < b - TINY).any())
-
-
-def _full(row: Row) -> str:
-    return f"{row.method}, {row.setting}" if row.setting else row.method
-
-
 def _plain(value: float) -> float | None:
     return value if value == value else None
-
-
-def weights_of(study: Study) -> tuple[float, ...]:
-    """Return the weights of the risk on the map."""
-    split = study.judged.risk == "split" and len(study.judged.weights) == 3
-    return risk.SPLIT_WEIGHTS if split else study.judged.weights
-
-
-def collected(study: Study, parts: Mapping[Block, Part], seconds: float = 0.0) -> Results:
-    """Return the results of all blocks: means over draws, in the order of the study."""
-    rows: list[Row] = []
-    every = study.judged.every
-    for place, setting in enumerate(study.settings):
-        mine = [part for block, part in parts.items() if block.setting == place]
-        values = np.concatenate([part.values for part in mine], axis=1)
-        pooled = []
-        for t in range(len(study.tables)):
-            drawn = [pairs for part in mine for pairs in part.pairs[t]]
-            pooled.append(_pooled(study, setting, t, drawn))
-        for unit, found in zip(units(study), values, strict=True):
-            together = pooled[unit.table] if unit.axis is None else {}
-            for measure, column in zip(every, found.T, strict=True):
-                if measure in together:
-                    rows.append(_row(study, setting, unit, measure, together[measure]))
-                elif unit.axis is None or np.isfinite(column).any():
-                    rows.append(_row(study, setting, unit, measure, Found(column, np.nan)))
-    order = {table.name: i for i, table in enumerate(study.tables)}
-    rows.sort(key=lambda row: (order[row.table], bool(row.variable)))
-    return Results(study, tuple(rows), seconds)
-
-
-def _row(study: Study, setting: Setting, unit: Unit, measure: str, found: Found) -> Row:
-    table = study.tables[unit.table]
-    mean, error, undefined = mean_and_error(found.values)
-    if found.error == found.error:
-        error = found.error
-    if setting.untouched and mean == mean:
-        error = 0.0  # drawn once: nothing varies
-    variable, category = "", ""
-    if unit.axis is not None:
-        variable, category = table.by[unit.axis], table.codes[unit.axis][unit.place]
-    value = Value(mean, error, len(found.values), undefined)
-    return Row(
-        table.name, setting.name, setting.label, setting.on.value, variable, category, measure,
-        value,
-    )  # fmt: skip
-
-
-def _pooled(study: Study, setting: Setting, t: int, drawn: list[Pairs]) -> dict[str, Found]:
-    """Return the risks of a table that all draws give together, by measure."""
-    known = known_of(setting, study.tables[t])
-    pooled = Pooled(study.tables[t].counts, drawn)
-    found: dict[str, Found] = {}
-    for name in study.judged.every:
-        if name == "claims":
-            found[name] = pooled.claims()
-        elif name in POOLED or (name in BY_METHOD and not known.complete):
-            weights = study.judged.weights
-            if name == "split" and len(weights) == 3:
-                weights = risk.SPLIT_WEIGHTS
-            contents: Contents = "observed" if name == "transition-observed" else "expected"
-            by = Known() if name in POOLED else known
-            found[name] = pooled.risk(by, weights, contents)
-    return found

@@ -22,11 +22,12 @@ import numpy as np
 
 from discreet import __version__, risk
 from discreet.build.steps import SwapStep
+from discreet.errors import InternalError, ParameterError
 from discreet.files import written
 from discreet.progress import Tell, silent
 from discreet.protect import IndividualSwapping
 from discreet.study.judge import Known, Pairs, pairs_of
-from discreet.study.measures import BY_METHOD, MEASURES, POOLED, UNLIKE, Context
+from discreet.study.measures import BY_METHOD, MEASURES, POOLED, UNLIKE, Context, weights_for
 from discreet.study.methods import drawn
 from discreet.study.model import On, Setting, Study, Table
 from discreet.study.records import Records
@@ -43,8 +44,9 @@ SLICED = (
 )
 """The measures that are taken of rows and columns too, where a study asks for them."""
 BLOCK_CELLS = 3_000_000
-MOST_DRAWS = 50
-ALONE = 2_000_000
+MOST_DRAWS = 10
+"""Few enough that all workers have some draws of a setting that takes long."""
+ALONE = 400_000
 """Cells times draws below which another process would take longer to start than to help."""
 
 
@@ -119,7 +121,12 @@ class Worker:
         known = [known_of(setting, table) for table in study.tables]
         values, pairs = [], []
         for draw in range(block.first, block.last):
-            tables, kept = self.released(setting, draw)
+            try:
+                tables, kept = self.released(setting, draw)
+            except InternalError as error:  # a method that found no table for these data
+                raise ParameterError(
+                    f"{setting.full} cannot act on these data: {error} Leave it out of the study."
+                ) from None
             values.append([self._measured(unit, tables, kept, known) for unit in self.units])
             both = zip(study.tables, tables, strict=True)
             pairs.append(tuple(pairs_of(table.counts, released) for table, released in both))
@@ -230,9 +237,8 @@ def by_method(
         return float("nan")
     if known.rate is not None and name == "transition-observed":
         return float("nan")
-    split = weights if len(weights) == 4 else risk.SPLIT_WEIGHTS
     contents: Any = "observed" if name == "transition-observed" else "expected"
-    return float(known.after(true, released, split if name == "split" else weights, contents))
+    return float(known.after(true, released, weights_for(name, weights), contents))
 
 
 def _digest(study: Study, setting: Setting, draw: int, what: str) -> bytes:

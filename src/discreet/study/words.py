@@ -81,7 +81,18 @@ def finding(results: Results) -> str:
     never = [m for m, n in above.items() if n == sum(p.method == m for p in results.points)]
     if never:
         said += f" No setting of {listed([lower(name) for name in never], word='or')} does."
+    if _untouched_under(results):
+        said += f" Untouched, {every} would stay under it too."
     return said
+
+
+def _untouched_under(results: Results) -> bool:
+    """Whether every table is under the limit before anything is done to it."""
+    judged = results.study.judged
+    none = next((name for name in results.settings if results.setting(name).untouched), None)
+    return none is not None and all(
+        results.value(table, none, judged.risk).mean <= judged.limit for table in results.judged
+    )
 
 
 def not_ranked(results: Results) -> list[str]:

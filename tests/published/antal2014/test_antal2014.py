@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from discreet import risk, utility
 from discreet.protect.cells.rounding import RandomRounding
 from discreet.risk.terms import x_log_x
+from discreet.study.collect import collected
 from discreet.study.file import read
 from discreet.study.papers import FOLDER
-from discreet.study.results import collected
 from discreet.study.run import run
 
 TABLES = ("country-of-birth", "travel", "sex", "religion")

@@ -86,6 +86,16 @@ def test_quick_takes_a_table(study: Path, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
+def test_a_folder_named_after_a_paper_is_not_its_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command given twice, its own folder there: still the paper, which has no cube here."""
+    monkeypatch.chdir(tmp_path)
+    Path("shlomo2015").mkdir()
+    with pytest.raises(ParameterError, match=r"country\.parquet"):
+        invoke("shlomo2015", "--out", "shlomo2015")
+
+
 def test_one_of_the_two_must_be_given(study: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="give a study file, or --quick and a table"):
         invoke("--out", tmp_path / "out")

@@ -11,11 +11,12 @@ import pytest
 import discreet as dc
 from discreet import risk
 from discreet.protect import Method, RandomRounding
+from discreet.study.collect import collected
 from discreet.study.judge import Known, Pairs, Seen, pairs_of, repeated
 from discreet.study.methods import CountPram
 from discreet.study.model import Judged
 from discreet.study.pooled import Pooled
-from discreet.study.results import Results, collected
+from discreet.study.results import Results
 from discreet.study.run import run
 
 F = np.array([[0, 1, 1, 2], [5, 9, 40, 0], [3, 14, 2, 7]])

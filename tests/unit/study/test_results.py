@@ -61,6 +61,15 @@ def test_the_finding_names_the_setting_that_changes_least_under_the_limit() -> N
     assert "No setting of c does." in results.finding
 
 
+def test_the_finding_says_when_nothing_need_be_done() -> None:
+    """A limit above the risk of the true table: who asks for it must be told, and otherwise not."""
+    points = {"a": [(0.1, 0.9)], "b": [(0.14, 0.95)]}
+    risk = made(points).before["1"]
+    told = "Untouched, the table would stay under it too."
+    assert made(points, limit=risk).finding.endswith(told)
+    assert told not in made(points, limit=risk - 0.001).finding
+
+
 def test_without_a_setting_under_the_limit_the_nearest_is_named() -> None:
     results = made({"a": [(0.3, 0.9), (0.1, 0.9)], "b": [(0.2, 0.9), (0.2, 0.9)]})
     assert results.finding == (
@@ -207,6 +216,16 @@ def test_printed_figures_stand_beside_ours(results: Results) -> None:
 def test_a_row_is_one_measure_of_one_table(results: Results) -> None:
     whole = [row for row in results.rows if isinstance(row, Row) and row.measure == "score"]
     assert len(whole) == 2 * 4
+
+
+def test_no_line_to_a_name_crosses_another_name() -> None:
+    """Names are drawn after all lines, on a rim of paper; the title counts settings, not None."""
+    close = {name * 6: [(0.014 + i / 1e4, 0.996)] for i, name in enumerate("abcdef")}
+    root = ET.fromstring(made(close).plot())
+    kinds = [e.tag.rpartition("}")[2] for e in root if e.get("stroke")]
+    first = kinds.index("text")
+    assert kinds[first:] == ["text"] * 6
+    assert root.findtext("{http://www.w3.org/2000/svg}title") == "Risk and utility of 6 settings"
 
 
 def test_labels_of_methods_do_not_cover_each_other() -> None:

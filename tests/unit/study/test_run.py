@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from discreet import risk, utility
+from discreet.errors import InternalError, ParameterError
 from discreet.study import run as running
+from discreet.study.collect import collected
+from discreet.study.cube import Cube
 from discreet.study.file import read
 from discreet.study.model import Study
-from discreet.study.results import Results, collected
+from discreet.study.quick import usual
+from discreet.study.results import Results
 from discreet.study.run import Block, Part, Worker, blocks, run
 from stores import write_town
 from studies import write_cube
@@ -52,6 +56,30 @@ def study(tmp_path: Path) -> Study:
 
 def found(study: Study, workers: int = 1) -> Results:
     return collected(study, run(study, workers=workers))
+
+
+def test_a_method_that_finds_no_table_is_named(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise InternalError("no such table was found; nothing is released.")
+
+    monkeypatch.setattr(running, "drawn", fails)
+    with pytest.raises(ParameterError, match=r"base 3 cannot act on these data: .* Leave it out"):
+        Worker(study).part(Block(1, 0, 1))
+
+
+def test_quick_leaves_out_what_takes_minutes() -> None:
+    """Totals of four dimensions and more are hard to round with their cells, at any size."""
+    for shape, there in (
+        ((30, 40), True), ((30, 60), False), ((9, 9, 9), True), ((10, 10, 10), False),
+        ((3, 3, 3, 3), False), ((50,), False),
+    ):  # fmt: skip
+        codes = tuple(tuple(map(str, range(n))) for n in shape)
+        cube = Cube(tuple("abcd"[: len(shape)]), codes, np.ones(shape, np.int64))
+        methods = [one["method"] for one in usual(cube)]
+        assert len(methods) == 8
+        assert ("controlled-rounding" in methods) == there
 
 
 def test_nothing_changed_has_the_risk_before_and_utility_1(study: Study) -> None:
