@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ from discreet.page.texts import texts
 from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
+from discreet.release.formats.csvw import description
 from discreet.release.public_file import write_base
-from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
+from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, IN_RANGE, NINE_IN_TEN
 from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
@@ -157,6 +159,16 @@ def test_a_release_tells_what_it_is(built: Path) -> None:
     assert held.mean() > 0.85  # of nine in ten, on 72 figures
     several = dc.open(built / "store").release("religion", "oa=1|2|7")
     assert several.table.low is None  # how far sums of areas are off is not known
+    # Whoever reads that a range is given must not read that nothing is told.
+    assert release.public_quality.sentences[-1] == IN_RANGE
+    assert IN_RANGE not in several.public_quality.sentences
+
+
+def test_a_description_says_what_a_range_is(built: Path) -> None:
+    release = dc.open(built / "store").release("oa,religion")
+    columns = json.loads(description(release, "t.csv"))["tableSchema"]["columns"]
+    for one in columns[-2:]:
+        assert "in nine of ten cases" in one["dc:description"]
 
 
 @pytest.mark.parametrize("lang", ["en", "de"])
@@ -167,9 +179,11 @@ def test_the_page_tells_it_too(built: Path, lang: str) -> None:
     names = ("beforehand", "base", "nine_in_ten", "adds_up")
     assert one.notes == tuple(t(f"notes.{name}") for name in names)
     assert one.far == t("quality.base")
+    assert one.usual
     several = of_release(population.release("religion", "oa=1|2|7"), opened, t)
     assert several.notes == tuple(t(f"notes.{name}") for name in ("beforehand", "base", "adds_up"))
     assert several.far == t("quality.beforehand")  # no range is told
+    assert not several.usual
 
 
 def test_the_record_of_a_release_measures_the_whole_way(built: Path) -> None:
@@ -312,8 +326,19 @@ def test_the_preset_needs_a_base(folder: Folder) -> None:
 
 
 def test_policy_explained() -> None:
-    told = explain(read_preset("protected-base"))
-    assert "combinations absent in the larger area stay absent" in told
+    preset = read_preset("protected-base")
+    told = explain(preset)
+    said = " ".join(told.split())
+    assert "combinations absent in the larger area stay absent" in said
+    # The preset publishes ranges, so that "must not say by how much" would be wrong.
+    assert "With a protected base every figure has a range" in said
+    assert "must not say by how much" not in said
+    # By the multiplier of the preset: what share was swapped has no part in it.
+    assert "is measured from the released figures; above 1" in said
+    tier = preset.tiers["public"]
+    silent = replace(tier, protection=replace(tier.protection, published=False))
+    untold = explain(replace(preset, tiers={"public": silent}))
+    assert "must not say by how much" in " ".join(untold.split())
 
 
 def test_a_public_use_file(built: Path, tmp_path: Path) -> None:
