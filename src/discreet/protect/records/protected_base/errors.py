@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.protect.records.protected_base.areas import Areas
-from discreet.protect.records.protected_base.kernels import compare
+from discreet.protect.records.protected_base.kernels import compare, tally
 from discreet.protect.records.protected_base.ranges import CLASSES, WIDEST, ranges
 from discreet.protect.records.protected_base.targets import Noise
 
@@ -33,11 +33,12 @@ class Side:
     codes: Sequence[NDArray[Any]]
     area: NDArray[np.int64]
 
-    def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+    def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int32]:
         """Return the cell of each record in a table, areas aside."""
-        found = np.zeros(len(self.area), np.int64)
+        found = np.zeros(len(self.area), np.int32)
         for column in table:
-            found = found * sizes[column] + self.codes[column]
+            found *= sizes[column]
+            found += self.codes[column]
         return found
 
 
@@ -159,17 +160,11 @@ def compare_tables(
         for level, of in enumerate(areas.of):
             shape = min(areas.sizes[level], max(MOST_CELLS // size, 1)), size
             last = int(np.searchsorted(of, shape[0]))
-            mine = [side.area < last for side in (true, base)]
-            one, other = (
-                of[side.area[kept]] * size + found[kept]
-                for side, found, kept in zip((true, base), cells, mine, strict=True)
-            )
-            counts, found = (
-                np.bincount(at, minlength=shape[0] * size).reshape(shape) for at in (one, other)
-            )
-            held = np.bincount(one, keys[mine[0]].astype(np.float64), shape[0] * size)
-            sums32 = (held % 2**32).astype(np.uint32).reshape(shape)
-            noisy = noises[level].figures(counts.astype(np.int32), sums32)
+            counts, found = np.zeros((2, *shape), np.int32)
+            key_sums = np.zeros(shape, np.uint32)
+            tally(cells[0], true.area, of, last, keys, counts, key_sums)
+            tally(cells[1], base.area, of, last, keys[:0], found, key_sums)
+            noisy = noises[level].figures(counts, key_sums)
             at = level, len(table) - 1
             compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
     return Compared(sums, distances, figures, misses)
