@@ -75,7 +75,7 @@ def compared(
     people: People, true: Side, base: Side, method: ProtectedBase, most: tuple[int, ...]
 ) -> Compared:
     noises = [method.noise(level, SECRET) for level in range(4)]
-    tables = chosen_tables(len(people.sizes), most, 7)
+    tables = chosen_tables(people.sizes, most, 7)
     keys = people.records.keys
     return compare_tables(true, base, keys, people.sizes, people.areas, tables, noises)
 
@@ -109,7 +109,7 @@ def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
     method = ProtectedBase(variance_smallest=3.0)
     noise = method.noise(1, SECRET)
     sums = np.zeros((4, 4, 10))
-    for chosen in chosen_tables(len(people.sizes), most, 7):
+    for chosen in chosen_tables(people.sizes, most, 7):
         cells = true.cells(chosen, people.sizes)
         size = int(np.prod([people.sizes[i] for i in chosen]))
         for level in range(4):

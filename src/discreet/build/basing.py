@@ -132,7 +132,7 @@ def _compared(
     base = Side([column[fitted.donor] for column in codes], fitted.area)
     noises = [step.base.noise(level, secret.value) for level in range(len(areas.of))]
     most = (len(main), *CHECKED[1:])[: len(main)]
-    tables = chosen_tables(len(main), most)
+    tables = chosen_tables(sizes, most)
     true = Side(codes, records.area)
     return compare_tables(true, base, records.keys, sizes, areas, tables, noises)
 

@@ -35,6 +35,8 @@ class Told:
     quality: Quality | None
     lines: tuple[SumLine, ...] = ()
     """How far off sums of so many figures may be; empty where no figure is a sum."""
+    usual: bool = False
+    """Whether ranges hold the true count in nine of ten cases, not always."""
 
     @property
     def changed(self) -> bool:
@@ -63,9 +65,8 @@ def _of_base(told: Told, release: Release, t: Texts) -> Told:
         return told
     if NINE_IN_TEN not in release.notes:
         return replace(told, notes=(told.notes[0], notes["base"], *told.notes[1:]))
-    return replace(
-        told, notes=(told.notes[0], *notes.values(), *told.notes[1:]), far=t("quality.base")
-    )
+    said = (told.notes[0], *notes.values(), *told.notes[1:])
+    return replace(told, notes=said, far=t("quality.base"), usual=True)
 
 
 def _of_sums(told: Told, release: Release, dimensions: int, t: Texts) -> Told:

@@ -127,6 +127,8 @@ def _answered(tier: Tier) -> list[int]:
 def _measured(tier: Tier) -> str:
     public = tier.risk.gate is Gate.PUBLIC
     if tier.protection.beforehand:
+        if public and tier.risk.multiplier is not None:
+            return "from the released figures"
         by = "from the released figures" if public else "by the matrix of a swap"
         return f"{by} and the share of records that were swapped out of the areas of the table"
     if public:
@@ -154,6 +156,12 @@ def _space(space: SpaceRules) -> list[str]:
 def _protection(tier: Tier) -> list[str]:
     protection = tier.protection
     if protection.beforehand:
+        far = "Every table says that records were altered, but must not say by how much."
+        if protection.published:
+            far = (
+                "Every table says that records were altered. With a protected base every figure "
+                "has a range that holds the true count in nine of ten cases."
+            )
         return [
             "Records are altered before any table is made, when the store is built; a store whose "
             "records were neither swapped nor replaced by a protected base is refused.",
@@ -163,7 +171,7 @@ def _protection(tier: Tier) -> list[str]:
             "unless another step altered them; their risk is judged as that of true counts.",
             "In a protected base every figure is altered, and combinations absent in the larger "
             "area stay absent.",
-            "Every table says that records were altered, but must not say by how much.",
+            far,
         ]
     if protection.method == "none":
         return ["Figures are not protected: the data must be invented."]

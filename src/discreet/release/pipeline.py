@@ -287,7 +287,7 @@ def _table(dimensions: tuple[Dimension, ...], shown: Projected, about: told.Told
     if low is None or high is None or not shown.drawn.any():
         low = high = None
     around = about.beforehand.around(shown.values)
-    if around is not None and about.protection.build is None and about.protection.published:
+    if around is not None and about.in_ranges:
         low, high = around  # of a protected base: in nine of ten cases
     summed = bool((shown.drawn > 1).any())  # sums of figures as counted are counts
     at_most, often = told.off(about, shown.drawn) if summed else (None, None)

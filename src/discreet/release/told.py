@@ -46,6 +46,7 @@ MIXED = (
 )
 _CANNOT_SAY = "How close they are cannot be said."
 NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
+IN_RANGE = "In nine of ten cases the true count lies between low and high."
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
     "need not add up to them."
@@ -92,6 +93,12 @@ class Told:
         """What was done to each figure before any was added up."""
         return self.protection.effect(self.dimensions)
 
+    @property
+    def in_ranges(self) -> bool:
+        """Whether figures are of a protected base and shown with its ranges."""
+        known, protection = self.beforehand.ranges is not None, self.protection
+        return known and protection.build is None and protection.published
+
 
 def notes(told: Told) -> tuple[str, ...]:
     """Return how the figures shown were made safe and whether they add up.
@@ -105,7 +112,7 @@ def notes(told: Told) -> tuple[str, ...]:
     if NAME in beforehand.methods:
         before += (BASE,)
     if protection.build is None:
-        if protection.published and beforehand.ranges is not None:
+        if told.in_ranges:
             before += (NINE_IN_TEN,)
         return (*before, ADDS_UP) if protection.beforehand else before
     effect = told.effect
@@ -165,7 +172,12 @@ def quality(told: Told) -> PublicQuality:
     effect, protection = told.effect, told.protection
     exact = _exact(inner, effect) & (parts <= 1)
     if told.beforehand:  # what was done to the records is not in the method's chances
-        return counted_quality(inner) if exact.all() else unknown_quality(inner)
+        if not exact.all():
+            return unknown_quality(inner)
+        counted = counted_quality(inner)
+        if not told.in_ranges:
+            return counted
+        return replace(counted, sentences=(counted.sentences[0], IN_RANGE))
     if (parts > 1).any() and protection.build is not None:
         return summed_quality(inner, *_bounds(told, parts))
     chances = Transition.identity() if exact.all() else effect.transition

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +25,9 @@ from discreet.page.texts import texts
 from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
+from discreet.release.formats.csvw import description
 from discreet.release.public_file import write_base
-from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
+from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, IN_RANGE, NINE_IN_TEN
 from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
@@ -157,6 +162,16 @@ def test_a_release_tells_what_it_is(built: Path) -> None:
     assert held.mean() > 0.85  # of nine in ten, on 72 figures
     several = dc.open(built / "store").release("religion", "oa=1|2|7")
     assert several.table.low is None  # how far sums of areas are off is not known
+    # Whoever reads that a range is given must not read that nothing is told.
+    assert release.public_quality.sentences[-1] == IN_RANGE
+    assert IN_RANGE not in several.public_quality.sentences
+
+
+def test_a_description_says_what_a_range_is(built: Path) -> None:
+    release = dc.open(built / "store").release("oa,religion")
+    columns = json.loads(description(release, "t.csv"))["tableSchema"]["columns"]
+    for one in columns[-2:]:
+        assert "in nine of ten cases" in one["dc:description"]
 
 
 @pytest.mark.parametrize("lang", ["en", "de"])
@@ -167,9 +182,11 @@ def test_the_page_tells_it_too(built: Path, lang: str) -> None:
     names = ("beforehand", "base", "nine_in_ten", "adds_up")
     assert one.notes == tuple(t(f"notes.{name}") for name in names)
     assert one.far == t("quality.base")
+    assert one.usual
     several = of_release(population.release("religion", "oa=1|2|7"), opened, t)
     assert several.notes == tuple(t(f"notes.{name}") for name in ("beforehand", "base", "adds_up"))
     assert several.far == t("quality.beforehand")  # no range is told
+    assert not several.usual
 
 
 def test_the_record_of_a_release_measures_the_whole_way(built: Path) -> None:
@@ -182,33 +199,73 @@ def test_the_record_of_a_release_measures_the_whole_way(built: Path) -> None:
     assert 0 < record.risk_after < record.risk_before
 
 
+CATEGORIES = {"sex": [1, 2], "religion": [*range(6)], "health": [*range(4)], "age": [*range(40)]}
+COARSER = {
+    "age": ("age_band", np.repeat([0, 1, 2], [10, 10, 20])),
+    "oa": ("la", np.arange(12) // 6),
+}
+Filtered = tuple[str, tuple[int, ...]] | None
+
+
+def margins(
+    table: NDArray[np.int64], names: tuple[str, ...], where: Filtered, filters: list[Filtered]
+) -> Iterator[tuple[tuple[frozenset[str], Filtered], NDArray[np.int64]]]:
+    """Yield everything that follows from a table: by what, of whom, and the figures.
+
+    Each variable may be summed up, in the whole or to its coarser level; where everybody is
+    counted, also over the categories of one of the filters.
+    """
+    left: list[tuple[dict[str, int], Filtered, NDArray[np.int64]]] = [({}, where, table)]
+    for name in names:
+        found = []
+        for by, who, held in left:
+            at = len(by)
+            found += [({**by, name: at}, who, held), (by, who, held.sum(axis=at))]
+            if name in COARSER:
+                coarser, of = COARSER[name]
+                added = np.zeros((*held.shape[:at], of.max() + 1, *held.shape[at + 1 :]), np.int64)
+                np.add.at(np.moveaxis(added, at, 0), of, np.moveaxis(held, at, 0))
+                found.append(({**by, coarser: at}, who, added))
+            for one in filters if who is None else ():
+                if one is not None and one[0] == name:
+                    places = [CATEGORIES[name].index(code) for code in one[1]]
+                    found.append((by, one, held.take(places, axis=at).sum(axis=at)))
+        left = found
+    for by, who, held in left:
+        order = [by[name] for name in sorted(by)]
+        yield (frozenset(by), who), held.transpose(order)
+
+
 @pytest.mark.slow
 def test_ten_thousand_tables_add_up(built: Path) -> None:
-    """Every margin that two tables share is the same in both, filters included."""
-    population = dc.open(built / "store")
-    rng = np.random.default_rng(8)
-    names = ["sex", "religion", "health", "age_band", "oa", "la"]
-    choices = [c for k in range(1, 5) for c in combinations(names, k) if not {"oa", "la"} <= {*c}]
-    filters = [None, "health=1", "health=0|2", "age=3|4|5|20", "religion=0|5"]
-    seen: dict[tuple[frozenset[str], str | None], NDArray[np.int64]] = {}
-    asked: dict[tuple[tuple[str, ...], str | None], NDArray[np.int64]] = {}
-    discrepancies = tables = 0
-    while tables < 10_000:
-        chosen = choices[rng.integers(len(choices))]
-        where = filters[rng.integers(len(filters))]
-        tables += 1
-        if where is not None and where.split("=")[0].split("_")[0] in " ".join(chosen):
-            where = None
-        if (chosen, where) not in asked:
-            query = dc.Query.parse(",".join(chosen), where)
-            asked[chosen, where] = population.tabulate(query).counts.astype(np.int64)
-        table = asked[chosen, where]
-        for k in range(len(chosen) + 1):
-            for margin in combinations(range(len(chosen)), k):
-                left = tuple(i for i in range(len(chosen)) if i not in margin)
-                own = table.sum(axis=left)
-                key = frozenset(chosen[i] for i in margin), where
-                discrepancies += not np.array_equal(seen.setdefault(key, own), own)
+    """Every margin that two tables share is the same in both, filters and levels included."""
+    population, rng = dc.open(built / "store"), np.random.default_rng(8)
+    filters: list[Filtered] = [None]
+    for name, codes in CATEGORIES.items():
+        picks = {tuple(code for code in codes if rng.random() < 0.5) for _ in range(400)} - {
+            (),
+            tuple(codes),
+        }
+        filters += [(name, pick) for pick in sorted(picks)]
+    every = ["sex", "religion", "health", "age", "age_band", "oa", "la"]
+    choices = [c for k in range(1, 5) for c in combinations(every, k)
+               if not ({"oa", "la"} <= {*c} or {"age", "age_band"} <= {*c})]  # fmt: skip
+    asked = [(c, f) for c in choices for f in filters
+             if f is None or not {f[0], "age_band" if f[0] == "age" else ""} & {*c}]  # fmt: skip
+    # Everybody first, whose margins are those of all filters; the others by chance, none twice.
+    whole = [one for one in asked if one[1] is None]
+    rest = [one for one in asked if one[1] is not None]
+    chosen = whole + [rest[i] for i in rng.choice(len(rest), 10_000 - len(whole), replace=False)]
+    seen: dict[tuple[frozenset[str], Filtered], NDArray[np.int64]] = {}
+    discrepancies = shared = 0
+    for names, where in chosen:
+        text = None if where is None else f"{where[0]}={'|'.join(map(str, where[1]))}"
+        table = population.tabulate(dc.Query.parse(",".join(names), text)).counts
+        for key, own in margins(table.astype(np.int64), names, where, filters):
+            shared += key in seen
+            discrepancies += not np.array_equal(seen.setdefault(key, own), own)
+    assert len(set(chosen)) == 10_000
+    assert shared > 50_000
     assert discrepancies == 0
 
 
@@ -239,6 +296,58 @@ def test_what_is_refused(step: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=message):
         dc_build(tmp_path, originals=None)
     assert Store(tmp_path / "store").current() is None
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from discreet.build import build
+
+def tell(stage, done, total):
+    if stage.startswith(sys.argv[2]) and done == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+build(folder / "dataset.toml", folder / "store", originals=folder / "originals", progress=tell)
+"""
+
+
+RELEASES = {"store/state.db", "store/records"}
+
+
+def left(folder: Path) -> dict[str, bytes]:
+    """Every file of the store and of the originals, but for what is kept of releases."""
+    found = (p for name in ("store", "originals") for p in (folder / name).rglob("*"))
+    files = {str(p.relative_to(folder)): p.read_bytes() for p in found if p.is_file()}
+    return {name: held for name, held in files.items() if name not in RELEASES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["fitting", "polishing"])
+def test_a_kill_in_the_middle_of_the_search_leaves_the_old_version(
+    built: Path, tmp_path: Path, stage: str
+) -> None:
+    for name in ("store", "originals"):
+        shutil.copytree(built / name, tmp_path / name)
+    pq.write_table(people(4_700, seed=2), tmp_path / "p.parquet")
+    shutil.copy(built / "dataset.toml", tmp_path)
+    old = Store(tmp_path / "store").current()
+    before, shown = left(tmp_path), dc.open(tmp_path / "store").release("oa,religion").table
+    run = [sys.executable, "-c", KILLED, str(tmp_path), stage]
+    assert subprocess.run(run).returncode == -signal.SIGKILL
+    assert Store(tmp_path / "store").current() == old
+    still = left(tmp_path)
+    assert before.items() <= still.items()
+    more = still.keys() - before.keys() - {"originals/.lock"}
+    assert all("/.scratch-" in name for name in more)
+    assert (dc.open(tmp_path / "store").release("oa,religion").table.values == shown.values).all()
+    # What the killed build left goes with the next one.
+    dc_build(tmp_path)
+    assert Store(tmp_path / "store").current() != old
+    after = left(tmp_path)
+    assert not [name for name in after if "scratch" in name]
+    outside = [{name for name in files if "/versions/" not in name} for files in (before, after)]
+    assert outside[0] == outside[1]
 
 
 def stopping(stage: str, told: list[str]) -> Any:
@@ -312,8 +421,19 @@ def test_the_preset_needs_a_base(folder: Folder) -> None:
 
 
 def test_policy_explained() -> None:
-    told = explain(read_preset("protected-base"))
-    assert "combinations absent in the larger area stay absent" in told
+    preset = read_preset("protected-base")
+    told = explain(preset)
+    said = " ".join(told.split())
+    assert "combinations absent in the larger area stay absent" in said
+    # The preset publishes ranges, so that "must not say by how much" would be wrong.
+    assert "With a protected base every figure has a range" in said
+    assert "must not say by how much" not in said
+    # By the multiplier of the preset: what share was swapped has no part in it.
+    assert "is measured from the released figures; above 1" in said
+    tier = preset.tiers["public"]
+    silent = replace(tier, protection=replace(tier.protection, published=False))
+    untold = explain(replace(preset, tiers={"public": silent}))
+    assert "must not say by how much" in " ".join(untold.split())
 
 
 def test_a_public_use_file(built: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from discreet.release.formats.base import Public
 from discreet.release.formats.tidy import Columns, readable
 from discreet.release.text import clean
+from discreet.release.told import NINE_IN_TEN
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 CSVW = "-metadata.json"
@@ -22,8 +23,10 @@ def description(release: Public, url: str) -> bytes:
         columns.append({"titles": code, "dc:description": f"{title}, code", "datatype": "string",
                         "required": True})  # fmt: skip
         columns.append({"titles": label, "dc:description": title, "datatype": "string"})
+    often = ", in nine of ten cases" if NINE_IN_TEN in release.document["notes"] else ""
     for name, column in names.figures.items():
-        columns.append({"titles": column, "dc:description": _WORDS[name], "datatype": "integer",
+        told = _WORDS[name] + (often if name != "value" else "")
+        columns.append({"titles": column, "dc:description": told, "datatype": "integer",
                         "null": ""})  # fmt: skip
     for number, one in enumerate(columns):
         one["name"] = f"c{number}"

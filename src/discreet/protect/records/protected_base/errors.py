@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.protect.records.protected_base.areas import Areas
-from discreet.protect.records.protected_base.kernels import compare
+from discreet.protect.records.protected_base.kernels import compare, tally
 from discreet.protect.records.protected_base.ranges import CLASSES, WIDEST, ranges
 from discreet.protect.records.protected_base.targets import Noise
 
-MOST_CELLS = 2**23
-"""Cells of a table, areas times combinations, up to which all are counted."""
+MOST_CELLS = 2**22
+"""Cells of a table, areas times combinations, that are counted at a level: of so many areas."""
 
 FITTED = 2
 """All tables of so many columns are fitted."""
@@ -32,11 +33,12 @@ class Side:
     codes: Sequence[NDArray[Any]]
     area: NDArray[np.int64]
 
-    def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+    def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int32]:
         """Return the cell of each record in a table, areas aside."""
-        found = np.zeros(len(self.area), np.int64)
+        found = np.zeros(len(self.area), np.int32)
         for column in table:
-            found = found * sizes[column] + self.codes[column]
+            found *= sizes[column]
+            found += self.codes[column]
         return found
 
 
@@ -77,12 +79,21 @@ class Errors:
         }
 
 
-def chosen_tables(columns: int, most: Sequence[int], seed: int = 1) -> list[tuple[int, ...]]:
-    """Return up to so many tables of each order, the same whenever asked."""
+def chosen_tables(
+    sizes: Sequence[int], most: Sequence[int], seed: int = 1
+) -> list[tuple[int, ...]]:
+    """Return up to so many tables of each order, the same whenever asked, of columns of some sizes.
+
+    One that has too many cells to be counted is not chosen.
+    """
     rng = np.random.default_rng(seed)
     found: list[tuple[int, ...]] = []
     for order, number in enumerate(most, 1):
-        every = list(combinations(range(columns), order))
+        every = [
+            table
+            for table in combinations(range(len(sizes)), order)
+            if prod(sizes[column] for column in table) <= MOST_CELLS
+        ]
         if len(every) > number:
             every = [every[i] for i in sorted(rng.choice(len(every), number, replace=False))]
         found += every
@@ -134,8 +145,8 @@ def compare_tables(
 ) -> Compared:
     """Return the errors of a base in some tables, at every level of areas.
 
-    `noises` is that of each level. A level at which a table has very many cells is compared in some
-    of the larger areas only.
+    `noises` is that of each level. Of a level at which a table has very many cells, the first areas
+    are compared: areas stand in the order of the larger ones, so that they lie together.
     """
     levels, most = len(areas.of), max(map(len, tables))
     sums = np.zeros((levels, most, 10))
@@ -144,35 +155,16 @@ def compare_tables(
     figures = np.zeros((levels, most, MOST_NOISY), np.int64)
     edges = np.array(CLASSES, np.int64)
     for table in tables:
-        size = int(np.prod([sizes[column] for column in table]))
+        size = prod(sizes[column] for column in table)
         cells = true.cells(table, sizes), base.cells(table, sizes)
         for level, of in enumerate(areas.of):
-            last = _stretch(areas, level, max(MOST_CELLS // size, 1))
-            shape = int(of[last - 1]) + 1, size
-            mine = [side.area < last for side in (true, base)]
-            one, other = (
-                of[side.area[kept]] * size + found[kept]
-                for side, found, kept in zip((true, base), cells, mine, strict=True)
-            )
-            counts, found = (
-                np.bincount(at, minlength=shape[0] * size).reshape(shape) for at in (one, other)
-            )
-            held = np.bincount(one, keys[mine[0]].astype(np.float64), shape[0] * size)
-            sums32 = (held % 2**32).astype(np.uint32).reshape(shape)
-            noisy = noises[level].figures(counts.astype(np.int32), sums32)
+            shape = min(areas.sizes[level], max(MOST_CELLS // size, 1)), size
+            last = int(np.searchsorted(of, shape[0]))
+            counts, found = np.zeros((2, *shape), np.int32)
+            key_sums = np.zeros(shape, np.uint32)
+            tally(cells[0], true.area, of, last, keys, counts, key_sums)
+            tally(cells[1], base.area, of, last, keys[:0], found, key_sums)
+            noisy = noises[level].figures(counts, key_sums)
             at = level, len(table) - 1
             compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
     return Compared(sums, distances, figures, misses)
-
-
-def _stretch(areas: Areas, level: int, most: int) -> int:
-    """Return the end of a stretch of larger areas with at most so many of a level, or the first.
-
-    Areas stand in the order of the larger ones, so that those of a level are numbered along.
-    """
-    if areas.sizes[level] <= most:
-        return areas.smallest
-    tops = areas.of[areas.within]
-    ends = np.append(np.flatnonzero(np.diff(tops)) + 1, len(tops))
-    held = areas.of[level][ends - 1] + 1
-    return int(ends[max(int(np.searchsorted(held, most, "right")) - 1, 0)])

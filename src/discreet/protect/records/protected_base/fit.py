@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -182,11 +183,19 @@ class Fit:
     cells: NDArray[Any]
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    targets: NDArray[Any]  # a row for each area up to the level of donors
+    wanted: Sequence[NDArray[Any]]  # the targets of each level up to that of donors
     state: NDArray[np.uint64]
 
     def __post_init__(self) -> None:
         self.slots = np.zeros(len(self.sizes), np.int32)
+        # Level by level: in smallest areas, which are most, all targets fit into two bytes.
+        kinds = [np.min_scalar_type(int(cells.max(initial=0))) for cells in self.wanted]
+        self.wanted = [cells.astype(k) for cells, k in zip(self.wanted, kinds, strict=True)]
+
+    @cached_property
+    def targets(self) -> Figures:
+        """The targets, a row for each area up to the level of donors."""
+        return np.concatenate([cells.astype(np.int32) for cells in self.wanted])
 
     @property
     def people(self) -> NDArray[np.int64]:
@@ -227,9 +236,7 @@ class Fit:
     def forget(self) -> None:
         """Drop what can be made again, while other units have their turn."""
         self.cells = self.cells[:0].copy()
-        if self.targets.max(initial=0) < 2**15:
-            self.targets = self.targets.astype(np.int16)
-        for made in ("kinds", "rings"):
+        for made in ("kinds", "rings", "targets"):
             self.__dict__.pop(made, None)
 
     def draw(self) -> None:

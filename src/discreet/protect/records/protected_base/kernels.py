@@ -365,9 +365,31 @@ def anneal(
 
 
 @njit(cache=True, nogil=True)
+def tally(
+    cells: NDArray[np.int32],
+    area: NDArray[np.int64],
+    of: NDArray[np.int64],
+    last: int,
+    keys: NDArray[np.uint32],
+    counts: NDArray[np.int32],
+    sums: NDArray[np.uint32],
+) -> None:
+    """Count the records of the smallest areas before `last`, by area of a level and cell.
+
+    Adds up their keys too, if there are any. Nothing is made as long as the records.
+    """
+    for i in range(len(cells)):
+        if area[i] < last:
+            row = of[area[i]]
+            counts[row, cells[i]] += 1
+            if len(keys):
+                sums[row, cells[i]] += keys[i]
+
+
+@njit(cache=True, nogil=True)
 def compare(
-    true: NDArray[np.int64],
-    base: NDArray[np.int64],
+    true: NDArray[np.int32],
+    base: NDArray[np.int32],
     noisy: NDArray[np.int32],
     edges: NDArray[np.int64],
     sums: NDArray[np.float64],

@@ -305,7 +305,7 @@ class _Work:
         donors = self._donors(rows)
         starts, sizes = self._slots(number, unit, donors, targets[0].people)
         codes = self.records.matrix(donors.rows)
-        held = np.concatenate([target.cells for target in targets])
+        held = [target.cells for target in targets]
         fit = Fit(unit, self.design, donors, self.design.cells(codes), starts, sizes, held, words)
         fit.draw()
         off = fit.residuals(np.zeros((0, self.design.size), np.int32))

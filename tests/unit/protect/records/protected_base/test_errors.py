@@ -8,7 +8,7 @@ import pytest
 from discreet.protect import KeyMix
 from discreet.protect.records.protected_base import Areas
 from discreet.protect.records.protected_base import errors as module
-from discreet.protect.records.protected_base.errors import Side, compare_tables
+from discreet.protect.records.protected_base.errors import Side, chosen_tables, compare_tables
 from discreet.protect.records.protected_base.targets import Noise
 
 SIZES = [2, 3]
@@ -50,14 +50,26 @@ def test_errors_by_level_and_order() -> None:
         assert found.errors(level, 2).absolute == 0
 
 
-def test_large_areas_are_compared_in_full_where_small_ones_are_too_many(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("room", "people"), [(24, [10, 10, 10]), (12, [5, 10, 10]), (6, [3, 5, 10])]
+)
+def test_so_many_areas_are_compared_as_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch, room: int, people: list[int]
 ) -> None:
-    # Room for 12 cells, two areas of six: of four smallest areas the first larger area's are taken.
-    monkeypatch.setattr(module, "MOST_CELLS", 12)
+    # A table of six cells: room for four, two or one area of each level. The first four smallest
+    # areas have 3, 2, 2 and 3 people, larger ones 5 and 5. Never more, however many smallest areas
+    # a larger one has: their cells would fill the memory.
+    monkeypatch.setattr(module, "MOST_CELLS", room)
     true, base = sides()
     found = compare_tables(true, base, np.ones(10, np.uint32), SIZES, areas(), [(0, 1)], NOISES)
-    assert [found.errors(level, 2).people for level in range(3)] == [5, 10, 10]
+    assert [found.errors(level, 2).people for level in range(3)] == people
+
+
+def test_tables_too_large_to_count_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of 2, 3 and 4 categories: the pairs have 6, 8 and 12 cells, and all three 24.
+    monkeypatch.setattr(module, "MOST_CELLS", 8)
+    found = chosen_tables([2, 3, 4], (3, 3, 3))
+    assert found == [(0,), (1,), (2,), (0, 1), (0, 2)]
 
 
 def test_the_share_that_ranges_hold() -> None:

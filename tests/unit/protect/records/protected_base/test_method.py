@@ -160,7 +160,7 @@ def test_residuals_are_kept_up_to_date() -> None:
     starts = np.arange(0, 61, 10)
     targets = rng.integers(0, 5, (int(unit.first[3]), tables.size)).astype(np.int32)
     ones, state = np.ones(60, np.int64), np.array([5], np.uint64)
-    fit = Fit(unit, tables, donors, tables.cells(codes), starts, ones, targets, state)
+    fit = Fit(unit, tables, donors, tables.cells(codes), starts, ones, [targets], state)
     fit.slots[:] = rng.integers(0, 50, 60)
     around = rng.integers(-3, 4, (1, tables.size)).astype(np.int32)
     before = fit.residuals(around)
@@ -173,6 +173,24 @@ def test_residuals_are_kept_up_to_date() -> None:
     # The area around changes as the areas in it do.
     change = after[unit.first[2]] - before[unit.first[2]]
     assert (kept[-1] == around[0] + change).all()
+
+
+def test_targets_are_kept_small() -> None:
+    # A cell of the larger area has more people than two bytes hold; those of smallest areas have
+    # fewer, and are most of what is kept while other units have their turn.
+    tables, unit = design(), Unit(areas(), np.array([0]))
+    levels = [np.full((n, tables.size), 300, np.int32) for n in (6, 2)]
+    levels.append(np.full((1, tables.size), 2**16, np.int32))
+    codes = np.zeros((5, len(SIZES)), np.int32)
+    donors, state = Donors.persons(np.arange(5)), np.array([5], np.uint64)
+    starts = np.arange(7)
+    fit = Fit(
+        unit, tables, donors, tables.cells(codes), starts, np.ones(6, np.int64), levels, state
+    )
+    assert (fit.targets == np.concatenate(levels)).all()
+    fit.forget()
+    assert [cells.itemsize for cells in fit.wanted] == [2, 2, 4]
+    assert (fit.targets == np.concatenate(levels)).all()
 
 
 @pytest.mark.parametrize("members", [1, 4])
@@ -191,7 +209,7 @@ def test_a_cold_search_never_loses(members: int) -> None:
     targets = rng.integers(1, 6, (int(unit.first[3]), tables.size)).astype(np.int32)
     slots, state = rng.integers(0, 80, 120), np.array([5], np.uint64)
     sizes, cells = donors.sizes[slots], tables.cells(codes)
-    fit = Fit(unit, tables, donors, cells, starts, sizes, targets, state)
+    fit = Fit(unit, tables, donors, cells, starts, sizes, [targets], state)
     fit.slots[:] = slots
     search, stage = Search(lift=0), Stage(1, 1e-9, 1e-9, triples=1)
     size = int(triples.offsets[-1])
