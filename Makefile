@@ -95,7 +95,7 @@ fuzz: $(VENV)/.ready ## a million odd questions for the parser
 	@cd scripts && ../$(BIN)/python fuzz_atheris.py
 
 fuzz-desk: $(VENV)/.ready ## random tables through every tool of the desk, judged by plain twins
-	@$(BIN)/python benchmarks/fuzz_desk/run.py
+	@$(BIN)/python benchmarks/fuzz_desk/run.py --write
 
 pictures: $(VENV)/.ready ## draw the pictures of the documents anew
 	@for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done

@@ -5,6 +5,7 @@ Each benchmark owns what stands between its markers on the page.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,6 +53,20 @@ def write_section(name: str, text: str, page: Path = PAGE) -> None:
         new = f"{old.rstrip()}\n\n{section}\n"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(new, encoding="utf-8")
+
+
+def kept_rows(name: str, number: int, row: Callable[[int], Sequence[str]]) -> list[list[str]]:
+    """Return the rows measured so far, by size, with this one measured now.
+
+    Rows that take minutes are kept in a file, so that one can be taken after another.
+    """
+    path = BENCH / f"{name}.json"
+    rows = json.loads(path.read_text()) if path.exists() else {}
+    rows[str(number)] = [str(number), *row(number)]
+    print(*rows[str(number)], sep=" | ", flush=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows))
+    return [rows[size] for size in sorted(rows, key=int)]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,10 +1,12 @@
 """Random tables through every tool of the desk, each answer judged by a plain twin.
 
-    python benchmarks/fuzz_desk/run.py [--cases 2000] [--seed 1] [--tool suppress]
+    python benchmarks/fuzz_desk/run.py [--cases 2000] [--seed 1] [--tool suppress] [--write]
 
 A tool is a module of this folder with `cases(rng)`, which yields cases without end, and
-`check(case)`, which returns what is wrong with the answer, or nothing. A case that was judged wrong
-is told with its seed and number, so that it can be had again.
+`check(case)`, which returns what is wrong with the answer, or nothing; `kinds(case)`, if it has
+that, says what a case is an example of. A case that was judged wrong is told with its seed and
+number, so that it can be had again. With --write a tool's line in docs/optimisers.md says what was
+reached.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
@@ -20,6 +23,11 @@ from types import ModuleType
 import numpy as np
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from report import write_section  # noqa: E402
+
+PAGE = FOLDER.parents[1] / "docs" / "optimisers.md"
 
 
 def tools() -> dict[str, ModuleType]:
@@ -53,23 +61,42 @@ def violations(tool: ModuleType, cases: int, seed: int) -> list[str]:
     return wrong
 
 
+def kinds(tool: ModuleType, cases: int, seed: int) -> str:
+    """Return how many of the cases are of which kind, as far as the tool tells kinds apart."""
+    if not hasattr(tool, "kinds"):
+        return ""
+    drawn = islice(tool.cases(np.random.default_rng(seed)), cases)
+    found = Counter(kind for case in drawn for kind in tool.kinds(case))
+    return ", ".join(f"{number:,} {kind}" for kind, number in found.most_common())
+
+
+def line(name: str, cases: int, seed: int, wrong: int, spent: float, what: str) -> str:
+    """Return what a run of a tool reached, as the page has it."""
+    found = f"{wrong:,} violation{'s' if wrong > 1 else ''}" if wrong else "no violation"
+    of_these = f"; of these {what}" if what else ""
+    return f"- {name}: {cases:,} tables (seed {seed}), {found}, {spent:,.0f} s of CPU{of_these}."
+
+
 def main() -> int:
     """Run all tools, or one; the status is 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tool")
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     found = tools()
     chosen = [given.tool] if given.tool else list(found)
-    failed = 0
+    cases, failed = -(-given.cases // len(chosen)), 0
     for name in chosen:
         began = time.process_time()
-        wrong = violations(found[name], given.cases // len(chosen), given.seed)
+        wrong = violations(found[name], cases, given.seed)
         spent = time.process_time() - began
-        print(f"{name}: {given.cases // len(chosen):,} cases, {len(wrong):,} wrong, {spent:.0f} s")
-        for said in wrong[:5]:
-            print(said)
+        what = kinds(found[name], cases, given.seed)
+        said = line(name, cases, given.seed, len(wrong), spent, what)
+        print("\n".join([said, *wrong[:5]]), flush=True)
+        if given.write:
+            write_section(f"fuzz-desk-{name}", said, PAGE)
         failed += len(wrong)
     return 1 if failed else 0
 

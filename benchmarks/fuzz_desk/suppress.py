@@ -55,6 +55,22 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield Case(records, _method(rng, counts))
 
 
+def kinds(case: Case) -> Iterator[str]:
+    """Yield what a case is an example of."""
+    yield "counts" if case.records.counts else "magnitudes"
+    for rule in set(case.method.rules) if not case.records.counts else ():
+        if isinstance(rule, PriorPosterior):
+            yield "p%" if rule.q == 100 else "pq"
+        else:
+            yield "dominance" if isinstance(rule, Dominance) else "minimum"
+    if TREE in case.records.parents:
+        yield "hierarchies"
+    if case.method.exact:
+        yield "exact"
+    if case.method.singletons:
+        yield "against contributors"
+
+
 def _method(rng: np.random.Generator, counts: bool) -> Suppression:
     rules: list[Rule] = [
         PriorPosterior(float(rng.choice([5, 10, 20]))),
@@ -176,9 +192,14 @@ def _exposed(case: Case, withheld: np.ndarray) -> str | None:
     whom = [(-1, nobody, public)]
     if case.method.singletons:
         whom += [(who, own[who], insiders[who]) for who in range(len(own))]
+    seen = set()  # those who know the same, and of whom the same is asked, are one
     for who, part, amounts in whom:
         known = ~withheld | (lone & (part > 0))
         low, most = np.where(known, values, part), np.where(known, values, high)
+        view = (low.tobytes(), most.tobytes(), amounts.tobytes())
+        if view in seen:
+            continue
+        seen.add(view)
         for cell in np.flatnonzero(public > 0):
             if lone[cell] and part[cell] > 0:
                 continue

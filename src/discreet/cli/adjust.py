@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.desk.adjust.jj import JJReport
     from discreet.desk.adjust.records.report import RecordsReport
+    from discreet.desk.adjust.report import AdjustReport
 
 # What goes with --order: it adjusts magnitudes.
 OF_RECORDS = {
@@ -24,14 +25,102 @@ OF_RECORDS = {
     "secret", "seed", "withhold", "report", "force", "as_json",
 }  # fmt: skip
 
+Table = Annotated[
+    Path,
+    typer.Argument(help="CSV file of counts or values, or of records, with --by; or JJ file."),
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")]
+Percent = Annotated[
+    float, typer.Option(help="Protection where rule and file say no amount, in percent.")
+]
+ChosenNorm = Annotated[
+    Norm,
+    typer.Option(case_sensitive=False, help="l1: sum of changes; l2: sum of squared changes."),
+]
+ChosenWeight = Annotated[
+    Weight,
+    typer.Option(
+        case_sensitive=False, help="value: a change counts in proportion; one: by itself."
+    ),
+]
+Margins = Annotated[
+    float, typer.Option(help="Weight of a total, for each dimension it is summed over.")
+]
+Capacity = Annotated[
+    float, typer.Option(help="Largest change of cells that are not sensitive, in percent.")
+]
+Fix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B", help="Totals by these dimensions stay; 'total' is the grand total."
+    ),
+]
+Above = Annotated[
+    float | None,
+    typer.Option(help="Move only sensitive contributions and inner cells above this."),
+]
+Spread = Annotated[
+    float,
+    typer.Option(help="Random extra distance of sensitive cells, as a share of their protection."),
+]
+Order = Annotated[
+    int | None,
+    typer.Option(
+        help="Adjust the records, so that all tables by up to so many dimensions of --by (of "
+        "each, where there are several) are safe; for more cells than fit in a table."
+    ),
+]
+Audit = Annotated[
+    bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
+]
+Withhold = Annotated[
+    bool,
+    typer.Option(
+        "--withhold",
+        help="Leave cells empty that cannot be protected, and those that would give them away.",
+    ),
+]
+Beyond = Annotated[
+    float | None,
+    typer.Option(
+        help="Leave cells empty, likewise, that would change by more than so many percent."
+    ),
+]
+Coarse = Annotated[
+    float | None,
+    typer.Option(
+        help="Round figures that would change by more than so many percent, to about as much."
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write true and released figures, or with --order the cells to withhold. Not for "
+        "publication."
+    ),
+]
+Problem = Annotated[
+    Path | None,
+    typer.Option(help="Write the true table as a JJ file for other solvers. Not for publication."),
+]
+
+
+class Shared(TypedDict):
+    """What tables and records are both adjusted by."""
+
+    by: list[list[str]]
+    holding: str | None
+    hierarchy: options.Groups
+    percent: float
+    withhold: bool
+    secret: Path | None
+    seed: int | None
+
 
 def command(
     context: typer.Context,
-    table: Annotated[
-        Path,
-        typer.Argument(help="CSV file of counts or values, or of records, with --by; or JJ file."),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")],
+    table: Table,
+    out: Out,
     by: options.RecordsBy = None,
     value: options.Value = None,
     holding: options.Holding = None,
@@ -41,85 +130,23 @@ def command(
     p: options.P = None,
     pq: options.PQ = None,
     dominance: options.Dominance = None,
-    percent: Annotated[
-        float, typer.Option(help="Protection where rule and file say no amount, in percent.")
-    ] = 10.0,
-    norm: Annotated[
-        Norm,
-        typer.Option(case_sensitive=False, help="l1: sum of changes; l2: sum of squared changes."),
-    ] = Norm.L1,
-    weight: Annotated[
-        Weight,
-        typer.Option(
-            case_sensitive=False, help="value: a change counts in proportion; one: by itself."
-        ),
-    ] = Weight.VALUE,
-    margins: Annotated[
-        float, typer.Option(help="Weight of a total, for each dimension it is summed over.")
-    ] = 1.0,
-    capacity: Annotated[
-        float, typer.Option(help="Largest change of cells that are not sensitive, in percent.")
-    ] = 100.0,
-    fix: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B", help="Totals by these dimensions stay; 'total' is the grand total."
-        ),
-    ] = None,
-    above: Annotated[
-        float | None,
-        typer.Option(help="Move only sensitive contributions and inner cells above this."),
-    ] = None,
-    spread: Annotated[
-        float,
-        typer.Option(
-            help="Random extra distance of sensitive cells, as a share of their protection."
-        ),
-    ] = 0.0,
-    order: Annotated[
-        int | None,
-        typer.Option(
-            help="Adjust the records, so that all tables by up to so many dimensions of --by (of "
-            "each, where there are several) are safe; for more cells than fit in a table."
-        ),
-    ] = None,
+    percent: Percent = 10.0,
+    norm: ChosenNorm = Norm.L1,
+    weight: ChosenWeight = Weight.VALUE,
+    margins: Margins = 1.0,
+    capacity: Capacity = 100.0,
+    fix: Fix = None,
+    above: Above = None,
+    spread: Spread = 0.0,
+    order: Order = None,
     secret: options.SecretFile = None,
     seed: options.Seed = None,
-    audit: Annotated[
-        bool, typer.Option("--audit", help="Say what one who knows the method can prove.")
-    ] = False,
-    withhold: Annotated[
-        bool,
-        typer.Option(
-            "--withhold",
-            help="Leave cells empty that cannot be protected, and those that would give them away.",
-        ),
-    ] = False,
-    beyond: Annotated[
-        float | None,
-        typer.Option(
-            help="Leave cells empty, likewise, that would change by more than so many percent."
-        ),
-    ] = None,
-    coarse: Annotated[
-        float | None,
-        typer.Option(
-            help="Round figures that would change by more than so many percent, to about as much."
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write true and released figures, or with --order the cells to withhold. Not for "
-            "publication."
-        ),
-    ] = None,
-    problem: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the true table as a JJ file for other solvers. Not for publication."
-        ),
-    ] = None,
+    audit: Audit = False,
+    withhold: Withhold = False,
+    beyond: Beyond = None,
+    coarse: Coarse = None,
+    report: Report = None,
+    problem: Problem = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -132,58 +159,42 @@ def command(
     file that is written may be published, the file may not.
     """
     from discreet.cli.progress import after_a_while, shown
-    from discreet.desk.adjust.report import AdjustReport
-    from discreet.table.jj import write_jj
 
     _check_files(table, out, report, problem, force)
-    tables, groups = options.names_of(by), options.groups_of(hierarchy, group)
+    rules, tables = options.rules_of(minimum, p, pq, dominance), options.names_of(by)
+    shared: Shared = {
+        "by": tables, "holding": holding, "hierarchy": options.groups_of(hierarchy, group),
+        "percent": percent, "withhold": withhold, "secret": secret, "seed": seed,
+    }  # fmt: skip
     found: AdjustReport | JJReport | RecordsReport
     with shown() as tell:
         if order is not None:
-            rules = options.rules_of(minimum, p, pq, dominance)
-            found = adjust_records(
-                table,
-                rules,
-                by=tables,
-                value=_for_records(context, tables, value, rules),
-                order=order,
-                holding=holding,
-                hierarchy=groups,
-                percent=percent,
-                withhold=withhold,
-                secret=secret,
-                seed=seed,
-                tell=tell,
-            )
+            value = _for_records(context, tables, value, rules)
+            found = adjust_records(table, rules, value=value, order=order, tell=tell, **shared)
             found = replace(found, listed=report.name if report and withhold else "--report")
         else:
-            kept = options.names_of(fix)
-            if not all(kept):
-                raise ParameterError("--fix must name dimensions, or 'total'.")
             found = adjust(
-                table,
-                options.rules_of(minimum, p, pq, dominance),
-                by=tables,
-                value=value,
-                holding=holding,
-                hierarchy=groups,
-                percent=percent,
-                norm=norm,
-                weight=weight,
-                margins=margins,
-                capacity=capacity,
-                fix=kept,
-                above=above,
-                spread=spread,
-                audit=audit,
-                withhold=withhold,
-                beyond=beyond,
-                coarse=coarse,
-                secret=secret,
-                seed=seed,
-                tell=after_a_while(tell),
-            )
+                table, rules, value=value, norm=norm, weight=weight, margins=margins,
+                capacity=capacity, fix=_kept(fix), above=above, spread=spread, audit=audit,
+                beyond=beyond, coarse=coarse, tell=after_a_while(tell), **shared,
+            )  # fmt: skip
     found = replace(found, name=out.name)
+    _write(found, out, report, problem)
+    options.show(found, as_json)
+    if not found.released:
+        raise typer.Exit(3)
+
+
+def _write(
+    found: AdjustReport | JJReport | RecordsReport,
+    out: Path,
+    report: Path | None,
+    problem: Path | None,
+) -> None:
+    """Write what was asked for; of an answer that may not be released, the problem alone."""
+    from discreet.desk.adjust.report import AdjustReport
+    from discreet.table.jj import write_jj
+
     if problem is not None:
         if not isinstance(found, AdjustReport):
             raise ParameterError("--problem is for tables.")
@@ -192,9 +203,13 @@ def command(
         found.write(out)
         if report is not None:
             found.custodian.write(report)
-    options.show(found, as_json)
-    if not found.released:
-        raise typer.Exit(3)
+
+
+def _kept(fix: list[str] | None) -> list[list[str]]:
+    kept = options.names_of(fix)
+    if not all(kept):
+        raise ParameterError("--fix must name dimensions, or 'total'.")
+    return kept
 
 
 def _check_files(

@@ -11,56 +11,64 @@ from discreet.cli import options
 from discreet.desk import audit
 from discreet.errors import ParameterError
 
+Published = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PUBLISHED.csv",
+        help="Published table, long or wide; withheld figures are empty or marked (x, c, :).",
+    ),
+]
+Rounded = Annotated[
+    float | None,
+    typer.Option(
+        metavar="BASE", help="Figures are rounded to the nearest multiple of BASE, halves up."
+    ),
+]
+RandomRounded = Annotated[
+    float | None,
+    typer.Option(metavar="BASE", help="Figures are rounded at random, or controlled, to BASE."),
+]
+Within = Annotated[float | None, typer.Option(help="Figures are perturbed by at most this much.")]
+Insider = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DIM=CODE,…:AMOUNT",
+        help="The intruder knows this contribution to a cell. May be repeated.",
+    ),
+]
+Precision = Annotated[float, typer.Option(help="Figures are multiples of this.")]
+TrueTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--true",
+        metavar="TABLE.csv",
+        help="The true table: say which cells, sensitive by the rules below, are known too "
+        "closely. The report is then for the custodian.",
+    ),
+]
+Seconds = Annotated[
+    float | None, typer.Option(help="Stop after this long; what is proved by then is valid.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write the interval of every cell as CSV.")
+]
+
 
 def command(
-    published: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PUBLISHED.csv",
-            help="Published table, long or wide; withheld figures are empty or marked (x, c, :).",
-        ),
-    ],
-    rounded: Annotated[
-        float | None,
-        typer.Option(
-            metavar="BASE", help="Figures are rounded to the nearest multiple of BASE, halves up."
-        ),
-    ] = None,
-    random_rounded: Annotated[
-        float | None,
-        typer.Option(metavar="BASE", help="Figures are rounded at random, or controlled, to BASE."),
-    ] = None,
-    within: Annotated[
-        float | None, typer.Option(help="Figures are perturbed by at most this much.")
-    ] = None,
+    published: Published,
+    rounded: Rounded = None,
+    random_rounded: RandomRounded = None,
+    within: Within = None,
     group: options.Group = None,
-    insider: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DIM=CODE,…:AMOUNT",
-            help="The intruder knows this contribution to a cell. May be repeated.",
-        ),
-    ] = None,
-    precision: Annotated[float, typer.Option(help="Figures are multiples of this.")] = 1.0,
-    true: Annotated[
-        Path | None,
-        typer.Option(
-            "--true",
-            metavar="TABLE.csv",
-            help="The true table: say which cells, sensitive by the rules below, are known too "
-            "closely. The report is then for the custodian.",
-        ),
-    ] = None,
+    insider: Insider = None,
+    precision: Precision = 1.0,
+    true: TrueTable = None,
     minimum: options.Minimum = None,
     p: options.P = None,
     pq: options.PQ = None,
     dominance: options.Dominance = None,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop after this long; what is proved by then is valid.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the interval of every cell as CSV.")
-    ] = None,
+    seconds: Seconds = None,
+    out: Out = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -15,65 +15,75 @@ from discreet.errors import ParameterError
 
 Dimensions = list[str] | None
 
+Table = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE.csv",
+        help="Table of true counts, long or wide; or of values with their contributors.",
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="File for the coarser table, in the same layout.")
+]
+Rule = Annotated[
+    list[str],
+    typer.Option(
+        "--rule",
+        "-r",
+        help="smallest=3 (no count of 1 or 2), small=0.1 (share of ones and twos), zeros=0.5 "
+        "(share of zeros), mean=5 (people per cell), risk=0.15 (before protection), "
+        "tablebuilder; for values p=10, pq=10,50, dominance=2,80, minimum=3 (no cell is "
+        "sensitive). May be repeated: all must pass.",
+    ),
+]
+Ordered = Annotated[
+    Dimensions,
+    typer.Option(metavar="DIM", help="Merge neighbours of a dimension. May be repeated."),
+]
+ChosenSteps = Annotated[
+    Steps,
+    typer.Option(help="Merge any branch of a tree by itself, or whole levels."),
+]
+ChosenCost = Annotated[
+    Cost,
+    typer.Option(help="cells: log of the categories before over after; information: entropy lost."),
+]
+Weight = Annotated[
+    Dimensions,
+    typer.Option(
+        metavar="DIM=NUMBER", help="How dear a dimension is, 1 by default. May be repeated."
+    ),
+]
+Keep = Annotated[
+    Dimensions,
+    typer.Option(metavar="DIM", help="Never drop this dimension. May be repeated."),
+]
+Fix = Annotated[
+    Dimensions,
+    typer.Option(metavar="DIM", help="Never change this dimension. May be repeated."),
+]
+Recodes = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Write old and new codes: DIM.csv, and DIM.grc for tau-ARGUS."
+    ),
+]
+Most = Annotated[int | None, typer.Option(help="Try at most this many designs.")]
+
 
 def command(
-    table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TABLE.csv",
-            help="Table of true counts, long or wide; or of values with their contributors.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="File for the coarser table, in the same layout.")
-    ],
-    rule: Annotated[
-        list[str],
-        typer.Option(
-            "--rule",
-            "-r",
-            help="smallest=3 (no count of 1 or 2), small=0.1 (share of ones and twos), zeros=0.5 "
-            "(share of zeros), mean=5 (people per cell), risk=0.15 (before protection), "
-            "tablebuilder; for values p=10, pq=10,50, dominance=2,80, minimum=3 (no cell is "
-            "sensitive). May be repeated: all must pass.",
-        ),
-    ],
+    table: Table,
+    out: Out,
+    rule: Rule,
     hierarchy: options.HierarchyFiles = None,
-    ordered: Annotated[
-        Dimensions,
-        typer.Option(metavar="DIM", help="Merge neighbours of a dimension. May be repeated."),
-    ] = None,
-    steps: Annotated[
-        Steps,
-        typer.Option(help="Merge any branch of a tree by itself, or whole levels."),
-    ] = Steps.SUBTREES,
-    cost: Annotated[
-        Cost,
-        typer.Option(
-            help="cells: log of the categories before over after; information: entropy lost."
-        ),
-    ] = Cost.CELLS,
-    weight: Annotated[
-        Dimensions,
-        typer.Option(
-            metavar="DIM=NUMBER", help="How dear a dimension is, 1 by default. May be repeated."
-        ),
-    ] = None,
-    keep: Annotated[
-        Dimensions,
-        typer.Option(metavar="DIM", help="Never drop this dimension. May be repeated."),
-    ] = None,
-    fix: Annotated[
-        Dimensions,
-        typer.Option(metavar="DIM", help="Never change this dimension. May be repeated."),
-    ] = None,
-    recodes: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Write old and new codes: DIM.csv, and DIM.grc for tau-ARGUS."
-        ),
-    ] = None,
-    most: Annotated[int | None, typer.Option(help="Try at most this many designs.")] = None,
+    ordered: Ordered = None,
+    steps: ChosenSteps = Steps.SUBTREES,
+    cost: ChosenCost = Cost.CELLS,
+    weight: Weight = None,
+    keep: Keep = None,
+    fix: Fix = None,
+    recodes: Recodes = None,
+    most: Most = None,
     absent_zero: options.AbsentZero = False,
     force: options.Force = False,
     as_json: options.AsJson = False,

@@ -12,71 +12,80 @@ from discreet.desk import suppress
 from discreet.desk.suppress import Objective, Zeros
 from discreet.errors import ParameterError
 
+Tables = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLE.csv…",
+        help="Table of counts or values, long or wide; several are linked. With --by, records.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option("--out", "-o", help="File to write; of several tables, a folder."),
+]
+Width = Annotated[
+    float | None,
+    typer.Option(
+        help="How wide an attacker's interval must be. Counts: 1 by default, not exactly "
+        "known; values: as the rule says."
+    ),
+]
+ChosenObjective = Annotated[
+    Objective,
+    typer.Option(
+        help="Keep small: the number of cells withheld, their value, or their information, "
+        "log(1 + value)."
+    ),
+]
+ChosenZeros = Annotated[Zeros, typer.Option(help="Whether zeros may be withheld.")]
+Singletons = Annotated[
+    bool,
+    typer.Option(help="Protect from contributors too: each knows their own part of every cell."),
+]
+Exact = Annotated[bool, typer.Option("--exact", help="Prove the optimum. For small tables.")]
+Seconds = Annotated[
+    float | None, typer.Option(help="With --exact: stop the proof after this long.")
+]
+Effort = Annotated[float, typer.Option(help="Multiplies the length of the search.")]
+Pattern = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
+        ".json with figures, .hst for τ-ARGUS."
+    ),
+]
+History = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.hst", help="What is known of cells, a file of τ-ARGUS."),
+]
+Tab = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
+]
+
 
 def command(
-    tables: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TABLE.csv…",
-            help="Table of counts or values, long or wide; several are linked. With --by, records.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="File to write; of several tables, a folder."),
-    ],
+    tables: Tables,
+    out: Out,
     minimum: options.Minimum = None,
     p: options.P = None,
     pq: options.PQ = None,
     dominance: options.Dominance = None,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            help="How wide an attacker's interval must be. Counts: 1 by default, not exactly "
-            "known; values: as the rule says."
-        ),
-    ] = None,
-    objective: Annotated[
-        Objective,
-        typer.Option(
-            help="Keep small: the number of cells withheld, their value, or their information, "
-            "log(1 + value)."
-        ),
-    ] = Objective.INFORMATION,
+    width: Width = None,
+    objective: ChosenObjective = Objective.INFORMATION,
     hierarchy: options.HierarchyFiles = None,
     group: options.Group = None,
     by: options.RecordsBy = None,
     value: options.Value = None,
     holding: options.Holding = None,
-    zeros: Annotated[Zeros, typer.Option(help="Whether zeros may be withheld.")] = Zeros.PUBLISHED,
-    singletons: Annotated[
-        bool,
-        typer.Option(
-            help="Protect from contributors too: each knows their own part of every cell."
-        ),
-    ] = True,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Prove the optimum. For small tables.")
-    ] = False,
-    seconds: Annotated[
-        float | None, typer.Option(help="With --exact: stop the proof after this long.")
-    ] = None,
-    effort: Annotated[float, typer.Option(help="Multiplies the length of the search.")] = 1.0,
-    pattern: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
-            ".json with figures, .hst for τ-ARGUS."
-        ),
-    ] = None,
-    history: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.hst", help="What is known of cells, a file of τ-ARGUS."),
-    ] = None,
-    tab: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
-    ] = None,
+    zeros: ChosenZeros = Zeros.PUBLISHED,
+    singletons: Singletons = True,
+    exact: Exact = False,
+    seconds: Seconds = None,
+    effort: Effort = 1.0,
+    pattern: Pattern = None,
+    history: History = None,
+    tab: Tab = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:

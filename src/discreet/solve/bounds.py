@@ -37,6 +37,9 @@ MIP_NODES = 200
 # All of them together may take so many steps of the simplex method: narrow intervals come first,
 # and wide ones are valid too. Steps, not seconds: the answer is the same on any machine.
 MIP_STEPS = 200_000
+# Those for many bounds at once end after so many nodes: any whole table is of use. They are left
+# after so many in a row that met fewer than so many bounds, which single ones do as fast.
+SWEEP_NODES, IDLE, SWEEP_LEAST = 1, 3, 3
 # What setting one of them up is worth, in such steps.
 MIP_START = 500
 
@@ -331,6 +334,8 @@ def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool
     done = state.attained[:, cells].all() or not np.isfinite(state.values[0, cells]).all()
     if not state.whole or not state.certify or done:
         return True
+    if not _sweep_whole(state, cells, part, right):
+        return False
     for j in state.order(cells):
         for side, sign in ((0, 1.0), (1, -1.0)):
             if state.attained[side, cells[j]]:
@@ -339,12 +344,7 @@ def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool
                 return True
             cost = np.zeros(len(cells))
             cost[j] = sign
-            left = None if state.end is None else max(state.end - monotonic(), 0.1)
-            low, high = state.values[:, cells]
-            whole = np.ones(len(cells), bool)
-            programme = LinearProgram(
-                part, right, right, low, high, cost, whole, left, nodes=MIP_NODES
-            )
+            programme = _integer(state, cells, part, right, cost, MIP_NODES)
             found = programme.run()
             state.steps -= MIP_START + programme.steps
             if found.status is Status.INFEASIBLE:
@@ -354,5 +354,49 @@ def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool
                 state.narrow(int(cells[j]), side, float(proved))
             if len(found.values):
                 state.meet(cells, found.values, np.zeros((2, len(cells)), bool))
+        state.show()
+    return True
+
+
+def _integer(
+    state: _State, cells: Integers, part: Any, right: Floats, cost: Floats, nodes: int
+) -> LinearProgram:
+    """Return the integer programme of a part within the bounds proved so far."""
+    left = None if state.end is None else max(state.end - monotonic(), 0.1)
+    whole = np.ones(len(cells), bool)
+    low, high = state.values[:, cells]
+    return LinearProgram(part, right, right, low, high, cost, whole, left, nodes=nodes)
+
+
+def _sweep_whole(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
+    """Meet many bounds with few whole tables; return False if there is none.
+
+    As `_sweep`, each programme from the whole table met last: a whole table is hard to find in a
+    three-way system, and what is one is at many bounds at once.
+    """
+    rows_of = Lists.of_rows(part.T)
+    rng = np.random.default_rng(len(cells))
+    last, idle = None, 0
+    while idle < IDLE and not state.over() and state.steps > 0:
+        side, place = np.nonzero(~state.attained[:, cells])
+        if len(place) < SWEEP:
+            break
+        order = rng.permutation(len(place))
+        side, place = side[order], place[order].astype(np.int64)
+        chosen = kernels.apart(place, rows_of, part.shape[0])
+        cost = np.zeros(len(cells))
+        cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
+        programme = _integer(state, cells, part, right, cost, SWEEP_NODES)
+        if last is not None:
+            programme.start(last)
+        found = programme.run()
+        state.steps -= MIP_START + programme.steps
+        if found.status is Status.INFEASIBLE:
+            return False
+        before = int(state.attained.sum())
+        if len(found.values):
+            last = np.rint(found.values)
+            state.meet(cells, found.values, np.zeros((2, len(cells)), bool))
+        idle = idle + 1 if int(state.attained.sum()) - before < SWEEP_LEAST else 0
         state.show()
     return True

@@ -36,3 +36,13 @@ def test_a_lost_marker_is_not_guessed(tmp_path: Path) -> None:
 
 def test_a_table_is_markdown() -> None:
     assert report.table(["a", "b"], [["x", "1"]]) == "| a | b |\n|---|---:|\n| x | 1 |"
+
+
+def test_rows_are_taken_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "BENCH", tmp_path / "bench")
+    assert report.kept_rows("tables", 120, lambda n: [f"{n} cells"]) == [["120", "120 cells"]]
+    assert report.kept_rows("tables", 40, lambda n: ["few"]) == [
+        ["40", "few"],
+        ["120", "120 cells"],
+    ]
+    assert report.kept_rows("tables", 120, lambda n: ["new"]) == [["40", "few"], ["120", "new"]]
