@@ -6,7 +6,7 @@ The only module that imports SQLAlchemy, and itself imported when a database is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -123,7 +123,7 @@ class Transaction:
         since = datetime.now(UTC).date()
         values = {"asked": asked, "source": source, "status": status, "origin": origin}
         row = self.connection.execute(
-            _ADD, asdict(place) | values | {"since": since, "dataset_": place.dataset}
+            _ADD, vars(place) | values | {"since": since, "dataset_": place.dataset}
         ).one()
         return Row(row.id, row.changed, place.edition, place.scope, **values, since=since)
 

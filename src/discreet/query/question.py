@@ -159,6 +159,14 @@ class Question:
         found = (self.schema.find(level.id) for level in self.levels)
         return tuple(Axis.of(variable, level, self.filters) for variable, level in found)
 
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """By variable the coarsest level of its chain that can say the question, 0 for none."""
+        found = {axis.variable.id: axis.variable.ranks[axis.level.id] for axis in self.axes}
+        for f in self.filters:
+            found[f.variable.id] = max(found.get(f.variable.id, 0), f.rank)
+        return tuple(found.get(variable.id, 0) for variable in self.schema.variables)
+
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions of the answer, in the order asked."""
