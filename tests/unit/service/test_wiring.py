@@ -19,6 +19,7 @@ from discreet.release.steps import Allowed
 from discreet.release.verify import verify
 from discreet.service import Limits, Service, open_store, service
 from discreet.service.asked import Asked
+from discreet.service.lanes import Lane
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -184,3 +185,18 @@ def test_every_release_is_recorded(store: Path) -> None:
         assert client.get(f"{TABLE}?by=sex,age_band").status_code == 200
     lines = [json.loads(line) for line in (store / "records").read_text().splitlines()]
     assert "by=sex,age_band" in {line["question"] for line in lines}
+
+
+@pytest.mark.parametrize(("by", "status"), [("sex,health", 200), ("health,rare", 403)])
+def test_a_file_is_made_and_written_by_one_thread(
+    store: Path, monkeypatch: pytest.MonkeyPatch, by: str, status: int
+) -> None:
+    """Whether it is released or refused for its counts: one turn in a lane."""
+    turns: list[str] = []
+    run = Lane.run
+    monkeypatch.setattr(Lane, "run", lambda lane, work: turns.append(by) or run(lane, work))
+    with serving([store]) as client:
+        assert client.get(f"{TABLE}?by={by}&format=csv").status_code == status
+        assert turns == [by]
+        assert client.get(f"{TABLE}?by={by}&format=json-stat").status_code == status
+        assert turns == [by] * (2 if status == 200 else 1)  # another format of what is kept
