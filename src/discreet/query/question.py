@@ -50,7 +50,7 @@ class Filter:
         """The labels of the categories that it picks."""
         return tuple(self.level.labels[i] for i in self.picked)
 
-    @property
+    @cached_property
     def restated(self) -> Filter:
         """This filter at the coarsest level that can say it."""
         return replace(self, level=self.variable.coarsest(self.allowed))
@@ -254,7 +254,8 @@ class Question:
     @property
     def restated(self) -> Question:
         """This question with each filter at the coarsest level that can say it."""
-        return replace(self, filters=tuple(f.restated for f in self.filters))
+        stated = tuple(f.restated for f in self.filters)
+        return replace(self, filters=stated) if stated else self
 
     def without(self, i: int) -> Question:
         """Return the question without one of its axes; a filter on it stays."""
