@@ -444,7 +444,7 @@ class Policy:
         """Return how many records must differ before a new edition of so many is built."""
         return 0 if self.synthetic else min(self.minimum_changes, max(records // 100, 10))
 
-    @property
+    @cached_property
     def default_tier(self) -> Tier:
         """The tier of whoever does not say: the first public one, or else the first."""
         return next((t for t in self.tiers.values() if t.public), next(iter(self.tiers.values())))

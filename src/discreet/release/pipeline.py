@@ -295,7 +295,7 @@ def released(
         _table(dimensions, shown, about),
         allowed.version.schema.title,
         tuple((f.level.label, f.labels) for f in question.filters),
-        told.quality(about),
+        partial(told.quality, about),
         told.notes(about),
         _provenance(allowed, table),
         missing,

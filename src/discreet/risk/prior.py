@@ -63,7 +63,8 @@ def fit_prior(values: Integers, number: NDArray[np.integer], transition: Transit
     """
     flow = dense_flow(transition)
     design, offset = _design(len(flow) - 1)
-    seen = np.bincount(np.minimum(values, LARGEST + 1), number, LARGEST + 2)
+    numbers = np.bincount(np.minimum(values, LARGEST + 1), number, LARGEST + 2)
+    seen: Floats = numbers.astype(np.float64, copy=False)
     if impossible(values, transition):
         raise ParameterError("the released table must be one that the transition can make.")
     parameters, total, ridge = np.zeros(4), seen.sum(), np.diag(RIDGE)
