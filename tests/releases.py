@@ -82,11 +82,12 @@ def release(
         origin.question, "protected", "public", origin.data_version, "2024.1", "released", 6,
         SECRETS[0], SECRETS[1], SECRETS[2], {"hellinger": SECRETS[3]}, (),
     )  # fmt: skip
+    quality = more.pop("quality", None) or public_quality(np.array([4, 6, 9]), transition)
     return Release(
         ProtectedTable(dimensions, values, missing, low, high),
         "Usual residents",
         (("Local authority", ("North, upper", 'South "lower"')),),
-        more.pop("quality", None) or public_quality(np.array([4, 6, 9]), transition),
+        lambda: quality,
         ("Figures are perturbed to protect confidentiality.", "Use the published total."),
         origin,
         areas,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.errors import InternalError, LedgerUnavailable, QueryRefused
@@ -23,7 +23,7 @@ from discreet.rules import Code
 if TYPE_CHECKING:
     from discreet.ledger.tables import Transaction
 
-Adding = Callable[[QuestionClass, QuestionClass, Origin], Route]
+Writing = Callable[[QuestionClass, QuestionClass, Origin, Status], Route]
 
 
 class Ledger:
@@ -126,16 +126,17 @@ class Ledger:
             tables = () if detail is None else tuple(self._memory.showing(detail.of))
             return Outlook(state, source, since, detail, tables)
 
-    def foreseeing(self) -> Callable[[QuestionClass], State]:
-        """Return what tells what would become of a question, as far as is known at this moment."""
-        with self._turn, suppress(LedgerUnavailable):
-            self._read()
+    def foreseen(self, asked: QuestionClass) -> State:
+        """Return what would become of a question, as far as this process knows: nothing is read.
 
-        def foreseen(asked: QuestionClass) -> State:
-            with self._turn:
-                return self._memory.foreseen(asked)[0]
+        It knows what others have decided up to the last table that was decided here.
+        """
+        with self._turn:
+            return self._memory.foreseen(asked)[0]
 
-        return foreseen
+    def decided(self, asked: QuestionClass) -> Route | None:
+        """Return the table that answers a class, as far as this process knows: nothing is read."""
+        return self._memory.routes.get(asked)
 
     # Deciding
 
@@ -145,9 +146,6 @@ class Ledger:
         Raises `QueryRefused` where no table can answer, and `LedgerUnavailable` where a claim
         cannot be written down.
         """
-        known = self.route(asked)
-        if known is not None:
-            return known
         found = self.claim_all([asked], origin)[0]
         if found is None:
             raise QueryRefused(Code.USED_UP, Code.USED_UP.sentence)
@@ -176,47 +174,52 @@ class Ledger:
     def preload(self, planned: Iterable[tuple[QuestionClass, Origin]]) -> list[QuestionClass]:
         """Claim the tables of a plan; return those for which no look was left."""
         left_out = []
-        with self._turn, self._writing() as add:
+        with self._turn, self._writing() as write:
             for asked, origin in planned:
                 if asked in self._memory.routes:
                     continue
                 if self._memory.may_claim(asked):
-                    add(asked, asked, origin)
+                    write(asked, asked, origin, Status.CLAIMED)
                 else:
                     left_out.append(asked)
         return left_out
 
     def settle(self, made: QuestionClass, status: Status) -> bool:
-        """Write down what became of a table; return whether that was not known yet.
+        """Write down what became of a table; return whether that was not known yet."""
+        return bool(self.settle_all({made: status}))
 
-        A table that was left unjudged is judged again by whoever asks next. Its figures stay the
-        same, but rules on them that have changed since may judge them otherwise.
+    def settle_all(self, made: Mapping[QuestionClass, Status]) -> list[QuestionClass]:
+        """Write down what became of tables at once; return those of which it was not known yet.
+
+        A guarded one was claimed before it was made. The others use no look: they are claimed
+        here. A table that was left unjudged is judged again by whoever asks next. Its figures stay
+        the same, but rules on them that have changed since may judge them otherwise.
         """
         with self._turn:
-            known = self._memory.routes.get(made)
-            if known is not None and known.status is status:
-                return False
-            return self._settled(made, status)[1]
+            new = {one: status for one, status in made.items() if self._differs(one, status)}
+            if not new:
+                return []
+            try:
+                return self._settled(new)
+            except LedgerUnavailable:
+                if any(self.space.guarded(one) for one in new):
+                    raise
+            self._memory.routes.update({one: Route(one, one, new[one]) for one in new})
+            return list(new)
 
-    def _settled(self, made: QuestionClass, status: Status) -> tuple[Route, bool]:
-        """Return what became of a table, and whether that was not written down before."""
-        guarded = self.space.guarded(made)
-        try:
-            with self.database.writing(self._place.dataset) as transaction:
-                first = transaction.settle(self._place, made.name, status)
-                row = transaction.find(self._place, made.name)
-        except LedgerUnavailable:
-            if guarded:
-                raise
-            row, first = None, True
-        if row is not None:
-            route = self._memory.decided(row)
-            assert route is not None
-            return route, first
-        if guarded:
-            raise InternalError(f"'{made.name}' was not claimed before it was made")
-        self._memory.routes[made] = Route(made, made, status)
-        return self._memory.routes[made], True
+    def _differs(self, made: QuestionClass, status: Status) -> bool:
+        """Whether something else is known of a table than this."""
+        known = self._memory.routes.get(made)
+        return known is None or (not known.summed and known.status is not status)
+
+    def _settled(self, made: Mapping[QuestionClass, Status]) -> list[QuestionClass]:
+        first = []
+        with self._writing() as write:
+            for one, status in made.items():
+                if self._differs(one, status):
+                    write(one, one, Origin.ASKED, status)
+                    first.append(one)
+        return first
 
     # The database
 
@@ -229,8 +232,8 @@ class Ledger:
             self._memory.learn(row)
 
     @contextmanager
-    def _writing(self) -> Iterator[Adding]:
-        """Give the function that writes down a decision, all others being known.
+    def _writing(self) -> Iterator[Writing]:
+        """Give the function that writes down a decision or its end, all others being known.
 
         What is not on the disk in the end is forgotten.
         """
@@ -239,14 +242,20 @@ class Ledger:
             with self.database.writing(self._place.dataset) as transaction:
                 self._catch_up(transaction)
 
-                def add(asked: QuestionClass, source: QuestionClass, origin: Origin) -> Route:
+                def write(
+                    asked: QuestionClass, source: QuestionClass, origin: Origin, status: Status
+                ) -> Route:
                     written.add(asked)
-                    status = self._status(asked, source)
-                    row = transaction.add(self._place, asked.name, source.name, status, origin)
+                    row = None
+                    if asked in self._memory.routes:
+                        row = transaction.settle(self._place, asked.name, status)
+                    if row is None:
+                        self._check_claimed(asked, source, status)
+                        row = transaction.add(self._place, asked.name, source.name, status, origin)
                     self._memory.learn(row)
                     return self._memory.routes[asked]
 
-                yield add
+                yield write
                 if self._uncounted:
                     counted = {one.name: number for one, number in self._uncounted.items()}
                     transaction.want(self._place.dataset, counted)
@@ -255,6 +264,11 @@ class Ledger:
                 self._memory = self._memory.without(written)
             raise
         self._uncounted.clear()
+
+    def _check_claimed(self, asked: QuestionClass, source: QuestionClass, status: Status) -> None:
+        """Complain about a guarded table of which only the end is to be written down."""
+        if asked == source and status is not Status.CLAIMED and self.space.guarded(asked):
+            raise InternalError(f"'{asked.name}' was not claimed before it was made")
 
     def _status(self, asked: QuestionClass, source: QuestionClass) -> Status:
         """Return the status of a new route: that of its source, which is released by now."""
@@ -271,12 +285,12 @@ class Ledger:
 
     def _claimed(self, asked: Sequence[QuestionClass], origin: Origin) -> list[Route | None]:
         found: list[Route | None] = []
-        with self._writing() as add:
+        with self._writing() as write:
             for one in asked:
                 route = self._memory.routes.get(one)
                 source = None if route else self._memory.decide(one)
                 if source is not None:
-                    route = add(one, source, origin)
+                    route = write(one, source, origin, self._status(one, source))
                 elif route is None:
                     self._uncounted[one] += 1
                     self._refused.add(one)

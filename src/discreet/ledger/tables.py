@@ -6,7 +6,7 @@ The only module that imports SQLAlchemy, and itself imported when a database is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -85,9 +85,9 @@ _SETTLE = (
         _OWN,
         entries.c.asked == sa.bindparam("asked_"),
         entries.c.source == sa.bindparam("asked_"),
-        entries.c.status != sa.bindparam("status_"),
     )
     .values(status=sa.bindparam("status_"), changed=_NEXT)
+    .returning(*_COLUMNS)
 )
 _ADD = sa.insert(entries).values(changed=_NEXT).returning(entries.c.id, entries.c.changed)
 _QUESTIONS = sa.select(entries.c.asked, sa.func.count()).where(
@@ -123,14 +123,15 @@ class Transaction:
         since = datetime.now(UTC).date()
         values = {"asked": asked, "source": source, "status": status, "origin": origin}
         row = self.connection.execute(
-            _ADD, asdict(place) | values | {"since": since, "dataset_": place.dataset}
+            _ADD, vars(place) | values | {"since": since, "dataset_": place.dataset}
         ).one()
         return Row(row.id, row.changed, place.edition, place.scope, **values, since=since)
 
-    def settle(self, place: Place, made: str, status: str) -> bool:
-        """Write down what became of a table; return whether that was not known."""
+    def settle(self, place: Place, made: str, status: str) -> Row | None:
+        """Write down what became of a table and return it; None where it was not claimed."""
         values = _own(place) | {"asked_": made, "status_": status}
-        return self.connection.execute(_SETTLE, values).rowcount == 1
+        row = self.connection.execute(_SETTLE, values).first()
+        return None if row is None else Row(*row)
 
     def want(self, dataset: str, asked: Mapping[str, int]) -> None:
         """Count questions that were refused: of which class, and nothing else."""

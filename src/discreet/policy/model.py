@@ -257,11 +257,19 @@ class Protection:
 
     def effect(self, dimensions: int) -> Effect:
         """Return what is done to a count of a table with so many dimensions."""
-        found = self._effect(dimensions)
-        if not self.zeros or found.transition is None:
-            return found
-        moving = Effect.of(found.transition.moving_zeros(self.zeros), found.multiplier)
-        return replace(found, chances=moving.chances, largest_change=moving.largest_change)
+        if dimensions not in self._effects:
+            found = self._effect(dimensions)
+            if self.zeros and found.transition is not None:
+                moving = Effect.of(found.transition.moving_zeros(self.zeros), found.multiplier)
+                change = moving.largest_change
+                found = replace(found, chances=moving.chances, largest_change=change)
+            self._effects[dimensions] = found
+        return self._effects[dimensions]
+
+    @cached_property
+    def _effects(self) -> dict[int, Effect]:
+        """The effects that were asked for: each is worked out once."""
+        return {}
 
     def _effect(self, dimensions: int) -> Effect:
         return Effect.none() if self.build is None else self.build.effect(dimensions)
@@ -436,7 +444,7 @@ class Policy:
         """Return how many records must differ before a new edition of so many is built."""
         return 0 if self.synthetic else min(self.minimum_changes, max(records // 100, 10))
 
-    @property
+    @cached_property
     def default_tier(self) -> Tier:
         """The tier of whoever does not say: the first public one, or else the first."""
         return next((t for t in self.tiers.values() if t.public), next(iter(self.tiers.values())))

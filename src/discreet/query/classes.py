@@ -35,11 +35,7 @@ class QuestionClass:
     @classmethod
     def of(cls, question: Question) -> QuestionClass:
         """Return the class of a question: the coarsest levels that can say it."""
-        ranks = {axis.variable.id: axis.variable.ranks[axis.level.id] for axis in question.axes}
-        for f in question.filters:
-            name = f.variable.id
-            ranks[name] = max(ranks.get(name, 0), f.rank)
-        return cls(question.schema, tuple(ranks.get(v.id, 0) for v in question.schema.variables))
+        return cls(question.schema, question.ranks)
 
     @classmethod
     def named(cls, name: str, schema: Schema) -> QuestionClass:
@@ -72,6 +68,12 @@ class QuestionClass:
 
     def __repr__(self) -> str:
         return f"QuestionClass({self.name!r})"
+
+    @property
+    def areas(self) -> Level | None:
+        """The level of its areas, None where it has none."""
+        pairs = zip(self.schema.variables, self.ranks, strict=True)
+        return next((v.chain[-rank] for v, rank in pairs if rank and v.is_geography), None)
 
     @property
     def label(self) -> str:

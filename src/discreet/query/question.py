@@ -50,7 +50,7 @@ class Filter:
         """The labels of the categories that it picks."""
         return tuple(self.level.labels[i] for i in self.picked)
 
-    @property
+    @cached_property
     def restated(self) -> Filter:
         """This filter at the coarsest level that can say it."""
         return replace(self, level=self.variable.coarsest(self.allowed))
@@ -159,6 +159,14 @@ class Question:
         found = (self.schema.find(level.id) for level in self.levels)
         return tuple(Axis.of(variable, level, self.filters) for variable, level in found)
 
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """By variable the coarsest level of its chain that can say the question, 0 for none."""
+        found = {axis.variable.id: axis.variable.ranks[axis.level.id] for axis in self.axes}
+        for f in self.filters:
+            found[f.variable.id] = max(found.get(f.variable.id, 0), f.rank)
+        return tuple(found.get(variable.id, 0) for variable in self.schema.variables)
+
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions of the answer, in the order asked."""
@@ -246,7 +254,8 @@ class Question:
     @property
     def restated(self) -> Question:
         """This question with each filter at the coarsest level that can say it."""
-        return replace(self, filters=tuple(f.restated for f in self.filters))
+        stated = tuple(f.restated for f in self.filters)
+        return replace(self, filters=stated) if stated else self
 
     def without(self, i: int) -> Question:
         """Return the question without one of its axes; a filter on it stays."""

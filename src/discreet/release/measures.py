@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet import risk
 from discreet import utility as useful
 from discreet.policy import RiskRules, Tier
+from discreet.utility.hellinger import score_of
 
 
 def risk_before(true: NDArray[Any], tier: Tier) -> float | None:
@@ -90,8 +91,9 @@ def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float 
     counts = np.asarray(true, np.int64)
     if not counts.any():
         return {"hellinger": None, "score": None, "average_absolute": None}
+    distance = useful.hellinger(counts, released)
     return {
-        "hellinger": float(useful.hellinger(counts, released)),
-        "score": float(useful.score(counts, released)),
+        "hellinger": distance,
+        "score": score_of(distance, int(counts.sum())),
         "average_absolute": float(useful.average_absolute(counts, released)),
     }

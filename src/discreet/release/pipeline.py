@@ -10,7 +10,7 @@ Hints, and whether a question is answered at all, depend on the question and the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -118,7 +118,7 @@ class Releaser:
         self.version.guard.check()  # nothing that is kept is given out of a damaged version
         if not prepared(self.version, allowed.policy, allowed.tier):
             raise QueryRefused(Code.NOT_PROTECTED, Code.NOT_PROTECTED.sentence)
-        table = self._table(allowed.tier, self._claimed(allowed, stop), stop)
+        table = self._answering(allowed, stop)
         # Looked for whatever was counted: the time of an answer is to tell no more than the answer.
         others = self._hints(allowed)
         inner = None if table.refused else project(table, allowed.question)
@@ -141,20 +141,35 @@ class Releaser:
         shown = with_totals(allowed.question, allowed.totals, inner, partial(project, table))
         return released(allowed, table, shown, ())
 
+    def _answering(self, allowed: Allowed, stop: Event | None) -> CompleteTable:
+        """Return the complete table that answers a question, claimed now or before."""
+        source = self._claimed(allowed, stop)
+        table = self._table(allowed.tier, source, stop)
+        decided = self.ledgers.of(allowed.tier).decided(allowed.of)
+        if decided is not None and decided.source != source:
+            # Others had decided on it already, which is known since this table was written down.
+            table = self._table(allowed.tier, decided.source, stop)
+        return table
+
     def _claimed(self, allowed: Allowed, stop: Event | None) -> QuestionClass:
-        """Return the class whose table answers a question, claimed now or before."""
+        """Return the class whose table answers a question.
+
+        What is guarded is claimed now or was before. What is not uses no look: it is written down
+        when it is made, and shown to nobody before.
+        """
         ledger, asked = self.ledgers.of(allowed.tier), allowed.of
+        guarded = ledger.space.guarded(asked)
         if self.claims:
             for one in ledger.unsettled(asked):
                 self._table(allowed.tier, one, stop)  # it may be what the question is summed from
-        known = ledger.route(asked)
+        known = ledger.decided(asked) if self.claims else ledger.route(asked)
         if known is not None:
             return known.source
-        if not self.claims and not ledger.space.guarded(asked):
-            return asked
         if self.claims and isinstance(self.engine, ViewEngine):
             # What could not be counted now is not claimed: coarser questions would wait for it.
             self.engine.reach(allowed.making(asked).question)
+        if not guarded:
+            return asked
         if self.claims and self.elsewhere is not None and ledger.outlook(asked).state.new:
             # Made first and shown to nobody before it is claimed: sites may not answer.
             self.tables.get(allowed.making(asked), lambda making: self._make(making, stop))
@@ -177,9 +192,7 @@ class Releaser:
         ledger = self.ledgers.of(allowed.tier)
         asked = {QuestionClass.of(other): None for _, other in margins(allowed.question)}
         free = [one for one in asked if one != table.of and not ledger.space.guarded(one)]
-        if self.claims:
-            ledger.claim_all(free)
-        sources = {one: self._table(allowed.tier, one, stop) for one in free}
+        sources = dict(zip(free, self._tables(allowed.tier, free, stop), strict=True))
 
         def total(other: Question) -> Projected:
             source = sources.get(QuestionClass.of(other), table)
@@ -205,13 +218,25 @@ class Releaser:
 
     def _table(self, tier: Tier, of: QuestionClass, stop: Event | None) -> CompleteTable:
         """Return the complete table of a class, from those kept or made now."""
-        wanted = Making(of, tier, self.version, self.policy)
-        table = self.tables.get(wanted, lambda making: self._make(making, stop))
+        return self._tables(tier, [of], stop)[0]
+
+    def _tables(
+        self, tier: Tier, classes: Sequence[QuestionClass], stop: Event | None
+    ) -> list[CompleteTable]:
+        """Return the complete tables of classes, written down before anybody sees them."""
+        found = [
+            self.tables.get(
+                Making(of, tier, self.version, self.policy), lambda making: self._make(making, stop)
+            )
+            for of in classes
+        ]
         if self.claims:
-            first = self.ledgers.of(tier).settle(of, table.status)
-            if first and self.log is not None:
-                append(self.log, table.record)
-        return table
+            made = dict(zip(classes, found, strict=True))
+            ledger = self.ledgers.of(tier)
+            for of in ledger.settle_all({of: table.status for of, table in made.items()}):
+                if self.log is not None:
+                    append(self.log, made[of].record)
+        return found
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         if self.elsewhere is None:
@@ -224,7 +249,7 @@ class Releaser:
 
     def _hints(self, allowed: Allowed) -> tuple[Hint, ...]:
         """Return coarser questions that the rules allow: of the question and the ledger alone."""
-        foreseen = self.ledgers.of(allowed.tier).foreseeing()
+        foreseen = self.ledgers.of(allowed.tier).foreseen
 
         def may(other: Question) -> bool:
             try:
@@ -270,7 +295,7 @@ def released(
         _table(dimensions, shown, about),
         allowed.version.schema.title,
         tuple((f.level.label, f.labels) for f in question.filters),
-        told.quality(about),
+        partial(told.quality, about),
         told.notes(about),
         _provenance(allowed, table),
         missing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def append(path: Path, record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -70,7 +71,7 @@ class Release:
     table: ProtectedTable
     population: str
     filters: tuple[tuple[str, tuple[str, ...]], ...]
-    public_quality: PublicQuality
+    quality: Callable[[], PublicQuality] = field(repr=False)
     notes: tuple[str, ...]
     provenance: Provenance
     withheld: tuple[Withheld, ...] = ()
@@ -81,6 +82,11 @@ class Release:
     heading: str = ""
     # What was applied to this very table: official figures have another one than their tier.
     protection: Protection | None = field(default=None, repr=False)
+
+    @cached_property
+    def public_quality(self) -> PublicQuality:
+        """How close the figures are, as far as readers may know; worked out for who asks."""
+        return self.quality()
 
     @property
     def title(self) -> str:

@@ -101,7 +101,7 @@ def convert(table: str | Path, sidecar: Sidecar, absent_is_zero: bool = False) -
         ProtectedTable(dimensions, found.values, found.withheld),
         sidecar.population,
         (),
-        quality,
+        lambda: quality,
         sidecar.notes,
         origin,
         heading=sidecar.title,

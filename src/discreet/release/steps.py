@@ -138,7 +138,7 @@ class Judged:
         """The table that was made."""
         return self.protected.making
 
-    @property
+    @cached_property
     def true(self) -> Integers:
         """The true counts."""
         return np.asarray(self.protected.counted.table.counts, np.int64)

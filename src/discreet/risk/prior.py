@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.table.transition import Transition
-from discreet.types import Floats, Integers
+from discreet.types import Flags, Floats, Integers
 
 # Released values up to here are fitted one by one; larger ones are one class. Beyond it a change
 # of a few matters little to any measure, and a locally flat prior says all that is needed.
@@ -63,31 +63,29 @@ def fit_prior(values: Integers, number: NDArray[np.integer], transition: Transit
     """
     flow = dense_flow(transition)
     design, offset = _design(len(flow) - 1)
-    seen = np.zeros(LARGEST + 2)
-    np.add.at(seen, np.minimum(values, LARGEST + 1), number)
+    numbers = np.bincount(np.minimum(values, LARGEST + 1), number, LARGEST + 2)
+    seen: Floats = numbers.astype(np.float64, copy=False)
     if impossible(values, transition):
         raise ParameterError("the released table must be one that the transition can make.")
-    parameters = np.zeros(4)
-    value = _penalised(parameters, design, offset, flow, seen)
-    information = np.diag(RIDGE)
+    parameters, total, ridge = np.zeros(4), seen.sum(), np.diag(RIDGE)
+    shares, chance, value = _penalised(parameters, design, offset, flow, seen)
+    information = ridge
     for _ in range(STEPS):
-        shares = shares_of(parameters[None], design, offset)[0]
-        chance = np.maximum(shares @ flow, 1e-300)
         slope = (shares[:, None] * (design - shares @ design)).T @ flow
         score = slope @ (seen / chance) - RIDGE * parameters
-        information = (slope * (seen.sum() / chance)) @ slope.T + np.diag(RIDGE)
+        information = (slope * (total / chance)) @ slope.T + ridge
         step = np.linalg.solve(information, score)
         size = min(1.0, 3 / max(float(np.abs(step).max()), 1e-12))
         while size > 1e-6:
             trial = parameters + size * step
-            better = _penalised(trial, design, offset, flow, seen)
+            near, likely, better = _penalised(trial, design, offset, flow, seen)
             if better > value:
                 break
             size /= 2
         else:
             break
         done = better - value < 1e-9 * (1 + abs(value))
-        parameters, value = trial, better
+        parameters, shares, chance, value = trial, near, likely, better
         if done:
             break
     return SmoothPrior(parameters, np.linalg.inv(information), design, offset, flow)
@@ -107,10 +105,15 @@ def _design(last: int) -> tuple[Floats, Floats]:
 
 def _penalised(
     parameters: Floats, design: Floats, offset: Floats, flow: Floats, seen: Floats
-) -> float:
-    chance = shares_of(parameters[None], design, offset)[0] @ flow
-    fit = float((seen * np.log(np.maximum(chance, 1e-300))).sum())
-    return fit - 0.5 * float((RIDGE * parameters**2).sum())
+) -> tuple[Floats, Floats, float]:
+    """Return the prior of some parameters, the chances of released values, and how likely all is.
+
+    The last is the logarithm of the likelihood, less the ridge.
+    """
+    shares = shares_of(parameters[None], design, offset)[0]
+    chance = np.maximum(shares @ flow, 1e-300)
+    fit = float((seen * np.log(chance)).sum())
+    return shares, chance, fit - 0.5 * float((RIDGE * parameters**2).sum())
 
 
 @lru_cache(maxsize=64)  # of a method, of which a server has a few
@@ -129,8 +132,13 @@ def change_chances(transition: Transition) -> tuple[Integers, Floats]:
 
 def impossible(values: Integers, transition: Transition) -> bool:
     """Whether some released value is small and none that the transition can make."""
-    never = dense_flow(transition).sum(axis=0) == 0
-    return bool(never[np.minimum(values, LARGEST + 1)].any())
+    return bool(_never(transition)[np.minimum(values, LARGEST + 1)].any())
+
+
+@lru_cache(maxsize=64)
+def _never(transition: Transition) -> Flags:
+    """Return which small released values a method never makes."""
+    return np.asarray(dense_flow(transition).sum(axis=0) == 0)
 
 
 @lru_cache(maxsize=64)

@@ -166,7 +166,7 @@ def public_quality(
     score = kept["score"] if mean >= SMALLEST_MEAN else None
     unchanged = kept["unchanged"]
     zeros = kept["zeros"] if values[0] == 0 else None
-    small = kept["small"] if np.isin(values, (1, 2)).any() else None
+    small = kept["small"] if _ones_and_twos(values).any() else None
     return PublicQuality(
         counts.size, True, score, unchanged, zeros, small, shown,
         _sentences(score, unchanged, None if shown is None else _bound(shown, bool(exact.any()))),
@@ -384,12 +384,16 @@ def _small_moments(
     sums = _moments(chance, true, values, same, number)
     positive = np.where(values > 0, number, 0)
     sums |= {"above": same @ positive, "above_spread": (same * (1 - same)) @ positive}
-    for name, wanted in (("zeros", (0,)), ("small", (1, 2))):
-        n = np.where(np.isin(values, wanted), number, 0)
+    for name, wanted in (("zeros", values == 0), ("small", _ones_and_twos(values))):
+        n = np.where(wanted, number, 0)
         cells = max(int(n.sum()), 1)
         sums[name] = same @ n / cells
         sums[f"{name}_spread"] = np.sqrt((same * (1 - same)) @ n) / cells
     return sums
+
+
+def _ones_and_twos(values: Integers) -> Flags:
+    return np.asarray((values == 1) | (values == 2))
 
 
 def _large_moments(

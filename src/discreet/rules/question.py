@@ -55,8 +55,7 @@ def check_detail(of: QuestionClass, tier: Tier, population: int) -> None:
     The rules on counts would refuse such a table, or withhold most of its areas, after it had used
     up looks: whoever asked for it would take them from others.
     """
-    areas = of.question.areas
-    rules = tier.counts_at(None if areas is None else areas.level.id)
+    rules = tier.counts_at(None if of.areas is None else of.areas.id)
     if population < of_steps(of.cells, rules.minimum_mean):
         raise QueryRefused(
             Code.TOO_LARGE,

@@ -49,6 +49,9 @@ Known = Callable[[Opened], Asking]
 """Somebody who is known: says of a data set in which tier they ask."""
 Value = TypeVar("Value", bound=Kept)
 
+Then = Callable[[Release], None]
+"""What is done with a release as soon as there is one."""
+
 DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _STATE = 5.0  # …and at the state database…
@@ -299,13 +302,13 @@ class Service:
         found: Found = await asking.teller(asked, outlook, claim, work)
         return found
 
-    async def _release(self, asked: Asked, claim: bool) -> Release:
+    async def _release(self, asked: Asked, claim: bool, then: Then | None = None) -> Release:
         held = self.cache.get(asked.key)
         if held is None and not claim and not self.published(asked):
             self.allowed(asked)
             raise NotReleased
         if held is None:
-            return await self._once(asked.key, lambda: self._compute(asked))
+            return await self._once(asked.key, lambda: self._compute(asked, then))
         if isinstance(held, QueryRefused):
             raise QueryRefused(held.code, str(held), held.hints)  # one of its own to each reader
         assert isinstance(held, Release)
@@ -398,17 +401,15 @@ class Service:
         self, asked: Asked, key: bytes, write: Callable[[Release], File], claim: bool
     ) -> File:
         async def work() -> File:
-            lane, new = self._lane_of(asked), not self.holds(asked)
+            lane, new, written = self._lane_of(asked), not self.holds(asked), list[File]()
             try:
-                release = await self._release(asked, claim)
+                # What is made for this file is written at once, by the thread that made it.
+                release = await self._release(asked, claim, lambda one: written.append(write(one)))
             except QueryRefused as refused:
-                if new and refused.code == Code.NOT_AVAILABLE:
-                    # Made-up figures are written and thrown away: it takes as long as a release.
-                    await lane.run(
-                        lambda stop: write(asked.opened.stand_in(asked.question, asked.totals))
-                    )
+                if new and not written and refused.code == Code.NOT_AVAILABLE:
+                    await lane.run(lambda stop: write(_stand_in(asked)))
                 raise
-            return await lane.run(lambda stop: write(release))
+            return written[0] if written else await lane.run(lambda stop: write(release))
 
         return await self._through(asked, claim, lambda: self._file(asked.opened, key, work))
 
@@ -416,13 +417,19 @@ class Service:
         light = asked.question.cells <= self.limits.light_cells
         return self.light if light else self.heavy
 
-    async def _compute(self, asked: Asked) -> Release:
+    async def _compute(self, asked: Asked, then: Then | None) -> Release:
+        """Return the release, kept, after the same thread did something with it."""
         opened, allowed = asked.opened, self.allowed(asked)
 
         def work(stop: Event) -> Release | QueryRefused:
             try:
-                return replace(opened.releaser.answer(allowed, stop), signer=opened.signer)
+                found = replace(opened.releaser.answer(allowed, stop), signer=opened.signer)
+                if then is not None:
+                    then(found)
+                return found
             except QueryRefused as refused:
+                if then is not None and refused.code == Code.NOT_AVAILABLE:
+                    then(_stand_in(asked))
                 # Without its record, which is nothing to keep where readers are served.
                 return QueryRefused(refused.code, str(refused), refused.hints)
             except ParameterError as error:
@@ -453,3 +460,11 @@ class Service:
         if current is not None and current.version is opened.version:
             self.cache.put(key, value, kept_bytes(value), opened.version.id)
         return value
+
+
+def _stand_in(asked: Asked) -> Release:
+    """Return made-up figures, to be written and thrown away.
+
+    A question that is refused for its counts takes as long by them as one that is released.
+    """
+    return asked.opened.stand_in(asked.question, asked.totals)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ MOST_DECIMALS = 15
 WHOLE = 2.0**50
 
 
+@lru_cache(maxsize=1024)  # the thresholds of a policy are compared with in every table
 def exact(figure: float | Fraction) -> Fraction:
     """Return the decimal that a figure is written as: of 0.1 a tenth, not the float beside it."""
     return Fraction(figure) if isinstance(figure, Fraction) else Fraction(repr(float(figure)))

@@ -64,7 +64,12 @@ def score(F: ArrayLike, G: ArrayLike) -> float:
     0.976
     """
     true, released = checked_pair(F, G)
-    return max(0.0, 1 - hellinger(true, released) / sqrt(checked_total(true)))
+    return score_of(hellinger(true, released), checked_total(true))
+
+
+def score_of(distance: float, total: int) -> float:
+    """Return the Hellinger utility of a table that is so far from a true one of so many people."""
+    return max(0.0, 1 - distance / sqrt(total))
 
 
 def hellinger_rows(F: ArrayLike, G: ArrayLike, axis: int = 0) -> Rows:

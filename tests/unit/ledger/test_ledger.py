@@ -265,3 +265,24 @@ def test_repeated_questions_do_not_reach_the_database(monkeypatch: pytest.Monkey
     assert not kept.settle(of("sex,band"), Status.RELEASED)
     both = kept.claim_all([of("sex,age,oa"), of("sex,band")])
     assert [route and route.status for route in both] == [Status.RELEASED] * 2
+
+
+def test_what_is_not_guarded_is_written_down_when_it_is_made() -> None:
+    """sex,band has 8 cells and uses no look, so that it need not be claimed first."""
+    kept = ledger()
+    made = {of("sex,band"): Status.RELEASED, of("sex"): Status.REFUSED}
+    assert kept.settle_all(made) == [of("sex,band"), of("sex")]
+    assert kept.settle_all(made) == []
+    other = ledger(kept.database)
+    assert {entry.route.asked: entry.route.status for entry in other.entries()} == made
+    assert other.settle_all(made | {of("half"): Status.RELEASED}) == [of("half")]
+
+
+def test_what_was_summed_before_it_was_free_stays_so() -> None:
+    """The office guards less now: what was decided in the edition is not decided again."""
+    kept = ledger(looks=1)
+    released(kept, "sex,age,oa")
+    assert kept.claim(of("sex,age")).source == of("sex,age,oa")
+    now = ledger(kept.database, guard_below=1)
+    assert not now.settle(of("sex,age"), Status.RELEASED)
+    assert now.decided(of("sex,age")) == kept.decided(of("sex,age"))

@@ -157,3 +157,38 @@ def test_each_tier_has_a_ledger_of_its_own(version: Version) -> None:
     assert len(names["public"]) == 1
     assert names["licensed"] == []
     assert answers.release(fine, tier="licensed")  # its own look
+
+
+def test_a_table_that_uses_no_look_is_one_transaction(
+    version: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its totals two: a and b, and everybody, are tables of their own."""
+    seen = []
+    for name in ("reading", "writing"):
+        asked = getattr(Database, name)
+        monkeypatch.setattr(
+            Database, name, lambda *given, a=asked, n=name: seen.append(n) or a(*given)
+        )
+    answers = releaser(version, policy(public=tier(ROUNDED | {"margins": "protected"})))
+    answers.release(ask(version, "a,b"))
+    assert seen == ["writing"]
+    answers.release(ask(version, "a,b"), "protected")
+    assert seen == ["writing"] * 2
+    ledger = answers.ledgers.of(answers.policy.default_tier)
+    names = [entry.route.asked.name for entry in ledger.entries()]
+    assert names == ["a,b", "b", "a", "everybody"]
+
+
+def test_a_table_is_answered_as_another_server_has_decided(version: Version) -> None:
+    """That one guards the detail still: its answer is a sum, and so it is here from the first."""
+    strict, free = (public(space={"guard_below": below, "sums_up_to": 100}) for below in (50, 1))
+    before = releaser(version, strict)
+    for by in ("a,b,c,g0", "a,b,g0"):
+        before.release(ask(version, by))
+    ledgers = Ledgers(version, free, SECRET, before.ledgers.database)
+    after = replace(releaser(version, free), ledgers=ledgers)
+    found = after.release(ask(version, "a,b,g0"))
+    assert found.provenance.table == "a,b,c,g0"
+    assert (
+        found.table.values.tolist() == before.release(ask(version, "a,b,g0")).table.values.tolist()
+    )

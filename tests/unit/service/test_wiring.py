@@ -12,6 +12,7 @@ import pytest
 from applications import serving
 from discreet.build import build
 from discreet.errors import QueryRefused
+from discreet.release import told
 from discreet.release.formats import to_bytes
 from discreet.release.result import Release
 from discreet.release.signature import read_public_key
@@ -19,6 +20,7 @@ from discreet.release.steps import Allowed
 from discreet.release.verify import verify
 from discreet.service import Limits, Service, open_store, service
 from discreet.service.asked import Asked
+from discreet.service.lanes import Lane
 from stores import build_town, write_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -184,3 +186,38 @@ def test_every_release_is_recorded(store: Path) -> None:
         assert client.get(f"{TABLE}?by=sex,age_band").status_code == 200
     lines = [json.loads(line) for line in (store / "records").read_text().splitlines()]
     assert "by=sex,age_band" in {line["question"] for line in lines}
+
+
+@pytest.mark.parametrize(("by", "status"), [("sex,health", 200), ("health,rare", 403)])
+def test_a_file_is_made_and_written_by_one_thread(
+    store: Path, monkeypatch: pytest.MonkeyPatch, by: str, status: int
+) -> None:
+    """Whether it is released or refused for its counts: one turn in a lane."""
+    turns: list[str] = []
+    run = Lane.run
+    monkeypatch.setattr(Lane, "run", lambda lane, work: turns.append(by) or run(lane, work))
+    with serving([store]) as client:
+        assert client.get(f"{TABLE}?by={by}&format=csv").status_code == status
+        assert turns == [by]
+        assert client.get(f"{TABLE}?by={by}&format=json-stat").status_code == status
+        assert turns == [by] * (2 if status == 200 else 1)  # another format of what is kept
+
+
+def test_quality_is_worked_out_for_the_files_that_tell_it(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a CSV file tell none; its notes beside it do, refused or released alike."""
+    asked: list[str] = []
+    quality = told.quality
+    monkeypatch.setattr(told, "quality", lambda about: asked.append("asked") or quality(about))
+    with serving([store]) as client:
+        for by, status in (("sex,health", 200), ("health,rare", 403)):
+            assert client.get(f"{TABLE}?by={by}&format=csv").status_code == status
+        assert not asked
+        for format in ("csv", "csv-layout"):  # the notes beside it, then a file that has its own
+            path = f"{TABLE}/meta" if format == "csv" else TABLE
+            assert client.get(f"{path}?by=sex,health&format={format}").status_code == 200
+        assert asked == ["asked"]  # of one release once
+        client.service.cache.forget(client.service.opened("town").version.id)
+        assert client.get(f"{TABLE}?by=health,rare&format=json-stat").status_code == 403
+        assert asked == ["asked"] * 2
