@@ -43,9 +43,11 @@ def choose(schema: Schema, budget: int, first: Iterable[Key] = ()) -> list[Key]:
     candidates = _candidates(levels)
     heapq.heapify(candidates)
     covered: set[tuple[int, ...]] = set()
+    left: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     while candidates:
         promised, cells, chosen = heapq.heappop(candidates)
-        new = [s for s in _within(chosen, levels) if s not in covered]
+        new = [s for s in left.get(chosen) or _within(chosen, levels) if s not in covered]
+        left[chosen] = new
         worth = -sum(4.0 ** (WIDEST - len(s)) for s in new) / (8 * cells + _SCAN)
         if new and worth > promised:  # worth less than when it was last looked at
             heapq.heappush(candidates, (worth, cells, chosen))
