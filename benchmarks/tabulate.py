@@ -41,7 +41,7 @@ from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.release import Releaser
 from discreet.tabulate import ScanEngine, ViewEngine
-from discreet.tabulate.views import BUILT, WIDEST, choose
+from discreet.tabulate.chosen import WIDEST, allowed, choose
 
 THREADS = len(os.sched_getaffinity(0))
 VARIABLES = (
@@ -337,7 +337,7 @@ def _views(version: Version) -> str:
     size = {name: len(schema.find(name)[1]) for name in levels + coarse}
     widest = [s for s in sets if len(s) == WIDEST]
     every = sum(8 * prod(size[name] for name in s) for s in widest)
-    chosen = [set(view) for view in choose(schema, BUILT)]
+    chosen = [set(view) for view in choose(schema, allowed(version))]
     held = sum(8 * prod(size[name] for name in s) for s in chosen)
     shares = [
         f"{sum(any(s <= view for view in chosen) for s in of) / len(of):.0%} of sets of {width}"

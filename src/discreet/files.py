@@ -16,10 +16,13 @@ MOST_BYTES = 2**29
 
 
 @contextmanager
-def written(path: Path, mode: int = 0o600, alone: bool = False) -> Iterator[BinaryIO]:
+def written(
+    path: Path, mode: int = 0o600, alone: bool = False, durable: bool = True
+) -> Iterator[BinaryIO]:
     """Give a file to write; it takes its name when all of it is on the disk, and not before.
 
     Where nobody else writes it (`alone`), it is meanwhile NAME.new, for the next one to clear away.
+    One that is not `durable` may be damaged after a crash of the machine: its reader must notice.
     """
     part = path.with_suffix(".new")
     if alone:
@@ -30,7 +33,8 @@ def written(path: Path, mode: int = 0o600, alone: bool = False) -> Iterator[Bina
         with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

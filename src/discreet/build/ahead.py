@@ -8,6 +8,7 @@ from discreet.progress import Tell
 _WARM_UPS = {
     "discreet.population.kernels": "discreet.population.kernels:warm_up",
     "discreet.tabulate.kernels": "discreet.tabulate.scan:warm_up",
+    "discreet.tabulate.lattice.kernels": "discreet.tabulate.lattice:warm_up",
 }
 
 

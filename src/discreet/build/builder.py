@@ -24,15 +24,14 @@ from discreet.build.columns import write_columns
 from discreet.build.dataset import Dataset
 from discreet.build.edition import number_edition
 from discreet.build.engine import SCAN
-from discreet.build.impossible import check_impossible
 from discreet.build.ingest import Ingest, wanted
 from discreet.build.protecting import apply_steps
 from discreet.build.raw import Done
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
 from discreet.build.steps import BaseStep
+from discreet.build.views import build_views
 from discreet.checks import whole
-from discreet.compiling import SMALL
 from discreet.errors import ParameterError, Sealed
 from discreet.files import sync
 from discreet.population import manifest as manifests
@@ -43,8 +42,7 @@ from discreet.population.sealed import REMEDY, secret_of
 from discreet.population.store import PROTECTION, Store, Version
 from discreet.progress import Offer, Tell, refused
 from discreet.rules.space import check_space
-from discreet.tabulate import ViewEngine, engine_of
-from discreet.tabulate.views import BUDGET, BUILT, choose
+from discreet.tabulate.chosen import BUILT
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def build(
     progress: Tell | None = None,
     new_secret: bool = False,
     keep: int = 2,
-    views: int = BUILT,
+    views: int | None = None,
     originals: Path | None = None,
     new_signing_key: bool = False,
     offer: Offer = refused,
@@ -74,14 +72,16 @@ def build(
 
     All or nothing: whatever goes wrong, a store that was there is as it was, and one that was not
     is not. `new_secret` gives every record a new key; `keep` versions stay on disk; `views` bytes
-    of marginal tables are built along, so that common questions need no scan. `originals` is a
+    of marginal tables are built along, so that common questions need no scan; by default about as
+    many as the records have, from 16 to 256 MiB. `originals` is a
     folder outside the store for the records as they were before `[[protect]]`. With
     `new_signing_key` later releases are signed with a new key. `offer` is asked whether to go on
     with a protected base that Ctrl-C ended before its time. `engine` is another one than the
     description names: "scan", "duckdb" or "spark".
     """
     whole("keep", keep, 1)
-    whole("views", views, 0)
+    if views is not None:
+        whole("views", views, 0)
     dataset = description if isinstance(description, Dataset) else Dataset.read(description)
     dataset = replace(dataset, engine=dataset.engine.chosen(engine))
     tell = progress or (lambda stage, done, total: None)
@@ -123,7 +123,8 @@ def build(
         made = Version.open(version)
         check_space(dataset.policy, made.schema, made.people)
         edition = number_edition(store, version, dataset.policy, tell)
-        _build_views(version, views, ingest, tell)
+        viewing = ingest.viewing if isinstance(ingest, AwayIngest) else None
+        build_views(version, views, dataset.policy, viewing, tell)
         tell("switching", 0, None)
         ours = apart.secrets_of(store) | {secret.fingerprint()}
         _switch(store, version, name, secret, keep, kept, beside)
@@ -146,7 +147,7 @@ def _ingested(
     secret: Secret,
     scratch: Path,
     name: str,
-    views: int,
+    views: int | None,
     unless: ExitStack,
     tell: Tell,
 ) -> Ingest:
@@ -164,7 +165,9 @@ def _ingested(
         else:
             folder = dataset.engine.folder(dataset.source.files).child(name)
             unless.callback(remove_coded, folder)
-            ingest = AwayIngest(dataset, reader, secret, scratch, Parts(folder), views)
+            ingest = AwayIngest(
+                dataset, reader, secret, scratch, Parts(folder), BUILT if views is None else views
+            )
         with closing(ingest):
             ingest.read(tell)
             ingest.check()
@@ -293,21 +296,3 @@ def _described(
         "protected_beforehand": [step.facts["method"] for step in done],
         **({"engine": asdict(ingest.elsewhere())} if isinstance(ingest, AwayIngest) else {}),
     }
-
-
-def _build_views(path: Path, budget: int, ingest: Ingest, tell: Tell) -> None:
-    """Compile the kernels, so that no reader waits for it, and build the chosen views."""
-    version = Version.open(path)
-    if version.rows > SMALL:
-        tell("compiling", 0, None)
-    behind = engine_of(version)
-    engine = ViewEngine(version, behind, version.views, max(budget, BUDGET))
-    if isinstance(ingest, AwayIngest) and ingest.viewing is not None:
-        for key, packed in ingest.viewing.packed().items():
-            engine.put(key, packed)
-    check_impossible(engine, version.schema)
-    chosen = choose(version.schema, budget)
-    for i, key in enumerate(chosen):
-        tell("views", i, len(chosen))
-        engine.build(key)
-    behind.close()

@@ -28,7 +28,7 @@ from discreet.build.geography import Nesting
 from discreet.build.source import SHOWN, Batch, Reader
 from discreet.build.steps import LeftOut, SwapStep
 from discreet.errors import ParameterError, first_few
-from discreet.population.keys import DEFAULT_MODULUS, Secret, digests, record_keys
+from discreet.population.keys import DEFAULT_MODULUS, Secret, digests, record_keys, repeated
 from discreet.population.schema import MAX_CATEGORIES, Level, Schema, Variable
 from discreet.progress import Tell
 
@@ -83,8 +83,11 @@ class Ingest:
             )
             for column in dataset.columns
         }
+        # Only groupings that may be subtracted from each other have to be counted.
         self.populations = {
-            name: np.zeros(len(found.codes), np.int64) for name, found in self.categories.items()
+            column.id: np.zeros(len(self.categories[column.id].codes), np.int64)
+            for column in dataset.columns
+            if len(column.groupings) > 1
         }
         self._count = source.count and NumberReader(source.count, "count", MAX_COUNT + 1)
         # The key of a hypercube's cell is the sum of its records' keys, perhaps not reduced yet.
@@ -203,13 +206,15 @@ class Ingest:
             counts = self._count.read(batch, findings)
             self._write("count", counts.astype(np.uint32))
         self._total += batch.rows if counts is None else int(counts.sum())
-        identity = []
+        identity, by_cell = [], bool(source.count and not source.record_id)
         for column in self.dataset.columns:
             codes = self._encoders[column.id].encode(batch, findings)
             self._write(f"codes-{column.id}", codes)
-            found = np.bincount(codes, counts, len(self.populations[column.id]))
-            self.populations[column.id] += found.astype(np.int64)
-            identity.append(codes.astype(np.uint32))
+            if column.id in self.populations:
+                found = np.bincount(codes, counts, len(self.populations[column.id]))
+                self.populations[column.id] += found.astype(np.int64)
+            if by_cell:
+                identity.append(codes.astype(np.uint32))
         if self.dataset.areas:
             areas = self.nesting.encode(batch, findings)
             self._write("area", areas)
@@ -246,10 +251,7 @@ class Ingest:
 
     def _check_duplicates(self) -> None:
         """Refuse records with one id, found by sorting the digests of all ids."""
-        hashed = self.raw("digest", np.uint64)
-        hashed.sort()
-        twice = np.unique(hashed[1:][hashed[1:] == hashed[:-1]])
-        del hashed
+        twice = repeated(self.raw("digest", np.uint64))
         if not len(twice):
             return
         hashed = self.raw("digest", np.uint64)

@@ -12,8 +12,9 @@ from discreet.population import Schema, Version
 from discreet.population.store import is_narrow
 from discreet.query import Question
 from discreet.tabulate import ScanEngine
+from discreet.tabulate.chosen import choose
 from discreet.tabulate.engine import Words
-from discreet.tabulate.views import Key, choose
+from discreet.tabulate.view_files import Key
 
 
 class Viewing:

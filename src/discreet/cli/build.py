@@ -37,14 +37,16 @@ def command(
         int, typer.Option(metavar="N", help="How many versions to keep on disk.", min=1)
     ] = 2,
     views: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="MIB",
-            help="Disk space for marginal tables, which make answers faster.",
+            help="Disk space for marginal tables, which make answers faster.  "
+            "[default: what the records take, from 16 to 256]",
+            show_default=False,
             min=0,
             max=2**20,
         ),
-    ] = 16,
+    ] = None,
     originals: Annotated[
         Path | None,
         typer.Option(
@@ -79,7 +81,7 @@ def command(
             progress,
             new_secret,
             keep,
-            views * 2**20,
+            None if views is None else views * 2**20,
             originals,
             new_signing_key,
             _offered,

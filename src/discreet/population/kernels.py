@@ -27,6 +27,7 @@ IV = np.array(
     ],
     np.uint64,
 )
+LANES = 32  # messages that are hashed side by side: fewer are not vectorised
 # The rounds 10 and 11 use the first two rows again.
 _SIGMA = np.array(
     [
@@ -86,6 +87,70 @@ def _compress(
         h[i] ^= v[i] ^ v[i + 8]
 
 
+@njit(inline="always")
+def _mix_lanes(
+    v: NDArray[np.uint64], a: int, b: int, c: int, d: int, m: NDArray[np.uint64], x: int, y: int
+) -> None:
+    """Mix as `_mix` does, in every lane: one instruction for all of them."""
+    for i in range(LANES):
+        p = v[a, i] + v[b, i] + m[x, i]
+        s = _rotate(v[d, i] ^ p, 32)
+        r = v[c, i] + s
+        q = _rotate(v[b, i] ^ r, 24)
+        p = p + q + m[y, i]
+        s = _rotate(s ^ p, 16)
+        r = r + s
+        v[a, i] = p
+        v[b, i] = _rotate(q ^ r, 63)
+        v[c, i] = r
+        v[d, i] = s
+
+
+@njit(cache=True, nogil=True)
+def _last_blocks(
+    h: NDArray[np.uint64], m: NDArray[np.uint64], v: NDArray[np.uint64], t: NDArray[np.uint64]
+) -> None:
+    """Mix the last block of a message into the state in every lane; row 0 of v is the result."""
+    for i in range(LANES):
+        for j in range(8):
+            v[j, i] = h[j]
+            v[j + 8, i] = IV[j]
+        v[12, i] ^= t[i]
+        v[14, i] ^= uint64(0xFFFFFFFFFFFFFFFF)
+    for r in range(12):
+        s = _SIGMA[r % 10]
+        _mix_lanes(v, 0, 4, 8, 12, m, s[0], s[1])
+        _mix_lanes(v, 1, 5, 9, 13, m, s[2], s[3])
+        _mix_lanes(v, 2, 6, 10, 14, m, s[4], s[5])
+        _mix_lanes(v, 3, 7, 11, 15, m, s[6], s[7])
+        _mix_lanes(v, 0, 5, 10, 15, m, s[8], s[9])
+        _mix_lanes(v, 1, 6, 11, 12, m, s[10], s[11])
+        _mix_lanes(v, 2, 7, 8, 13, m, s[12], s[13])
+        _mix_lanes(v, 3, 4, 9, 14, m, s[14], s[15])
+    for i in range(LANES):
+        v[0, i] ^= h[0] ^ v[8, i]
+
+
+@njit(cache=True, nogil=True)
+def _one(
+    keyed: NDArray[np.uint64], alone: NDArray[np.uint64], message: NDArray[np.uint8]
+) -> np.uint64:
+    """Return the first 64 bits of the digest of one message of any length."""
+    size = len(message)
+    m, v = np.zeros(16, np.uint64), np.zeros(16, np.uint64)
+    block = m.view(np.uint8)
+    h = keyed.copy() if size > 0 else alone.copy()
+    more, end = uint64(0), uint64(0xFFFFFFFFFFFFFFFF)
+    for done in range(0, size, 128):
+        n = min(size - done, 128)
+        for j in range(16):
+            m[j] = 0
+        for j in range(n):
+            block[j] = message[done + j]
+        _compress(h, m, v, uint64(128 + done + n), end if done + n == size else more)
+    return h[0]
+
+
 @njit(cache=True, nogil=True)
 def blake2b_64(
     start: NDArray[np.uint64],
@@ -97,12 +162,11 @@ def blake2b_64(
     """Write the first 64 bits of the keyed BLAKE2b of each message data[offsets[i]:offsets[i+1]].
 
     `start` is the initial state for the parameters (digest length, key length, person); the key
-    fills a first block of 128 bytes.
+    fills a first block of 128 bytes. Messages of one block are hashed side by side.
     """
     m = np.zeros(16, np.uint64)
     block = m.view(np.uint8)
     v = np.zeros(16, np.uint64)
-    h = np.zeros(8, np.uint64)
     keyed = start.copy()
     for j in range(len(key)):
         block[j] = key[j]
@@ -111,19 +175,89 @@ def blake2b_64(
     _compress(keyed, m, v, full, more)
     alone = start.copy()
     _compress(alone, m, v, full, end)
-    for i in range(len(digests)):
-        left = offsets[i]
-        size = offsets[i + 1] - left
-        for j in range(8):
-            h[j] = keyed[j] if size > 0 else alone[j]
-        for done in range(0, size, 128):
-            n = min(size - done, 128)
-            for j in range(16):
-                m[j] = 0
-            for j in range(n):
-                block[j] = data[left + done + j]
-            _compress(h, m, v, uint64(128 + done + n), end if done + n == size else more)
-        digests[i] = h[0]
+    lanes, work = np.zeros((16, LANES), np.uint64), np.zeros((16, LANES), np.uint64)
+    t = np.zeros(LANES, np.uint64)
+    for first in range(0, len(digests), LANES):
+        n = min(LANES, len(digests) - first)
+        shortest, longest = offsets[first + 1] - offsets[first], 0
+        for i in range(first, first + n):
+            shortest = min(shortest, offsets[i + 1] - offsets[i])
+            longest = max(longest, offsets[i + 1] - offsets[i])
+        if n < LANES or shortest == 0 or longest > 128:
+            for i in range(first, first + n):
+                digests[i] = _one(keyed, alone, data[offsets[i] : offsets[i + 1]])
+            continue
+        for j in range(16):
+            for i in range(LANES):
+                lanes[j, i] = 0
+        for i in range(LANES):
+            left, size = offsets[first + i], offsets[first + i + 1] - offsets[first + i]
+            t[i] = uint64(128 + size)
+            for j in range(size):
+                lanes[j >> 3, i] |= uint64(data[left + j]) << uint64(8 * (j & 7))
+        _last_blocks(keyed, lanes, work, t)
+        for i in range(LANES):
+            digests[first + i] = work[0, i]
+
+
+@njit(cache=True, nogil=True)
+def twice(hashed: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    """Return the digests that are there more than once, each as often as it comes again.
+
+    They are divided by their first bits, so that those of a part fit in the processor's cache, and
+    looked up among the others of their part.
+    """
+    by, part = uint64(64 - bits), np.zeros((1 << bits) + 1, np.int64)
+    for i in range(len(hashed)):
+        part[(hashed[i] >> by if bits > 0 else uint64(0)) + uint64(1)] += 1
+    for i in range(1, len(part)):
+        part[i] += part[i - 1]
+    place, divided = part.copy(), np.empty_like(hashed)
+    for i in range(len(hashed)):
+        to = hashed[i] >> by if bits > 0 else uint64(0)
+        divided[place[to]] = hashed[i]
+        place[to] += 1
+    size = uint64(1)
+    while size < 2 * np.diff(part).max() + 1:
+        size *= uint64(2)
+    seen, mask = np.zeros(size, np.uint64), size - uint64(1)
+    found, again, zeros = np.empty_like(hashed), 0, 0
+    for p in range(len(part) - 1):
+        seen[:] = 0
+        for i in range(part[p], part[p + 1]):
+            digest = divided[i]
+            at = digest & mask
+            while seen[at] != 0 and seen[at] != digest:
+                at = (at + uint64(1)) & mask
+            zeros += digest == 0
+            if seen[at] == digest and (digest != 0 or zeros > 1):
+                found[again] = digest
+                again += 1
+            seen[at] = digest
+    return found[:again].copy()
+
+
+@njit(cache=True, nogil=True)
+def decimals(values: NDArray[np.int64], data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> int:
+    """Write whole numbers as decimal text, one after the other, and where each begins and ends."""
+    end = 0
+    offsets[0] = 0
+    for i in range(len(values)):
+        left = uint64(values[i]) if values[i] >= 0 else uint64(0) - uint64(values[i])
+        if values[i] < 0:
+            data[end] = 45  # a minus
+            end += 1
+        length, bound = 1, uint64(10)
+        while length < 19 and left >= bound:
+            length += 1
+            bound *= uint64(10)
+        for j in range(end + length - 1, end - 1, -1):
+            rest = left // uint64(10)
+            data[j] = uint64(48) + left - rest * uint64(10)
+            left = rest
+        end += length
+        offsets[i + 1] = end
+    return end
 
 
 @njit(cache=True, nogil=True)
@@ -155,6 +289,10 @@ def warm_up() -> None:
     for array in (data, offsets):
         array.setflags(write=False)  # of one type with what is read from files
     blake2b_64(start, data, data, offsets, digests)
+    twice(digests, 0)
+    values = np.zeros(1, np.int64)
+    values.setflags(write=False)
+    decimals(values, np.empty(20, np.uint8), np.empty(2, np.int64))
     places = ordered_places(np.zeros(1, np.uint32), np.zeros(1, np.int64))
     for kind in (np.uint8, np.uint16, np.uint32):
         scatter(np.zeros(1, kind), places)

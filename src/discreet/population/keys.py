@@ -108,8 +108,21 @@ def digest(secret: Secret, record: bytes) -> int:
     return int.from_bytes(hashed.digest(), "little")
 
 
+def repeated(hashed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the digests that are there more than once, in their order; the given ones may move."""
+    if len(hashed) <= SMALL:
+        hashed.sort()
+        return np.unique(hashed[1:][hashed[1:] == hashed[:-1]])
+    from discreet.population.kernels import twice
+
+    # Parts of some ten thousand digests fit in the second cache.
+    return np.unique(twice(hashed, max(0, len(hashed).bit_length() - 14)))
+
+
 def record_keys(hashed: NDArray[np.uint64], modulus: int) -> NDArray[np.uint32]:
     """Return keys below the modulus, uniform up to 1 part in 2^32."""
+    if modulus == 2**32:
+        return hashed.astype(np.uint32)  # which cuts the rest off
     return (hashed % np.uint64(modulus)).astype(np.uint32)
 
 

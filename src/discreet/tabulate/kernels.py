@@ -88,8 +88,8 @@ def _cells(records, columns, areas, area, a, n, out):
 
 
 @njit(inline="always")
-def _passing(records, filters, a, n, out, chosen):
-    """List in `chosen` the records of a…a+n that every filter lets pass; return how many.
+def _passing(records, filters, a, n, out):
+    """Write 1 for the records of a…a+n that every filter lets pass, else 0; return how many pass.
 
     A filter that lets one run of codes pass (`low` to `low` + its entry in `passes`) is two
     comparisons, many records at once; others are looked up.
@@ -113,6 +113,15 @@ def _passing(records, filters, a, n, out, chosen):
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column8[j]]
+    passing = uint32(0)
+    for j in range(n):
+        passing += uint32(out[j])
+    return passing
+
+
+@njit(inline="always")
+def _listed(out, n, chosen):
+    """List in `chosen` which of n records pass; return how many."""
     found = 0
     words = out.view(np.uint64)
     for word in range(n // 8):
@@ -127,13 +136,14 @@ def _passing(records, filters, a, n, out, chosen):
 
 
 @njit(cache=True, nogil=True)
-def scan(records, columns, filters, areas, stretches, first_area, packed, sums, lanes):
+def scan(records, columns, filters, areas, stretches, first_area, packed, sums, lanes, spare):
     """Add the records of the stretches to the accumulator, one uint64 for each cell.
 
     `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring
     records of the same cell be added without waiting for each other. `sums` is empty when the
     key sum rides in the high half, and otherwise takes the key sums (moduli that do not
-    divide 2^32).
+    divide 2^32). The last `spare` cells (0 or 64) take the records that filters leave out, where
+    many pass: to add all of them is faster than to find out each time which.
     """
     codes8, codes16, keys, counts = records
     wide, row, start, _, places = columns
@@ -144,7 +154,9 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
     filtered = len(filters[1]) > 0
     weighted = len(counts) > 0
     apart = len(sums) > 0
-    size = len(packed) // lanes
+    size = (len(packed) - spare) // lanes
+    index = places.dtype.type
+    many = False
     lane0 = packed[:size]
     lane1 = packed[(1 % lanes) * size :]
     lane2 = packed[(2 % lanes) * size :]
@@ -156,10 +168,13 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
             n = min(BLOCK, stretches[s, 1] - a)
             found = n
             if filtered:
-                found = _passing(records, filters, a, n, pass_, chosen)
+                found = _passing(records, filters, a, n, pass_)
                 if found == 0:
                     continue
-                if 2 * found < n and not (apart or weighted or len(area_cell) > 0):
+                many = spare > 0 and 4 * found >= n
+                if not many:
+                    found = _listed(pass_, n, chosen)
+                if not many and 2 * found < n and not (apart or weighted or len(area_cell) > 0):
                     # Few records: their cells one by one, and nobody else's.
                     for i in range(found):
                         cell[i] = 0
@@ -189,6 +204,12 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
                         sums[cell[j]] += uint64(key[j])
                     else:
                         packed[cell[j]] += (uint64(key[j]) << high) + count
+            elif many:
+                for rest in range(n):
+                    aside = index(size + (rest & 63))
+                    cell[rest] = cell[rest] if pass_[rest] else aside
+                for rest in range(n):
+                    packed[cell[rest]] += (uint64(key[rest]) << high) | one
             elif filtered:
                 for i in range(found):
                     j = chosen[i]
@@ -225,7 +246,8 @@ def list_cells(records, columns, filters, areas, a, b, area, cells, cell_counts,
         area = _cells(records, columns, areas, area, block, n, cell)
         passing = n
         if len(filters[1]) > 0:
-            passing = _passing(records, filters, block, n, pass_, chosen)
+            _passing(records, filters, block, n, pass_)
+            passing = _listed(pass_, n, chosen)
         for i in range(passing):
             j = chosen[i]
             cells[found] = cell[j]

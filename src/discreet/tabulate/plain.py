@@ -54,6 +54,7 @@ def scan(
     packed: NDArray[np.uint64],
     sums: NDArray[np.uint64],
     lanes: int,
+    spare: int,
 ) -> None:
     """Add the records of the stretches to the accumulator, one uint64 for each cell."""
     for a, b in stretches.tolist():

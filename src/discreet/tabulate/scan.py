@@ -30,6 +30,7 @@ from discreet.tabulate.engine import Words, check, listed_table, summed_table
 from discreet.tabulate.plan import PIECE, Plan, plan
 
 _TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
+_SPARE = 64  # cells that take what filters leave out: one would be waited for
 _OWN = 2**21  # cells up to which each thread has an accumulator of its own (16 MiB)
 _DENSE = 2**27  # cells above which populated cells are listed instead (1 GiB)
 _MANY = 2**22  # cells above which they are also listed if records are fewer than cells by…
@@ -87,20 +88,25 @@ class ScanEngine:
         pieces = way.pieces(whole_areas)
         threads = max(1, min(self.threads, len(pieces))) if own or whole_areas else 1
         held = threads if own else 1
-        lanes = 4 if way.cells <= _TINY else 1
-        packed = np.zeros((held, lanes * way.cells), np.uint64)
+        alike = self.version.counts is None and not apart
+        spare = _SPARE if len(way.low) and alike and own else 0
+        lanes = 4 if way.cells <= _TINY and not spare else 1
+        packed = np.zeros((held, lanes * way.cells + spare), np.uint64)
         sums = np.zeros((held, way.cells if apart else 0), np.uint64)
-        arguments = _arguments(self.version, way, np.uint16 if way.cells <= 2**16 else np.uint32)
+        arguments = _arguments(
+            self.version, way, np.uint16 if way.cells + spare <= 2**16 else np.uint32
+        )
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
             at = thread % held
             for stretches in todo:
                 check(stop)
                 first = way.first_area(stretches)
-                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes)
+                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes, spare)
 
         self._share(work, pieces, threads)
-        total = way.fold(_total(packed.reshape(held * lanes, way.cells)))
+        counted = packed[:, : lanes * way.cells].reshape(held * lanes, way.cells)
+        total = way.fold(_total(counted))
         total_sums = way.fold(_total(sums)) if apart else None
         return summed_table(question, way.order, total, total_sums, modulus)
 
@@ -209,7 +215,7 @@ def warm_up() -> None:
     area = np.zeros(1, np.int64)
     for index in (np.uint16, np.uint32):
         cells = np.zeros(2, np.uint64)
-        kernels.scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1)
+        kernels.scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1, 0)
     listed = _empty(1)
     kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))

@@ -352,10 +352,10 @@ def test_a_hypercube_is_built_here(folder: Path) -> None:
 def test_views_that_are_added_up_in_passing_are_those_of_a_build_here(tmp_path: Path) -> None:
     """In the synthetic census files say what areas lie in, so that views need no engine."""
     write(2_000, tmp_path / "census", 1, 1, lambda done: None)
-    build(tmp_path / "census" / "dataset.toml", tmp_path / "here", views=2**17)
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "here", views=2**19)
     (tmp_path / "away").mkdir(mode=0o700)
     shutil.copy2(tmp_path / "here" / "secret", tmp_path / "away" / "secret")
-    build(tmp_path / "census" / "dataset.toml", tmp_path / "away", views=2**17, engine="duckdb")
+    build(tmp_path / "census" / "dataset.toml", tmp_path / "away", views=2**19, engine="duckdb")
     here, away = Store(tmp_path / "here").open(), Store(tmp_path / "away").open()
     names = sorted(path.name for path in here.views.iterdir())
     assert sorted(path.name for path in away.views.iterdir()) == names

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from discreet.build import encode
 from discreet.build.encode import CodeEncoder, Findings, NumberReader, text_bytes
 from discreet.build.source import Batch
 from discreet.errors import ParameterError
@@ -307,3 +308,28 @@ def test_one_byte_or_two(folder: Folder, categories: int) -> None:
     column = version.column(version.schema.columns[0])
     assert column.tolist() == values
     assert column.dtype == (np.uint8 if categories <= 255 else np.uint16)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.int64()])
+def test_whole_numbers_in_a_row_are_counted_from_the_lowest(kind: pa.DataType) -> None:
+    values = pa.array([100, 98, 99, 98], kind)
+    codes, findings = encoded(["98", "99", "100"], values, np.uint8)
+    assert (codes.tolist(), bool(findings)) == ([2, 0, 1, 0], False)
+    codes, findings = encoded(["98", "99"], values, np.uint8)
+    assert codes.tolist() == [0, 0, 1, 0]
+    assert "row 1 '100'" in told(findings)
+    # From −2 on: what is below 0 as a number must not be far above it as a code.
+    below = [str(code) for code in range(-2, 101)]
+    assert encoded(below, values, np.uint8)[0].tolist() == [102, 100, 101, 100]
+
+
+def test_many_whole_numbers_are_the_texts_that_arrow_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = [0, 7, -1, 10, 99, -100, 10**18, 2**63 - 1, -(2**63), 999_999_999, -(10**18) + 1]
+    monkeypatch.setattr(encode, "SMALL", -1)
+    data, offsets = text_bytes(pa.array(numbers, pa.int64()))
+    raw = data.tobytes()
+    assert [raw[a:b].decode() for a, b in pairwise(offsets.tolist())] == list(map(str, numbers))
+    data, offsets = text_bytes(pa.array([5, -6], pa.int8()))
+    assert (data.tobytes(), offsets.tolist()) == (b"5-6", [0, 1, 3])

@@ -19,6 +19,7 @@ from discreet.population.keys import (
     digest,
     digests,
     record_keys,
+    repeated,
 )
 
 SECRET = Secret(bytes(range(32)))
@@ -42,6 +43,17 @@ def many(messages: list[bytes], secret: Secret = SECRET) -> list[int]:
 def by_hashlib(message: bytes, secret: Secret = SECRET) -> int:
     hashed = hashlib.blake2b(message, digest_size=8, key=secret.value, person=b"discreet record\0")
     return int.from_bytes(hashed.digest(), "little")
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 100_000])
+def test_digests_that_come_again_are_found(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    some = rng.integers(1, 2**64, rows, np.uint64, endpoint=False)
+    once = np.concatenate([some, np.array([0, 5, 2**64 - 1], np.uint64)])
+    assert len(np.unique(once)) == len(once)
+    assert repeated(once.copy()).tolist() == []
+    again = np.array([2**64 - 1, 0, 5, 0], np.uint64)
+    assert repeated(rng.permutation(np.concatenate([once, again]))).tolist() == [0, 5, 2**64 - 1]
 
 
 def test_every_length_to_400_equals_hashlib() -> None:

@@ -284,3 +284,20 @@ def test_files_cut_short_during_a_scan_are_an_error_not_the_end(tmp_path: Path) 
     )
     assert done.returncode == 1
     assert "was changed after it was opened" in done.stderr
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("share", [1, 10, 25, 26, 60, 100], ids=lambda share: f"{share} of 101")
+@pytest.mark.parametrize("sizes", [[2, 101, 40], [13, 101, 60]], ids=["16 bits", "32 bits"])
+def test_filters_that_let_few_or_many_pass_count_the_same(share: int, sizes: list[int]) -> None:
+    """Blocks of which a quarter or more pass are counted in another way than the others.
+
+    The cells are too many for a filter to be folded: 8,080, and 78,780, of which 16 bits are short.
+    """
+    version = make_version(np.random.default_rng(share), 3000, sizes, [20, 6])
+    assert plan.FOLDED < 2 * 101 * 40
+    for by in ("a,b,c", "a,b,c,g1"):
+        where = {"b": [f"b{i}" for i in range(share)]}
+        query = Query.parse(by, where)
+        table = ScanEngine(version, threads=2).tabulate(Question.of(query, version.schema))
+        assert as_dict(table) == by_hand(version, query)

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import Stopped
+from discreet.errors import Damaged, Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
 from discreet.table import CountTable
 from discreet.tabulate import ScanEngine
-from discreet.tabulate.views import ViewEngine, choose, needed
+from discreet.tabulate.chosen import choose
+from discreet.tabulate.lattice import tables
+from discreet.tabulate.view_files import cells_of
+from discreet.tabulate.views import ViewEngine, needed
 from populations import make_version
 
 
@@ -194,10 +197,71 @@ def test_chosen_views_keep_to_the_budget_and_cover_what_is_small_first() -> None
     for one in names:
         for other in names:
             if {one, other} != {"g1", "g2"}:
-                assert any({one, other} <= set(view) for view in everything), (one, other)
+                # Every area of g1 lies in one of g2, so that a view with g1 answers for g2.
+                finer = {"g1" if name == "g2" else name for name in (one, other)}
+                asked = ({one, other}, finer)
+                assert any(s <= set(view) for view in everything for s in asked), (one, other)
     assert not any({"g1", "g2"} <= set(view) for view in everything)
     sizes = {v.id: len(v.finest) for v in version.schema.columns} | {"g1": 9, "g2": 2}
     small = choose(version.schema, 4000)
     total = sum(8 * int(np.prod([sizes[name] for name in view])) for view in small)
     assert 0 < total <= 4000
     assert any({"a", "b"} <= set(view) for view in small)
+
+
+def test_views_that_are_wanted_first_are_among_the_chosen() -> None:
+    version = make_version(np.random.default_rng(7), 1, [2, 3, 5, 7, 101], [300, 9, 2])
+    wide = ("a", "b", "c", "d", "g1")  # 2 x 3 x 5 x 7 x 9 cells of 8 bytes are 15,120
+    assert wide not in choose(version.schema, 16_000)
+    assert wide in choose(version.schema, 16_000, [wide])
+    assert wide not in choose(version.schema, 15_119, [wide])
+
+
+def test_a_view_of_small_areas_answers_for_larger_ones() -> None:
+    version = make_version(np.random.default_rng(1), 1000, [2, 5, 13], [20, 6, 2])
+    behind = Counting(version)
+    views = ViewEngine(version, behind)
+    views.tabulate(ask(version, "a,g1"))
+    question = ask(version, "g2,a")
+    assert views.covers(question)
+    assert same(views.tabulate(question), behind.engine.tabulate(question))
+    assert behind.asked == 1
+    assert not views.covers(ask(version, "a,g0"))
+
+
+def test_views_in_one_file_stay_and_a_damaged_one_is_built_again(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(8), 1000, [2, 5, 7], None)
+    folder, behind = tmp_path / "views", Counting(version)
+    found = dict(next(tables(version, [("a", "b"), ("b", "c")], tmp_path))[1])
+    first = ViewEngine(version, behind, folder)
+    first.put_many(("a", "b", "c"), list(found.items()))
+    again = ViewEngine(version, behind, folder, budget=1)
+    asked = [ask(version, "b,a"), ask(version, "b,c")]
+    for question in (*asked, *asked):
+        assert same(again.tabulate(question), behind.engine.tabulate(question))
+    assert behind.asked == 0, "a budget of one byte pushes nothing out that is built"
+    (path,) = folder.iterdir()
+    assert len(cells_of(version, path)) == 2 * 5 + 5 * 7
+    raw = bytearray(path.read_bytes())
+    raw[3] ^= 1  # in the first of the two
+    path.write_bytes(raw)
+    with pytest.raises(Damaged):
+        cells_of(version, path)
+    damaged = ViewEngine(version, behind, folder)
+    for question in asked:
+        assert same(damaged.tabulate(question), behind.engine.tabulate(question))
+    assert behind.asked == 1
+    for cut in (0, 1, 20, len(raw) - 1):
+        path.write_bytes(raw[:cut])
+        assert ViewEngine(version, behind, folder).keys == (("a", "b"),), "the one built again"
+
+
+def test_cells_in_memory_are_kept_under_the_budget(tmp_path: Path) -> None:
+    version = make_version(np.random.default_rng(9), 1000, [10, 10, 10], None)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    views = ViewEngine(version, Counting(version), tmp_path / "views", budget=2 * 800)
+    for of, found in tables(version, pairs, tmp_path):
+        views.put_many(of, found)
+    for key in pairs:
+        views.tabulate(ask(version, ",".join(key)))
+    assert [key for key, _ in views._cells.items()] == pairs[1:], "two of 800 bytes"
