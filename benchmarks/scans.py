@@ -37,8 +37,8 @@ tables of a build, records packed into one word, sorted in chunks and merged, so
 stands for several people and near cells come together. Tried, and not kept: four far-apart records
 of a block in turn instead of neighbours (a fifth slower); sums of runs of one cell in a register
 (half slower); one loop instead of four steps for the unfiltered scan (the same); filters folded
-into larger tables (mostly the same, slower where few pass); wide tables of 2^20 or 2^22 cells instead
-of 2^21 (a tenth slower). Not tried: two histograms in registers, precomputed pairs of columns.
+into larger tables (mostly the same, slower where few pass); wide tables of 2^20 or 2^22 cells
+instead of 2^21 (a tenth slower). Not tried: two histograms in registers, precomputed pairs of columns.
 """
 
 
