@@ -58,6 +58,6 @@ def command(
     if site:
         from discreet.server.site import serve_site
 
-        serve_site(stores, host, port, read(), listening)
+        serve_site(stores, host, port, read(), listening, read)
         return
     serve(stores, host, port, read(), listening, read, workers)

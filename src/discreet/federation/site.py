@@ -108,12 +108,16 @@ class Site:
         self._clock = clock
         self.signer = Signer.of_store(self._stores[0])
         self.accepted = Accepted.read(self._stores[0], self.signer)
-        self.record = SiteRecord(self._stores[0])
+        self.record = SiteRecord(*self._stores)
         self._lock = Lock()
         self._rounds: dict[str, Round] = {}
         self._joint: dict[tuple[str, str], Ledger] = {}
         self._names: list[str | None] = []
         self._cubes = self._opened()
+
+    def close(self) -> None:
+        """Let the record go, whole in its one file."""
+        self.record.close()
 
     def _opened(self) -> Cubes:
         names = [Store(store).current() for store in self._stores]
@@ -361,7 +365,8 @@ class Site:
         cube, question, tier = round.asked
         of = QuestionClass.of(question)
         known = self._claim(cube, tier, of)
-        if not self.record.fix(cubes.edition, terms["sites"]):
+        made = (cube.version.id, of.question.canonical)
+        if not self.record.fix(cubes.edition, terms["sites"], made):
             raise Refused(SITES)
         words = encoded(cube.engine.tabulate(question))
         try:
