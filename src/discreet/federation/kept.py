@@ -92,13 +92,13 @@ def own(store: Path) -> None:
 
 
 def answered(store: Path) -> bool:
-    """Whether a joint table was made from the current edition of a store, by its records."""
+    """Whether a joint table was made from the people of the current edition, by the records."""
     held = Store(store)
     made = {version for version, _ in _joint(store / "records", None)}
     if not made:
         return False
-    edition = held.open().edition
-    return any(held.open(name).edition == edition for name in held.list() if name in made)
+    now = set(held.open().alike)
+    return any(now & set(held.open(name).alike) for name in held.list() if name in made)
 
 
 def _recorded(stores: Sequence[Path]) -> set[tuple[str, str]]:

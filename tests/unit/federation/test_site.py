@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from discreet.build import build
 from discreet.cli import app
 from discreet.errors import Forbidden, InternalError, ParameterError, Sealed
 from discreet.federation.accepting import accept
@@ -329,6 +330,21 @@ def test_with_a_new_edition_a_lost_record_may_be_made_anew(
     assert CliRunner().invoke(app, ["site", "log", str(store), "--new"]).exit_code == 0
     north.begin()  # the old lines of the records do not seal it
     assert north.sites["borg"].record.answers_for("borg:2", ["aland", "borg"])
+
+
+def test_new_keys_for_the_same_people_do_not_free_the_set(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = joint_table(north, monkeypatch)
+    build(store.parent / "dataset.toml", store, views=0, new_secret=True)
+    north.begin()
+    site = north.sites["borg"]
+    assert asked(north, "state", {}).body["edition"] == "borg:2"  # the hub draws noise anew
+    assert not site.record.answers_for(site._current().people, ["aland", "borg"])
+    assert site.record.answers_for(site._current().people, ["aland", "borg", "cove"])
+    (store / "site.db").unlink()
+    told = CliRunner().invoke(app, ["site", "log", str(store), "--new"])
+    assert "joint tables were made" in str(told.exception)
 
 
 def test_a_set_is_fixed_for_as_long_as_one_cube_is_the_same(tmp_path: Path) -> None:
