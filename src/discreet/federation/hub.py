@@ -18,10 +18,11 @@ import numpy as np
 
 from discreet.errors import InternalError, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.document import COMMON, Document
+from discreet.federation.hub_keys import COMBINED
 from discreet.federation.link import Conversation, Link, refusal
 from discreet.federation.masks import decoded, total
 from discreet.federation.messages import Message, digest
-from discreet.federation.store import COMBINED, Pins, link_of, pins_of
+from discreet.federation.store import Pins, link_of, pins_of
 from discreet.policy import Margins
 from discreet.population import Version
 from discreet.population.keys import DEFAULT_MODULUS, Secret
