@@ -48,6 +48,10 @@ class Answers(Protocol):
 class SiteServer(Server):
     """Runs a site on a listening socket."""
 
+    def _hear(self) -> None:
+        if self._reread is not None:  # only then is it alone in its process
+            super()._hear()
+
     def _use(self, settings: Settings) -> None:
         self.live.settings = settings
 

@@ -20,6 +20,7 @@ from discreet.errors import (
     QueryRefused,
     Sealed,
 )
+from discreet.federation.hub import Federation
 from discreet.population import Store, Version
 from discreet.population.intact import Pause
 from discreet.query import Question
@@ -111,8 +112,14 @@ class Catalogue:
     @property
     def trouble(self) -> str:
         """Why something is not served as it should be, in a word; empty if all is well."""
-        lost = "database" if self._lost else ""
-        return next((trouble.word for trouble in self._troubles.values()), lost)
+        words = [trouble.word for trouble in self._troubles.values()]
+        words += ["database"] if self._lost else []
+        return next((word for word in [*words, *(one.trouble for one in self._away())] if word), "")
+
+    def _away(self) -> list[Federation]:
+        """Return how the data sets are reached whose data live at other offices."""
+        engines = [opened.engine for opened in tuple(self._open.values())]
+        return [engine for engine in engines if isinstance(engine, Federation)]
 
     @property
     def uncertified(self) -> tuple[Path, ...]:
@@ -127,7 +134,10 @@ class Catalogue:
         return {"status": "degraded", "why": self.trouble} if self.trouble else {"status": "ready"}
 
     def look_at_state(self) -> None:
-        """See whether the state database answers: without it no new detail is released."""
+        """See whether the state database answers, and other offices whose data are asked for.
+
+        Without it no new detail is released.
+        """
         try:
             for opened in tuple(self._open.values()):
                 with opened.releaser.ledgers.database.reading():
@@ -135,6 +145,8 @@ class Catalogue:
             self._lost = False
         except LedgerUnavailable:
             self._lost = True
+        for sites in self._away():
+            sites.look()
 
     def stale(self) -> bool:
         """Whether a store must be opened: it has another version, or a file of it was changed."""
