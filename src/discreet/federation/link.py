@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -26,6 +27,7 @@ from discreet.federation.messages import (
     MOST_BYTES,
     PATH,
     REFUSED,
+    WINDOW,
     Message,
     is_answer,
     request,
@@ -160,12 +162,25 @@ class Conversation:
         return ""  # whatever it says
 
     def _sent(self, member: Member, raw: bytes) -> bytes:
-        status, body = self._said(member, "POST", PATH, raw)
-        if status != 200:
-            raise Wrong("does not take the hub's request" if status == 403 else "failed")
+        response, body = self._said(member, "POST", PATH, raw)
+        if response.status == 403:
+            raise Wrong("does not take the hub's request" + self._apart(response))
+        if response.status != 200:
+            raise Wrong("failed")
         return body
 
-    def _said(self, member: Member, method: str, to: str, raw: bytes) -> tuple[int, bytes]:
+    def _apart(self, response: http.client.HTTPResponse) -> str:
+        """Return how far the clocks of site and hub are apart, where that is too far."""
+        try:
+            there = parsedate_to_datetime(response.getheader("Date", "")).timestamp()
+        except ValueError:
+            return ""
+        apart = abs(there - self._link.clock())
+        return f": the two clocks are {apart:,.0f} seconds apart" if apart > WINDOW else ""
+
+    def _said(
+        self, member: Member, method: str, to: str, raw: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
         line, end = self._lines[member.id], time.monotonic() + self._link.seconds
         late = Timer(self._link.seconds, line.cut)  # a drip is no answer, of a head neither
         late.daemon, line.late = True, False
@@ -189,7 +204,7 @@ class Conversation:
             raise Wrong("cannot be reached" if gone else self._late) from None
         finally:
             late.cancel()
-        return response.status, body
+        return response, body
 
     @property
     def _late(self) -> str:
