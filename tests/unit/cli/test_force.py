@@ -88,7 +88,7 @@ def paths(program: typer.Typer, before: str = "") -> Iterator[tuple[str, str]]:
         yield from paths(group.typer_instance, f"{before}{group.name} ")
 
 
-def test_every_path_that_is_written_is_tried() -> None:
+def test_every_command_that_writes_is_tried() -> None:
     written = {each for each in paths(app) if each in KEPT or each[1] not in READ}
     out = {(command, "out") for command in {*WRITING, *FOLDERS, "base"} - {"demo"}}
     assert written == out | BESIDE | KEPT
