@@ -38,7 +38,7 @@ stands for several people and near cells come together. Tried, and not kept: fou
 of a block in turn instead of neighbours (a fifth slower); sums of runs of one cell in a register
 (half slower); one loop instead of four steps for the unfiltered scan (the same); filters folded
 into larger tables (mostly the same, slower where few pass); wide tables of 2^20 or 2^22 cells
-instead of 2^21 (a tenth slower). Not tried: two histograms in registers, precomputed pairs of columns.
+instead of 2^21 (a tenth slower). Not tried: two histograms in registers, pairs of columns.
 """
 
 

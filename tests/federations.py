@@ -206,6 +206,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, federated: Federated) -> Federated:
     monkeypatch.setattr(
         link.Conversation, "_sent", lambda self, member, raw: federated.sent(member, raw)
     )
+    monkeypatch.setattr(link.Conversation, "_away", lambda self, member: "")
     federated.begin()
     return federated
 

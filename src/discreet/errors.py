@@ -165,12 +165,15 @@ class RecordsUnreachable(EngineUnavailable):
 
 
 class SitesUnavailable(DiscreetError):
-    """Sites that keep the data did not answer, or not as agreed; `wrong` says what of which."""
+    """Sites that keep the data did not answer, or not as agreed; `wrong` says what of which.
 
-    def __init__(self, wrong: Mapping[str, str]) -> None:
+    What is `lasting` does not pass by itself.
+    """
+
+    def __init__(self, wrong: Mapping[str, str], lasting: bool = False) -> None:
         told = "; ".join(f"{site} {reason}" for site, reason in wrong.items())
         super().__init__(f"The table needs data of other offices: {told}.")
-        self.wrong = dict(wrong)
+        self.wrong, self.lasting = dict(wrong), lasting
 
 
 def unknown(

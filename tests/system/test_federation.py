@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from discreet.federation.certificates import make_certificates
+from federations import make_federation
 from servers import PROGRAM
 
 pytestmark = pytest.mark.slow
@@ -73,3 +78,44 @@ def test_the_demo_answers_until_a_country_is_gone_and_leaves_nothing_running(
     process.send_signal(signal.SIGINT)
     process.wait(60)
     assert not any(Path(f"/proc/{one}/cmdline").exists() for one in (sites[0], sites[2]))
+
+
+def test_a_site_reads_its_certificate_again_and_leaves_its_record_in_one_file(
+    tmp_path: Path,
+) -> None:
+    north, hosts = make_federation(tmp_path), tmp_path / "hosts"
+    make_certificates(hosts, ["borg"])
+    (tmp_path / "site.toml").write_text(
+        f'certificate = "{hosts / "borg.pem"}"\ncertificate_key = "{hosts / "borg.key"}"\n'
+    )
+    store, log = north.stores["borg"][0], tmp_path / "log"
+    command = [*PROGRAM, "serve", str(store), "--site", "--port", "0"]
+    command += ["--settings", str(tmp_path / "site.toml")]
+    with log.open("w") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    assert process.stdout is not None
+    try:
+        url = httpx.URL(process.stdout.readline().split()[-1])
+        first = ssl.get_server_certificate((url.host, url.port or 0))
+        make_certificates(hosts, ["borg"])
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + MOST
+        while '"reload"' not in log.read_text() and time.monotonic() < end:
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert ssl.get_server_certificate((url.host, url.port or 0)) != first
+        with httpx.Client(verify=False, trust_env=False, timeout=MOST) as client:
+            assert client.post(f"{url}/federation/v1", content=b"{}").status_code == 403
+            # 8 headers of 5,000 bytes are more than max_header has, 32,768.
+            much = {f"x-{i}": "y" * 5_000 for i in range(8)}
+            assert client.get(f"{url}/healthz", headers=much).status_code == 431
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait(60)
+        process.stdout.close()
+    assert not (store / "site.db-wal").exists()
+    with sqlite3.connect(f"file:{store / 'site.db'}?immutable=1", uri=True) as held:
+        away = held.execute("SELECT reason, number FROM turned_away").fetchall()
+    assert away == [("not a request", 1)]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import Force, check_new
+
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="HUB.toml", show_default=False)],
@@ -31,6 +33,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Limits, proxies and keys.", show_default=False),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Serve tables over several offices, whose data stay with them.
 
@@ -42,6 +45,7 @@ def command(
 
     described = HubFile.read(file)
     if document is not None:
+        check_new(document, force, "--document")
         made, signer = document_of(described)
         write_document(made, document)
         typer.echo(f"Wrote {document}, {made.digest}")

@@ -60,6 +60,6 @@ def command(
     if site:
         from discreet.server.site import serve_site
 
-        serve_site(stores, host, port, first, listening)
+        serve_site(stores, host, port, first, listening, read)
         return
     serve(stores, host, port, first, listening, read, workers)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Force, StoreFolder, check_new
+from discreet.cli.options import AsJson, Force, check_new
 
 command = typer.Typer(
     no_args_is_help=True, help="Let a store take part in tables over several offices."
@@ -99,32 +99,27 @@ def accept(
 
 @command.command()
 def log(
-    store: StoreFolder,
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", show_default=False)],
     as_json: AsJson = False,
     new: Annotated[
         bool,
         typer.Option("--new", help="Make an empty record where it is missing: see docs first."),
     ] = False,
 ) -> None:
-    """Show everything that a hub asked of a site, and what became of it."""
+    """Show everything that a hub asked of a site, and what became of it.
+
+    Several stores are cubes of one site; the first has the record.
+    """
     from dataclasses import asdict
 
-    from discreet.errors import ParameterError
-    from discreet.federation.accepting import FILE
-    from discreet.federation.asked import SiteRecord, answered, make
-    from discreet.population import Store
+    from discreet.federation import kept
+    from discreet.federation.asked import SiteRecord
 
-    if new and answered(Store(store)):
-        raise ParameterError(
-            f"joint tables were made from this edition of {store}: with an empty record it would "
-            "answer for another set of sites. Put site.db back from a backup, or build a new "
-            "edition first."
-        )
     if new:
-        make(store)
+        kept.make(*stores)
     asked, away = [], {}
-    if (store / FILE).exists():  # accepted: there must be a record
-        record = SiteRecord(store)
+    if (stores[0] / kept.ACCEPTED).exists():  # accepted: there must be a record
+        record = SiteRecord(*stores)
         asked, away = record.asked(), record.turned_away()
         record.close()
     if as_json:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.federation import asked
+from discreet.federation import kept
 from discreet.federation.card import Member, policy_differences, schema_differences
 from discreet.federation.document import COMMON, NONE, OWN, Document, protected_how
 from discreet.files import read_bytes, written
@@ -26,7 +26,7 @@ from discreet.query import Question, QuestionClass
 from discreet.release.pipeline import Releaser
 from discreet.release.signature import Signer, is_proof
 
-FILE = "federation.json"
+FILE = kept.ACCEPTED
 VERSION = 1
 _DOMAIN = b"discreet federation acceptance\0"
 _MOST_COMPARED = 2**22  # cells of a table by which two cubes are compared
@@ -87,10 +87,10 @@ def accept(
         "policy": [cube.policy.version for cube in cubes],
     }
     content = {"document": document.proof, "acceptance": signer.sign(said, _DOMAIN)}
-    if (store / FILE).exists():
-        asked.check(store)  # accepted before: a record that is missing is not made anew
-    else:
-        asked.make(store)
+    if not (store / FILE).exists():  # once accepted, a record that is missing is not made anew
+        kept.make(store)
+    kept.check(store)
+    kept.own(store)
     with written(store / FILE, alone=True) as file:
         file.write(canonical(content))
     return Accepted(document, hub, member)

@@ -1,78 +1,28 @@
 """A site's own record: everything that was asked of it, nonces, and for which sites it answered.
 
 STORE/site.db, in SQLite, written before an answer leaves. The set of sites is fixed for an
-edition: the difference of two sums, with a site and without, would be that site's part. The first
-acceptance makes the file. It is never made anew in silence: an empty one would answer for another
-set.
+edition: the difference of two sums, with a site and without, would be that site's part. What the
+set hangs on is in that one file as soon as it is written, not in a log beside it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
-from discreet.errors import InternalError, Sealed
+from discreet.errors import InternalError
+from discreet.federation import kept
 from discreet.federation.messages import WINDOW
-from discreet.files import sync
-from discreet.json import parsed
-from discreet.population import Store
 
-FILE = "site.db"
 JOINT = "+"  # between the editions of the cubes of a site
 _FIGURES = ("figures", "masked")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, time INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS sets (edition TEXT PRIMARY KEY, sites TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS asked (
-    id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, class TEXT NOT NULL,
-    sites TEXT NOT NULL, outcome TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS turned_away (reason TEXT PRIMARY KEY, number INTEGER NOT NULL);
-"""
-
-
-def make(store: Path) -> None:
-    """Make the record of a site of which nothing was asked yet; one that is there stays."""
-    path = store / FILE
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return
-    with closing(sqlite3.connect(path)) as fresh:
-        fresh.execute("PRAGMA journal_mode = WAL")
-        fresh.executescript(_TABLES)
-    sync(store)
-
-
-def check(store: Path) -> None:
-    """Raise `Sealed` where the record of a site is missing or emptied."""
-    path = store / FILE
-    if path.exists() and path.stat().st_size > 0:
-        return
-    raise Sealed(
-        f"{path} is {'emptied' if path.exists() else 'missing'}: it says for which sites this one "
-        "answered, and without it the site would answer for others in the same edition. Put the "
-        "file back from a backup. If it is lost, build a new edition; after that, or if nothing "
-        f"was ever asked of this site, make an empty one: discreet site log {store} --new"
-    )
-
-
-def answered(store: Store) -> bool:
-    """Whether a joint table was made from the current edition of a store, by its records."""
-    records, edition = store.path / "records", store.open().edition
-    if not records.exists():
-        return False
-    lines = [line for line in records.read_bytes().splitlines() if b'"joint"' in line]
-    made = {parsed(line, str(records)).get("data_version") for line in lines}
-    return any(store.open(name).edition == edition for name in store.list() if name in made)
 
 
 @dataclass(frozen=True)
@@ -87,11 +37,11 @@ class Asked:
 
 
 class SiteRecord:
-    """The record in a store; any number of threads and processes may write."""
+    """The record in the first store of a site; any number of threads and processes may write."""
 
-    def __init__(self, store: Path) -> None:
-        check(store)
-        self._store, self._path = store, store / FILE
+    def __init__(self, *stores: Path) -> None:
+        kept.check(*stores)
+        self._path = stores[0] / kept.FILE
         self._turn = Lock()
         self._db: sqlite3.Connection | None = None
 
@@ -111,17 +61,19 @@ class SiteRecord:
     def _connected(self) -> sqlite3.Connection:
         """Return the one connection, opened when it is first used: closing one costs a sync."""
         if self._db is None:
-            check(self._store)
             self._db = sqlite3.connect(
-                self._path, timeout=30, isolation_level=None, check_same_thread=False
-            )
+                f"{self._path.resolve().as_uri()}?mode=rw",  # never made here
+                timeout=30, isolation_level=None, check_same_thread=False, uri=True,
+            )  # fmt: skip
+            self._db.execute("PRAGMA journal_mode = WAL")
             weakref.finalize(self, self._db.close)
         return self._db
 
     def close(self) -> None:
-        """Let the file go."""
+        """Let the file go, with all that was written in it."""
         with self._turn:
             if self._db is not None:
+                _gather(self._db)
                 self._db.close()
             self._db = None
 
@@ -148,13 +100,20 @@ class SiteRecord:
         with self._open() as db:
             return _fits(db, edition, sites)
 
-    def fix(self, edition: str, sites: Sequence[str]) -> bool:
-        """Fix the set of sites of an edition; whether it is the one that is fixed now."""
+    def fix(self, edition: str, sites: Sequence[str], made: tuple[str, str]) -> bool:
+        """Fix the set of sites of an edition; whether it is the one that is fixed now.
+
+        `made` is the version and the class of the joint table for which it is.
+        """
         with self._open(durable=True) as db:
             if not _fits(db, edition, sites):
                 return False
             db.execute("INSERT OR IGNORE INTO sets VALUES (?, ?)", (edition, _text(sites)))
-            return True
+            new = db.execute("INSERT OR IGNORE INTO joint VALUES (?, ?)", made).rowcount
+        if new:
+            with self._turn:
+                _gather(self._connected())
+        return True
 
     def write(self, kind: str, of: str, sites: Sequence[str], outcome: str) -> None:
         """Write down a request of the hub, durably where figures leave."""
@@ -186,6 +145,15 @@ class SiteRecord:
         """Return how many requests were turned away, by reason."""
         with self._open() as db:
             return dict(db.execute("SELECT reason, number FROM turned_away ORDER BY reason"))
+
+
+def _gather(db: sqlite3.Connection) -> None:
+    """Put all that was written into the one file, which may be copied by itself; none is beside it.
+
+    Where somebody else reads, that is left to whoever closes it last.
+    """
+    with suppress(sqlite3.OperationalError):
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _fits(db: sqlite3.Connection, edition: str, sites: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.ledger.space import public_population
 from discreet.policy import Policy, parse_policy
-from discreet.population import Schema, Variable, Version
+from discreet.population import Level, Schema, Variable, Version
 from discreet.population.schema import identifier
 from discreet.query import Question, QuestionClass
 from discreet.query.classes import EVERYBODY
@@ -137,7 +137,11 @@ def policy_differences(mine: Mapping[str, Any], common: Mapping[str, Any]) -> li
 
 
 def schema_differences(mine: Schema, common: Schema) -> list[str]:
-    """Return by name what a site lacks or codes differently; labels and more detail may differ."""
+    """Return by name what a site lacks or codes differently; more detail may differ.
+
+    So may labels, as languages do. A label that the other has on another code does not: what is
+    called Female here would be added to what is called Male there.
+    """
     found = [] if mine.unit == common.unit else [f"unit: {mine.unit!r}, not {common.unit!r}"]
     here = {variable.id: variable for variable in mine.variables}
     for variable in common.variables:
@@ -160,7 +164,26 @@ def schema_differences(mine: Schema, common: Schema) -> list[str]:
                 and (level.of[finest.of] != held.of).any()
             ):
                 found.append(f"{name} groups the categories of '{finest.id}' in another way")
+            else:
+                found += [f"{name} has {text}" for text in _crossed(held, level)]
     return found
+
+
+def _crossed(mine: Level, common: Level) -> list[str]:
+    """Return the labels that stand on other codes than in the document, up to five."""
+    agreed: dict[str, list[str]] = {}
+    for code, label in zip(common.codes, common.labels, strict=True):
+        agreed.setdefault(_plain(label), []).append(code)
+    found = [
+        f"the label {label!r} on the code {code}, which the document has on {', '.join(codes)}"
+        for code, label in zip(mine.codes, mine.labels, strict=True)
+        if (codes := agreed.get(_plain(label))) and code not in codes
+    ]
+    return found[:5]
+
+
+def _plain(label: str) -> str:
+    return " ".join(label.casefold().split())
 
 
 def _codes(mine: tuple[str, ...], common: tuple[str, ...]) -> str:

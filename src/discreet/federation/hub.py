@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import InternalError, ParameterError, QueryRefused, SitesUnavailable
 from discreet.federation.document import COMMON, Document
+from discreet.federation.hub_keys import COMBINED
 from discreet.federation.link import Conversation, Link, refusal
 from discreet.federation.masks import decoded, total
 from discreet.federation.messages import Message, digest
-from discreet.federation.store import COMBINED, Pins, link_of, pins_of
+from discreet.federation.store import Pins, link_of, pins_of
 from discreet.policy import Margins
 from discreet.population import Version
 from discreet.population.keys import DEFAULT_MODULUS, Secret
@@ -41,16 +43,27 @@ LATER = {
     "ROUND": "no longer has the key of this table: it was restarted, or others were begun since",
     "UNAVAILABLE": "cannot write down what it answers",
     "TERMS": "does not take part in a table of these sites under its document",
-    "SITES": "has answered for another set of sites in this edition",
+    "SITES": "has answered for another set of sites in this edition, and does until the next",
 }
 """Refusals that are about the moment or the hub, not about the question."""
 
+_LASTING = {"VERSION", "DOCUMENT", "TERMS", "SITES"}  # until somebody changes something
+
+_LOOK = 30.0  # seconds between two looks at the sites
 _NOT_AGREED = "The offices that keep the data did not agree to this question."
 _SIZE = "sent a table of another size"
 _SOME_SITE = "One of the sites"  # which one cannot be told of a sum
 _IMPOSSIBLE = "sent figures that the common method cannot make"
 _TOO_MANY = "sent figures that are not those of its population"
 _MOST = 2  # times the population that a document says: more than it grows from card to card
+
+
+@dataclass
+class _Sight:
+    """Which sites were away when they were last looked at, and when that is to be done again."""
+
+    away: dict[str, str] = field(default_factory=dict)
+    again: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +73,7 @@ class Federation(ABC):
     pins: Pins
     link: Link
     modulus: int = DEFAULT_MODULUS
+    _sight: _Sight = field(default_factory=_Sight)
 
     @property
     def document(self) -> Document:
@@ -77,7 +91,25 @@ class Federation(ABC):
             if refusal(message) in LATER
         }
         if wrong:
-            raise SitesUnavailable(wrong)
+            lasting = any(refusal(message) in _LASTING for message in answers.values())
+            raise SitesUnavailable(wrong, lasting)
+
+    def look(self) -> None:
+        """See now and then which sites answer, for whoever watches over the hub."""
+        if monotonic() >= self._sight.again:
+            try:
+                with self._talk() as talk:
+                    found = talk.away()
+                away = {self.document.member(site).label: why for site, why in found.items()}
+            except ParameterError:  # the authority's certificate
+                away = {"The hub": "cannot check certificates"}
+            self._sight.away = away
+            self._sight.again = monotonic() + _LOOK
+
+    @property
+    def trouble(self) -> str:
+        """Which sites did not answer when they were last looked at; empty if all did."""
+        return "; ".join(f"{label} {why}" for label, why in self._sight.away.items())
 
     def covers(self, question: Question) -> bool:
         """Whether a table is at hand: never, it must be asked for."""

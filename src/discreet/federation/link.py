@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -26,12 +27,14 @@ from discreet.federation.messages import (
     MOST_BYTES,
     PATH,
     REFUSED,
+    WINDOW,
     Message,
     is_answer,
     request,
 )
 from discreet.release.signature import Signer
 
+HEALTH = "/healthz"
 NO_ANSWER = "sent something that is no answer"
 
 
@@ -146,14 +149,45 @@ class Conversation:
             raise Wrong("sent an answer that it did not sign, or to another request")
         return answer
 
+    def away(self) -> dict[str, str]:
+        """Return which sites do not answer at all, and why; nothing is asked of them."""
+        asked = {one.id: self._pool.submit(self._away, one) for one in self._members}
+        return {site: why for site, future in asked.items() if (why := future.result())}
+
+    def _away(self, member: Member) -> str:
+        try:
+            self._said(member, "GET", HEALTH, b"")
+        except Wrong as error:
+            return str(error)
+        return ""  # whatever it says
+
     def _sent(self, member: Member, raw: bytes) -> bytes:
+        response, body = self._said(member, "POST", PATH, raw)
+        if response.status == 403:
+            raise Wrong("does not take the hub's request" + self._apart(response))
+        if response.status != 200:
+            raise Wrong("failed")
+        return body
+
+    def _apart(self, response: http.client.HTTPResponse) -> str:
+        """Return how far the clocks of site and hub are apart, where that is too far."""
+        try:
+            there = parsedate_to_datetime(response.getheader("Date", "")).timestamp()
+        except ValueError:
+            return ""
+        apart = abs(there - self._link.clock())
+        return f": the two clocks are {apart:,.0f} seconds apart" if apart > WINDOW else ""
+
+    def _said(
+        self, member: Member, method: str, to: str, raw: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
         line, end = self._lines[member.id], time.monotonic() + self._link.seconds
         late = Timer(self._link.seconds, line.cut)  # a drip is no answer, of a head neither
         late.daemon, line.late = True, False
-        path = urlsplit(member.address).path.rstrip("/") + PATH
+        path = urlsplit(member.address).path.rstrip("/") + to
         try:
             late.start()
-            line.request("POST", path, raw, {"Content-Type": "application/octet-stream"})
+            line.request(method, path, raw, {"Content-Type": "application/octet-stream"})
             response = line.getresponse()
             body = self._read(response, end)
             if time.monotonic() > end:  # cut off, which looks like the end of an answer
@@ -170,9 +204,7 @@ class Conversation:
             raise Wrong("cannot be reached" if gone else self._late) from None
         finally:
             late.cancel()
-        if response.status != 200:
-            raise Wrong("does not take the hub's request" if response.status == 403 else "failed")
-        return body
+        return response, body
 
     @property
     def _late(self) -> str:

@@ -89,9 +89,15 @@ class Cubes:
 
     @property
     def edition(self) -> str:
-        """The edition of each store: what the set of sites is fixed for."""
+        """The edition of each store: what noise is drawn for."""
         parts = [(one.version.schema.id, one.version.edition) for one in self.releasers]
         return JOINT.join(f"{id}:{edition}" for id, edition in parts)
+
+    @property
+    def people(self) -> str:
+        """The editions with the people of each store: what the set of sites is fixed for."""
+        parts = [(one.version.schema.id, one.version.alike) for one in self.releasers]
+        return JOINT.join(f"{id}:{edition}" for id, editions in parts for edition in editions)
 
 
 class Site:
@@ -108,12 +114,16 @@ class Site:
         self._clock = clock
         self.signer = Signer.of_store(self._stores[0])
         self.accepted = Accepted.read(self._stores[0], self.signer)
-        self.record = SiteRecord(self._stores[0])
+        self.record = SiteRecord(*self._stores)
         self._lock = Lock()
         self._rounds: dict[str, Round] = {}
         self._joint: dict[tuple[str, str], Ledger] = {}
         self._names: list[str | None] = []
         self._cubes = self._opened()
+
+    def close(self) -> None:
+        """Let the record go, whole in its one file."""
+        self.record.close()
 
     def _opened(self) -> Cubes:
         names = [Store(store).current() for store in self._stores]
@@ -261,7 +271,7 @@ class Site:
         terms = self._terms(body)
         cubes = self._pinned(terms["versions"][self.accepted.member.id])
         cube, question, tier = self._asked(cubes, terms, "combined")
-        if not self.record.answers_for(cubes.edition, terms["sites"]):
+        if not self.record.answers_for(cubes.people, terms["sites"]):
             raise Refused(SITES)
         self._foresee(cube, tier, QuestionClass.of(question))
         private = X25519PrivateKey.generate()
@@ -356,12 +366,13 @@ class Site:
         if publics[me] != mine:
             raise Refused(ROUND)
         cubes = self._pinned(terms["versions"][me])
-        if not self.record.answers_for(cubes.edition, terms["sites"]):
+        if not self.record.answers_for(cubes.people, terms["sites"]):
             raise Refused(SITES)
         cube, question, tier = round.asked
         of = QuestionClass.of(question)
         known = self._claim(cube, tier, of)
-        if not self.record.fix(cubes.edition, terms["sites"]):
+        made = (cube.version.id, of.question.canonical)
+        if not self.record.fix(cubes.people, terms["sites"], made):
             raise Refused(SITES)
         words = encoded(cube.engine.tabulate(question))
         try:

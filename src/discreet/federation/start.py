@@ -10,8 +10,9 @@ from typing import Any
 from discreet.errors import ParameterError, SitesUnavailable
 from discreet.federation.document import Document, HubFile
 from discreet.federation.hub import LATER
+from discreet.federation.hub_keys import COMBINED, COUNTRIES, hub_signer
 from discreet.federation.link import NO_ANSWER, Conversation, Link, refusal
-from discreet.federation.store import COMBINED, COUNTRIES, Pins, hub_signer, pins_of, write
+from discreet.federation.store import Pins, pins_of, write
 from discreet.files import written
 from discreet.json import canonical
 from discreet.population import Store
@@ -28,7 +29,7 @@ class Started:
 
 def document_of(file: HubFile) -> tuple[Document, Signer]:
     """Return the document that a hub's file makes, and the hub's key."""
-    signer = hub_signer(file)
+    signer = hub_signer(file.store)
     return file.document(signer), signer
 
 

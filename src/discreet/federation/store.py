@@ -3,6 +3,7 @@
 HUB/signing.key                 by which the hub signs the document and its requests
 HUB/combined, HUB/countries     stores as any others, with a ledger, a secret and a key
     hub.json                    how sites are reached: paths and seconds
+    hub.key                     a copy of HUB/signing.key, for backups of the store
     versions/<id>/federation.json   the document, the sites of this version, the version of each
 """
 
@@ -24,6 +25,7 @@ import numpy as np
 from discreet import __version__
 from discreet.errors import Damaged, ParameterError
 from discreet.federation.document import COMMON, NONE, Document, HubFile
+from discreet.federation.hub_keys import COMBINED, COUNTRIES, copy_key, secret_for
 from discreet.federation.link import Link
 from discreet.federation.messages import digest
 from discreet.files import read_bytes, sync, written
@@ -33,10 +35,8 @@ from discreet.population import manifest as manifests
 from discreet.population.intact import checksum
 from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.schema import GEOGRAPHY
-from discreet.population.sealed import secret_of
 from discreet.release.signature import Signer
 
-COMBINED, COUNTRIES = "combined", "countries"
 FILE, HOW = "federation.json", "hub.json"
 _TOLD = {COMMON: "", NONE: " (not protected)"}
 
@@ -145,12 +145,6 @@ def link_of(store: Path, document: Document) -> Link:
     return Link(signer, None if how["ca"] is None else Path(how["ca"]), float(how["seconds"]))
 
 
-def hub_signer(file: HubFile) -> Signer:
-    """Return the hub's key, made when it is first asked for."""
-    file.store.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Signer.of_store(file.store)
-
-
 def write(file: HubFile, pins: Pins) -> tuple[Path, bool]:
     """Return the store of a kind of tables, with a new version if the pins are not its current.
 
@@ -161,6 +155,7 @@ def write(file: HubFile, pins: Pins) -> tuple[Path, bool]:
     store.versions.mkdir(mode=0o700, parents=True, exist_ok=True)
     store.path.chmod(0o700)  # parents are made with the mode of the process
     _write_how(store.path, file)
+    copy_key(file.store, store.path)
     held = None if store.current() is None else store.open()
     before = None if held is None else pins_of(held)
     if before is not None and canonical(before.to_json()) == canonical(pins.to_json()):
@@ -168,9 +163,8 @@ def write(file: HubFile, pins: Pins) -> tuple[Path, bool]:
     numbered = _numbered(store)
     edition = numbered.setdefault(pins.data, 1 + max(numbered.values(), default=0))
     number = 1 + max((store.order(name)[0] for name in store.list()), default=0)
-    secret = Secret.fresh() if held is None else secret_of(store, held.manifest)
+    secret = secret_for(store)
     if held is None:
-        secret.write(store.secret)
         signing.make(store.path)
         state.make(store.path)
     described = _described(pins, secret, number, edition)

@@ -190,6 +190,11 @@ class Version:
         """Which of the editions of the data set it is: records that changed make a new one."""
         return int(self.manifest.get("edition", 1))
 
+    @property
+    def alike(self) -> list[int]:
+        """The editions that are of these records, in which only keys or codes were others."""
+        return list(self.manifest.get("alike", [self.edition]))
+
     @cached_property
     def people(self) -> int:
         """The number of people, or of whatever is counted."""

@@ -63,6 +63,9 @@ def failure_of(error: BaseException) -> Failure | None:
         return Failure(403, error.code, str(error))
     if isinstance(error, NotReleased):
         return Failure(403, "NOT_RELEASED", str(error), "POST the question to release it.")
+    if isinstance(error, SitesUnavailable) and error.lasting:
+        hint = "This does not pass by itself: the offices must change something first."
+        return Failure(503, "UNAVAILABLE", str(error), hint)
     if isinstance(error, Unavailable | SitesUnavailable):
         wait = {"Retry-After": "30"}
         return Failure(503, "UNAVAILABLE", str(error), "Ask again later.", headers=wait)

@@ -129,10 +129,13 @@ class Server(uvicorn.Server):
             fixed.append("certificate")
         elif self.config.ssl is not None:
             self.config.ssl.load_cert_chain(settings.certificate, settings.certificate_key)
-        reload(self._app, settings)
+        self._use(settings)
         self.acceptor.most = self._most()
         self.acceptor.resume()
         self.log.write(event="reload", level="info", needs_restart=fixed)
+
+    def _use(self, settings: Settings) -> None:
+        reload(self._app, settings)
 
     def note(self, status: int, request_id: str) -> None:
         """Count and log a request that never became one."""

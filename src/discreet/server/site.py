@@ -7,6 +7,7 @@ is cut off.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +17,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import DiscreetError, Forbidden, ParameterError
 from discreet.federation.messages import PATH
@@ -44,10 +46,14 @@ class Answers(Protocol):
 
 
 class SiteServer(Server):
-    """Runs a site on a listening socket; its settings are read once."""
+    """Runs a site on a listening socket."""
 
     def _hear(self) -> None:
-        """Leave SIGHUP as it is."""
+        if self._reread is not None:  # only then is it alone in its process
+            super()._hear()
+
+    def _use(self, settings: Settings) -> None:
+        self.live.settings = settings
 
     def _stores(self) -> int:
         return _STORES
@@ -82,7 +88,26 @@ def create_site(site: Answers, log: Log | None = None, settings: Settings | None
     routes: list[BaseRoute] = [Route(PATH, answer, methods=["POST"]), Route("/healthz", healthy)]
     app = FastAPI(routes=routes, openapi_url=None)
     app.state.live, app.state.log = Live(settings or Settings()), log
+    app.add_middleware(_Heads, live=app.state.live)
     return app
+
+
+class _Heads:
+    """Turns away what has too much before its body."""
+
+    def __init__(self, app: ASGIApp, live: Live) -> None:
+        self._app, self._live = app, live
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+            size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+            if size > self._live.settings.max_header:
+                await Response(status_code=431, headers={"connection": "close"})(
+                    scope, receive, send
+                )
+                return
+        await self._app(scope, receive, send)
 
 
 def serve_site(
@@ -91,8 +116,12 @@ def serve_site(
     port: int,
     settings: Settings,
     listening: Callable[[str], None] = lambda address: None,
+    reread: Callable[[], Settings] | None = None,
 ) -> None:
-    """Serve a site until SIGTERM or Ctrl-C; it speaks TLS and nothing else."""
+    """Serve a site until SIGTERM or Ctrl-C; it speaks TLS and nothing else.
+
+    On SIGHUP settings and certificate are read again by `reread`.
+    """
     if not (settings.certificate and settings.certificate_key):
         raise ParameterError(
             "a site must have a certificate: set certificate and certificate_key in the settings."
@@ -103,18 +132,27 @@ def serve_site(
     prepare_process()
     listener = listen(host, port)
     try:
-        server = site_server(site, settings, log)
+        server = site_server(site, settings, log, reread)
         server.config.load()
         log.capture()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the settings can be read again
+        # Uvicorn finishes, then raises the signal once more: the record must be closed first.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         place = listener.getsockname()
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
         listening(f"https://{shown}:{place[1]}")
         server.run([listener])
     finally:
         listener.close()
+        site.close()
 
 
-def site_server(site: Answers, settings: Settings, log: Log | None = None) -> SiteServer:
+def site_server(
+    site: Answers,
+    settings: Settings,
+    log: Log | None = None,
+    reread: Callable[[], Settings] | None = None,
+) -> SiteServer:
     """Return what serves a site."""
     app = create_site(site, log, settings)
     config = uvicorn.Config(
@@ -131,4 +169,4 @@ def site_server(site: Answers, settings: Settings, log: Log | None = None) -> Si
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.certificate_key,
     )
-    return SiteServer(config, app, None)
+    return SiteServer(config, app, reread)

@@ -22,6 +22,7 @@ from discreet.errors import (
     RecordsUnreachable,
     Sealed,
 )
+from discreet.federation.hub import Federation
 from discreet.population import Store, Version
 from discreet.population.intact import Pause
 from discreet.query import Question
@@ -120,7 +121,12 @@ class Catalogue:
         """Why something is not served as it should be, in a word; empty if all is well."""
         words = [trouble.word for trouble in self._troubles.values()]
         words += ["database"] * self._lost + [_AWAY] * self._away
-        return next(iter(words), "")
+        return next((word for word in [*words, *(one.trouble for one in self._hubs())] if word), "")
+
+    def _hubs(self) -> list[Federation]:
+        """Return how the data sets are reached whose data live at other offices."""
+        engines = [opened.engine for opened in tuple(self._open.values())]
+        return [engine for engine in engines if isinstance(engine, Federation)]
 
     @property
     def uncertified(self) -> tuple[Path, ...]:
@@ -135,7 +141,10 @@ class Catalogue:
         return {"status": "degraded", "why": self.trouble} if self.trouble else {"status": "ready"}
 
     def look_at_state(self) -> None:
-        """See whether the state database answers: without it no new detail is released."""
+        """See whether the state database answers, and other offices whose data are asked for.
+
+        Without it no new detail is released.
+        """
         try:
             for opened in tuple(self._open.values()):
                 with opened.releaser.ledgers.database.reading():
@@ -143,6 +152,8 @@ class Catalogue:
             self._lost = False
         except LedgerUnavailable:
             self._lost = True
+        for sites in self._hubs():
+            sites.look()
 
     def look_at_engines(self) -> DiscreetError | None:
         """See whether records elsewhere can be counted; return why not when that is new.

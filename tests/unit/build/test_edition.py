@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.build import build
-from discreet.build.edition import changes
+from discreet.build.comparing import changes, surely
 from discreet.errors import ParameterError
 from populations import make_version
 from stores import write_town
@@ -165,3 +165,86 @@ def test_other_groups_are_new_looks_at_the_same_records(tmp_path: Path) -> None:
     with pytest.raises(dc.QueryRefused) as refusal:
         again.release("ward,age_band,health")
     assert refusal.value.code == "USED_UP"
+
+
+def recoded(folder: Path, **columns: dict[object, object]) -> Path:
+    """Give the values of some columns other names, for everybody."""
+    path = folder / "people.parquet"
+    table = pq.read_table(path)
+    for name, became in columns.items():
+        values = [became.get(one, one) for one in table[name].to_pylist()]
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+    pq.write_table(table, path)
+    return folder / "dataset.toml"
+
+
+def sexes(folder: Path, leave: int = 0) -> Path:
+    changed(folder, leave)
+    described_anew(folder, ('1 = "Male", 2 = "Female"', 'M = "Male", F = "Female"'))
+    return recoded(folder, sex={1: "M", 2: "F"})
+
+
+def test_other_codes_are_no_other_records(tmp_path: Path) -> None:
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    first = dc.open(store).release("sex,health").table.values
+    build(sexes(town), store)
+    again = dc.open(store)
+    assert again.schema.find("sex")[1].codes == ("M", "F")
+    assert (again.version.edition, again.version.alike) == (1, [1])
+    assert np.array_equal(again.release("sex,health").table.values, first)
+
+
+def test_few_changes_do_not_hide_behind_other_codes(tmp_path: Path) -> None:
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    dc.open(store).release("sex")
+    with pytest.raises(ParameterError, match="Here 1 differ"):
+        build(sexes(town, leave=1), store)
+
+
+def test_a_new_secret_is_no_other_people(tmp_path: Path) -> None:
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    build(sexes(town), store, new_secret=True)
+    version = dc.open(store).version
+    assert (version.edition, version.alike) == (2, [1])  # other noise, the same people
+    build(changed(town, 400), store)
+    version = dc.open(store).version
+    # 400 of 20,000 left: more than the 200 that make an edition, under any names of categories.
+    assert (version.edition, version.alike) == (3, [3])
+
+
+def test_few_changes_do_not_hide_behind_a_new_secret(tmp_path: Path) -> None:
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    dc.open(store).release("sex")
+    with pytest.raises(ParameterError, match="would show whose records changed"):
+        build(changed(town, 1), store, new_secret=True)
+
+
+def test_less_detail_and_other_ids_are_no_other_people(tmp_path: Path) -> None:
+    town, store = tmp_path / "town", tmp_path / "store"
+    build(write_town(town, ROWS), store)
+    # Health of five categories is now of three: nobody else, but other figures.
+    old = '[variables.health]\nlabel = "Health"\nrange = [1, 5]'
+    described_anew(town, (old, old.replace("5]", "3]")))
+    build(recoded(town, health={4: 3, 5: 3}), store)
+    assert (dc.open(store).version.edition, dc.open(store).version.alike) == (2, [1])
+    table = pq.read_table(town / "people.parquet")
+    names = pa.array([f"n{i}" for i in range(ROWS)])
+    pq.write_table(table.set_column(table.schema.get_field_index("id"), "id", names),
+                   town / "people.parquet")  # fmt: skip
+    build(town / "dataset.toml", store)
+    assert (dc.open(store).version.edition, dc.open(store).version.alike) == (3, [1])
+
+
+def test_the_least_number_of_records_that_differ() -> None:
+    """Of 100 records 30 have code 0, then 40: at least 10 left it and 10 came, under any names."""
+    old = make_version(np.random.default_rng(1), 100, [2])
+    codes = np.zeros((1, 100), np.uint8)
+    codes[0, 30:] = 1
+    more = codes.copy()
+    more[0, 30:40] = 0
+    other = replace(old, codes8=1 - more, manifest={**old.manifest, "secret": "another"})
+    assert surely(replace(old, codes8=codes), other) == 20

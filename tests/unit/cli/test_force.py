@@ -66,19 +66,38 @@ def run(folder: Path, command: str, *more: object) -> Result:
     return CliRunner().invoke(app, [*command.split(), *words, *map(str, more)])
 
 
-def writing(program: typer.Typer, before: str = "") -> Iterator[str]:
-    """Yield the commands that take --out, "a b" for a command of a group."""
+# Files that commands write beside what --out says…
+BESIDE = {
+    ("hub", "document"), ("suppress", "pattern"), ("suppress", "tab"), ("adjust", "report"),
+    ("adjust", "problem"), ("redesign", "recodes"), ("attack", "json_file"),
+    ("certify", "json_file"),
+}  # fmt: skip
+# …folders that they keep things in, which are theirs…
+KEPT = {("demo", "folder"), ("build", "originals")}
+# …and what they only read. Whatever else is a path is written.
+READ = {
+    "after", "data", "dataset", "edition", "file", "history", "key", "meta", "originals",
+    "passphrase_file", "published", "questions", "quick", "secret", "settings", "store", "stores",
+    "table", "tables", "to", "true",
+}  # fmt: skip
+
+
+def paths(program: typer.Typer, before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield command and name of all parameters that are paths, "a b" for one of a group."""
     for one in program.registered_commands:
         assert one.callback is not None
-        if "out" in inspect.signature(one.callback).parameters:
-            yield f"{before}{one.name or one.callback.__name__.replace('_', '-')}"
+        command = f"{before}{one.name or one.callback.__name__.replace('_', '-')}"
+        given = inspect.signature(one.callback, eval_str=True).parameters
+        yield from ((command, name) for name, each in given.items() if "Path" in str(each))
     for group in program.registered_groups:
         assert group.typer_instance is not None
-        yield from writing(group.typer_instance, f"{before}{group.name} ")
+        yield from paths(group.typer_instance, f"{before}{group.name} ")
 
 
 def test_every_command_that_writes_is_tried() -> None:
-    assert set(writing(app)) == {*WRITING, *FOLDERS, "base"} - {"demo"}
+    written = {each for each in paths(app) if each in KEPT or each[1] not in READ}
+    out = {(command, "out") for command in {*WRITING, *FOLDERS, "base"} - {"demo"}}
+    assert written == out | BESIDE | KEPT
 
 
 def test_a_base_is_written_over_only_if_asked(folder: Path, tmp_path: Path) -> None:
@@ -124,20 +143,43 @@ def test_what_belongs_beside_is_not_written_over(
     assert sorted(path.name for path in tmp_path.iterdir()) == [beside.name]
 
 
-def test_second_files_are_not_written_over(folder: Path, tmp_path: Path) -> None:
+SECOND = {
+    ("adjust", "report"), ("adjust", "problem"), ("suppress", "pattern"), ("suppress", "tab")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "name"), sorted(SECOND))
+def test_second_files_are_not_written_over(
+    command: str, name: str, folder: Path, tmp_path: Path
+) -> None:
     mine = tmp_path / "mine.csv"
     mine.write_text("mine")
-    for command, option in (("adjust", "--report"), ("suppress", "--pattern")):
-        refused = run(folder, command, "--out", tmp_path / f"{command}.csv", option, mine)
-        assert "is there already" in str(refused.exception)
-        assert not (tmp_path / f"{command}.csv").exists()
-    (tmp_path / "a.csv").write_text("mine")
-    (tmp_path / "b.csv").write_text("mine")
+    refused = run(folder, command, "--out", tmp_path / "o.csv", f"--{name}", mine)
+    assert "is there already" in str(refused.exception)
+    assert [mine.read_text(), *tmp_path.iterdir()] == ["mine", mine]
+
+
+def test_recodes_are_not_written_over(folder: Path, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("mine")
     refused = run(folder, "redesign", "--rule", "smallest=30", "--recodes", tmp_path,
                   "--out", tmp_path / "o.csv")  # fmt: skip
     assert "is there already" in str(refused.exception)
-    assert mine.read_text() == "mine"
     assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["attack", "certify"])
+def test_findings_are_not_written_over(command: str, folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text("mine")
+    words = [command, str(folder / "store"), "--json", str(mine)]
+    assert "is there already" in str(CliRunner().invoke(app, words).exception)
+    assert mine.read_text() == "mine"
+
+
+def test_other_files_are_tried_here_or_with_their_command() -> None:
+    rest = {("redesign", "recodes"), ("attack", "json_file"), ("certify", "json_file")}
+    assert {*SECOND, *rest, ("hub", "document")} == BESIDE  # that of a hub in test_site.py
 
 
 def test_a_folder_of_synth_is_written_over_only_if_asked(tmp_path: Path) -> None:

@@ -39,6 +39,13 @@ def test_a_federation_is_set_up_by_commands(folder: Path) -> None:
     written = run("hub", folder / "hub.toml", "--document", document)
     assert written.exit_code == 0, written.exception
     key = written.output.splitlines()[-1].removeprefix("The hub's key is ")
+    held = document.read_bytes()
+    again = run("hub", folder / "hub.toml", "--document", document)
+    assert str(again.exception) == f"{document} is there already. Give --force to write over it."
+    assert run("hub", folder / "hub.toml", "--document", document, "--force").exit_code == 0
+    assert document.read_bytes() == held
+    into = run("hub", folder / "hub.toml", "--document", folder)
+    assert str(into.exception) == f"--document must be a file. {folder} is a folder."
     store = folder / "borg" / "store"
     accepted = run("site", "accept", document, "--store", store, "--hub", key)
     lines = accepted.output.splitlines()

@@ -16,8 +16,9 @@ from discreet.errors import ParameterError, QueryRefused
 from discreet.federation.accepting import FILE, Accepted, accept, disagreements
 from discreet.federation.card import Card, Member, policy_differences, policy_of, schema_differences
 from discreet.federation.document import Document, HubFile, protected_how
+from discreet.federation.start import document_of
 from discreet.policy import policy_values
-from discreet.population import Schema
+from discreet.population import Schema, Store
 from discreet.query import Query, Question
 from discreet.release.signature import Signer
 from discreet.server.site import open_site
@@ -61,6 +62,33 @@ def test_a_store_fits_its_own_variables(made: Federated) -> None:
 def test_labels_may_differ_as_languages_do(made: Federated) -> None:
     common = schema_of(made, {"age_band.labels": ["Jung", "Erwachsen", "Alt"]})
     assert schema_differences(made.document.schema, common) == []
+    # Of two that are called alike, either is meant.
+    twice = schema_of(made, {"age_band.labels": ["Other", "Other", "Old"]})
+    other = schema_of(made, {"age_band.labels": ["x", "other ", "Old"]})
+    assert schema_differences(other, twice) == []
+
+
+def swapped(folder: Path) -> Path:
+    """Build a country anew in which 1 is Female and 2 is Male."""
+    path = folder / "dataset.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('1 = "Male", 2 = "Female"', '1 = "Female", 2 = "Male"'))
+    build(path, folder / "store", views=0)
+    return folder / "store"
+
+
+def test_labels_on_other_codes_are_refused_by_name(north: Federated, tmp_path: Path) -> None:
+    told = r"level 'sex' of 'sex' has the label 'Female' on the code 1, which the document has on 2"
+    store = swapped(north.folder / "borg")
+    with pytest.raises(ParameterError, match=told):
+        north.begin()
+    signer = Signer.of_store(store)
+    with pytest.raises(ParameterError, match=told):
+        accept(north.document, north.hub.public, store, [open_store(store).releaser], signer)
+    card = Card.of([Store(store).open()], "borg", "Borg", "https://127.0.0.1:1", signer.public)
+    (north.folder / "borg.json").write_text(json.dumps(card.to_json()))
+    with pytest.raises(ParameterError, match=told):
+        document_of(HubFile.read(north.folder / "hub.toml"))
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.errors import Forbidden, ParameterError, QueryRefused, SitesUnavailable
+from discreet.errors import Forbidden, ParameterError, QueryRefused, Sealed, SitesUnavailable
 from discreet.federation.link import Wrong
 from discreet.federation.messages import Message
 from discreet.federation.messages import answer as packed
 from discreet.federation.start import start
+from discreet.population.backup import backup, restore
+from discreet.population.envelope import Passphrase
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release.result import Release
@@ -521,3 +523,51 @@ def test_a_site_that_tells_no_version_is_named(north: Federated, body: dict[str,
     north.between = late_for("state", odd)
     with pytest.raises(SitesUnavailable, match="Borg sent something that is no answer"):
         north.open()
+
+
+# What a hub makes once
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        ("combined/CURRENT", "It holds the name of the newest version"),
+        ("combined/secret", "new noise on the same totals"),
+        ("countries/signing.key", "would not be known as this hub's"),
+        ("signing.key", r"Copy .*/hub\.key there"),
+    ],
+)
+def test_what_a_hub_made_once_is_not_made_anew(north: Federated, lost: str, told: str) -> None:
+    ask(north.open(), "sex")
+    hub = north.file.store
+    before = {path: path.read_bytes() for path in hub.rglob("*") if path.is_file()}
+    (hub / lost).unlink()
+    with pytest.raises(Sealed, match=told) as refused:
+        start(north.file)
+    assert "discreet build" not in str(refused.value)
+    assert not (hub / lost).exists()
+    assert all(path.read_bytes() == before[path] for path in hub.glob("*/secret"))
+    if lost == "signing.key":
+        (hub / lost).write_bytes((hub / "combined" / "hub.key").read_bytes())
+    else:
+        (hub / lost).write_bytes(before[hub / lost])
+    (hub / lost).chmod(0o600)
+    start(north.file)
+
+
+def test_the_public_half_of_a_key_is_written_again(north: Federated) -> None:
+    north.open()
+    halves = [north.file.store / each / "signing.pub" for each in (".", "combined")]
+    before = [half.read_bytes() for half in halves]
+    for half in halves:
+        half.unlink()
+    start(north.file)
+    assert [half.read_bytes() for half in halves] == before
+
+
+def test_the_backup_of_a_hubs_store_holds_the_hubs_key(north: Federated, tmp_path: Path) -> None:
+    north.open()
+    hub, words = north.file.store, Passphrase("correct horse battery")
+    backup(hub / "combined", tmp_path / "b", words)
+    restore(tmp_path / "b", tmp_path / "again", words)
+    assert (tmp_path / "again" / "hub.key").read_bytes() == (hub / "signing.key").read_bytes()

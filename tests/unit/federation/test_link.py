@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -145,6 +147,20 @@ def test_another_hub_is_not_answered(north: Federated) -> None:
         _, wrong = talk.ask_each("state", {})
     assert set(wrong.values()) == {"does not take the hub's request"}
     assert north.sites["aland"].record.turned_away() == {"not signed by the hub": 1}
+
+
+def test_clocks_that_are_apart_are_told(north: Federated) -> None:
+    link = Link(north.hub, north.folder / "ca.pem", 60.0, lambda: time.time() + 1_000)
+    with Conversation(link, north.document, NAMES) as talk:
+        _, wrong = talk.ask_each("state", {})
+        assert talk.away() == {}
+    for why in wrong.values():
+        told = re.fullmatch(
+            r"does not take the hub's request: the two clocks are ([\d,]+) seconds apart", why
+        )
+        assert told
+        assert int(told[1].replace(",", "")) >= 990  # 1,000, by a clock of seconds
+    assert len(wrong) == len(NAMES)
 
 
 def _received(line: ssl.SSLSocket) -> None:

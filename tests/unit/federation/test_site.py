@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from discreet.build import build
 from discreet.cli import app
 from discreet.errors import Forbidden, InternalError, ParameterError, Sealed
 from discreet.federation.accepting import accept
-from discreet.federation.asked import SiteRecord, make
+from discreet.federation.asked import SiteRecord
+from discreet.federation.kept import make
 from discreet.federation.messages import WINDOW, Message, request
 from discreet.federation.site import Site
 from discreet.query import Query, Question
 from discreet.release.record import append
 from discreet.release.signature import Signer
 from discreet.service.opened import open_store
-from federations import Federated, connect, copied, make_federation
+from federations import Federated, build_country, connect, copied, make_federation
 
 
 @pytest.fixture(scope="module")
@@ -246,17 +249,115 @@ def test_a_record_is_not_made_anew_after_a_joint_table(
     assert not (store / "site.db").exists()
 
 
+def joint_table(north: Federated, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a joint table, end all sites as by a kill, and return the store of one."""
+    opened = connect(monkeypatch, north).open()
+    opened.releaser.release(Question.of(Query.parse("sex"), opened.schema))
+    return north.stores["borg"][0]
+
+
+def test_what_the_set_hangs_on_is_in_the_one_file(
+    north: Federated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store = joint_table(north, monkeypatch)
+    # As a copy of the file alone has it, while the site runs.
+    with sqlite3.connect(tmp_path / "copy.db") as copy:
+        (tmp_path / "copy.db").write_bytes((store / "site.db").read_bytes())
+        ((sites,),) = copy.execute("SELECT sites FROM sets").fetchall()
+    assert sites == '["aland", "borg", "cove"]'
+    north.sites["borg"].close()
+    assert not (store / "site.db-wal").exists()
+
+
+@pytest.mark.parametrize("how", ["older", "overwritten", "cut", "another's", "no tables"])
+def test_a_record_that_is_not_the_newest_of_this_store_whole_is_sealed(
+    how: str, north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = north.stores["borg"][0] / "site.db"
+    before = file.read_bytes()  # of the time when nothing was asked
+    store = joint_table(north, monkeypatch)
+    for site in north.sites.values():
+        site.close()
+    held = file.read_bytes()
+    file.write_bytes(
+        {
+            "older": before,
+            "overwritten": held[:4096] + bytes(len(held) - 4096),
+            "cut": held[: len(held) // 2],
+            "another's": (north.stores["cove"][0] / "site.db").read_bytes(),
+            "no tables": b"",
+        }[how]
+    )
+    if how == "no tables":
+        with sqlite3.connect(file) as fresh:
+            fresh.execute("PRAGMA application_id = 1")
+    with pytest.raises(Sealed, match=r"site\.db is .* Put the file back from a backup"):
+        north.begin()
+    told = CliRunner().invoke(app, ["site", "log", str(store)])
+    assert isinstance(told.exception, Sealed)
+    file.write_bytes(held)
+    north.begin()
+
+
+def test_a_kill_between_the_set_and_the_records_seals_nothing(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = joint_table(north, monkeypatch)
+    with (store / "records").open("ab") as file:
+        file.write(b'{"verdict": "joint", "data_ver')  # what a kill leaves of a line
+    with SiteRecord(store)._open() as db:
+        db.execute("INSERT INTO joint VALUES ('later', 'age')")  # its line was never written
+    north.begin()
+
+
+def test_no_acceptance_makes_the_record_anew_after_a_joint_table(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = joint_table(north, monkeypatch)
+    (store / "site.db").unlink()
+    (store / "federation.json").unlink()
+    cubes = [open_store(store).releaser]
+    with pytest.raises(ParameterError, match="joint tables were made from this edition"):
+        accept(north.document, north.hub.public, store, cubes, Signer.of_store(store))
+
+
+def test_with_a_new_edition_a_lost_record_may_be_made_anew(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = joint_table(north, monkeypatch)
+    build_country(store.parent, "borg", seed=77)  # everybody else
+    (store / "site.db").unlink()
+    assert CliRunner().invoke(app, ["site", "log", str(store), "--new"]).exit_code == 0
+    north.begin()  # the old lines of the records do not seal it
+    assert north.sites["borg"].record.answers_for("borg:2", ["aland", "borg"])
+
+
+def test_new_keys_for_the_same_people_do_not_free_the_set(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = joint_table(north, monkeypatch)
+    build(store.parent / "dataset.toml", store, views=0, new_secret=True)
+    north.begin()
+    site = north.sites["borg"]
+    assert asked(north, "state", {}).body["edition"] == "borg:2"  # the hub draws noise anew
+    assert not site.record.answers_for(site._current().people, ["aland", "borg"])
+    assert site.record.answers_for(site._current().people, ["aland", "borg", "cove"])
+    (store / "site.db").unlink()
+    told = CliRunner().invoke(app, ["site", "log", str(store), "--new"])
+    assert "joint tables were made" in str(told.exception)
+
+
 def test_a_set_is_fixed_for_as_long_as_one_cube_is_the_same(tmp_path: Path) -> None:
     make(tmp_path)
     record = SiteRecord(tmp_path)
     three, two = ["aland", "borg", "cove"], ["aland", "borg"]
-    assert record.fix("one:1+two:1", three)
+    assert record.fix("one:1+two:1", three, ("v1", "sex"))
     # A new edition of one cube: the other still shares its margins with what was answered.
     for edition in ("one:2+two:1", "one:1", "two:1+one:7"):
         assert not record.answers_for(edition, two)
-        assert not record.fix(edition, two)
+        assert not record.fix(edition, two, ("v2", "sex"))
         assert record.answers_for(edition, three)
-    assert record.fix("one:2+two:2", two)
+    assert record.fix("one:2+two:2", two, ("v2", "sex"))
 
 
 def ready(north: Federated, name: str, body: dict[str, Any]) -> Any:

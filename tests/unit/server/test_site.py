@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from applications import serving
-from discreet.federation.link import Wrong
+from discreet.federation.link import Conversation, Wrong
 from discreet.federation.messages import PATH
 from discreet.federation.start import start
 from discreet.server.site import MOST_BODY, create_site
@@ -55,6 +55,32 @@ def test_pages_and_api_of_a_hub(north: Federated) -> None:
         assert lost.headers["retry-after"] == "30"
         again = client.get("/api/v1/datasets/north/table?by=sex,age_band&format=csv")
         assert again.text == joint.text
+
+
+def test_a_hub_without_one_of_its_sites_is_degraded_and_names_it(
+    north: Federated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = {"borg": "cannot be reached"}
+    monkeypatch.setattr(Conversation, "_away", lambda self, member: away.get(member.id, ""))
+    monkeypatch.setattr("discreet.federation.hub._LOOK", 0.0)
+    with serving(start(north.file).stores) as client:
+        client.app.state.service.catalogue.look_at_state()
+        told = client.get("/readyz")
+        assert told.json() == {"status": "degraded", "why": "Borg cannot be reached"}
+        away.clear()
+        client.app.state.service.catalogue.look_at_state()
+        assert client.get("/readyz").json()["status"] == "ready"
+
+
+def test_another_set_of_sites_is_not_said_to_pass(north: Federated) -> None:
+    record = north.sites["borg"].record
+    assert record.fix("borg:1", ["borg", "dune"], ("v", "sex"))
+    with serving(start(north.file).stores) as client:
+        lost = client.get("/api/v1/datasets/north/table?by=sex")
+    assert lost.status_code == 503
+    assert "until the next" in lost.json()["error"]["message"]
+    assert "again later" not in lost.text
+    assert "retry-after" not in lost.headers
 
 
 def test_a_site_has_one_route_and_tells_strangers_nothing(north: Federated) -> None:
