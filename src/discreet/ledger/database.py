@@ -99,6 +99,11 @@ class Database:
         """Return the database of a store: the one that is set, or else the file in its folder."""
         return cls.of(environment.get(SETTING) or store / FILE)
 
+    @property
+    def lasting(self) -> bool:
+        """Whether it outlives the program."""
+        return self.url != _MEMORY
+
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Give a transaction that only reads."""

@@ -33,7 +33,7 @@ HARMS: dict[str, tuple[Harm, str]] = {
     "no ledger": (lambda store: (store / "state.db").unlink(), "state.db is missing"),
     "an emptied ledger": (
         lambda store: (store / "state.db").write_bytes(b""),
-        "says that nothing is released",
+        "state.db is emptied",
     ),
     "another public key": (
         lambda store: (store / "signing.pub").write_bytes(b"another"),

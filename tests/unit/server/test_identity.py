@@ -27,6 +27,7 @@ from discreet.query import Query, Question
 from discreet.server.mcp import create
 from discreet.service.granted import granted
 from persons import YEAR, licensed_town, person, project, quick_hashes
+from stores import forget_releases
 
 TABLE = "/api/v1/datasets/town/table"
 COARSE = f"{TABLE}?by=sex,health"  # 10 cells, of which nobody's looks are used
@@ -272,6 +273,7 @@ class _fresh:
         self.patch = pytest.MonkeyPatch()
         quick_hashes(self.patch)
         place = self.store / f"{uuid4()}.db"
+        forget_releases(self.store)
         self.patch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{place}")
         with Database.of_store(self.store).reading():
             pass
