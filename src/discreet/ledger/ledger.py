@@ -59,13 +59,8 @@ class Ledger:
         known = self._memory.routes.get(asked)
         if known is not None and known.status is not Status.CLAIMED:
             return known
-        try:
-            with self.database.reading() as transaction:
-                row = transaction.find(self._place, asked.name)
-        except LedgerUnavailable:
-            if self.space.guarded(asked):
-                raise
-            return known
+        with self.database.reading() as transaction:
+            row = transaction.find(self._place, asked.name)
         with self._turn:
             return known if row is None else self._memory.decided(row)
 
@@ -164,14 +159,7 @@ class Ledger:
             if self._refused.issuperset(asked) and self._still_refused(asked):
                 self._uncounted.update(asked)
                 return [None] * len(asked)
-            try:
-                return self._claimed(asked, origin)
-            except LedgerUnavailable:
-                if any(self.space.guarded(one) for one in asked):
-                    raise
-            # No look depends on these: they may be answered without being written down.
-            routes = self._memory.routes
-            return [routes.setdefault(one, Route(one, one, Status.CLAIMED)) for one in asked]
+            return self._claimed(asked, origin)
 
     def preload(self, planned: Iterable[tuple[QuestionClass, Origin]]) -> list[QuestionClass]:
         """Claim the tables of a plan; return those for which no look was left."""
@@ -186,37 +174,28 @@ class Ledger:
                     left_out.append(asked)
         return left_out
 
-    def settle(self, made: QuestionClass, status: Status) -> bool:
+    def settle(
+        self, made: QuestionClass, status: Status, record: Callable[[], None] | None = None
+    ) -> bool:
         """Write down what became of a table; return whether that was not known yet.
 
-        A table that was left unjudged is judged again by whoever asks next. Its figures stay the
-        same, but rules on them that have changed since may judge them otherwise.
+        If not, `record` is called first: what cannot be recorded is not settled. A table that
+        was left unjudged is judged again by whoever asks next. Its figures stay the same, but rules
+        on them that have changed since may judge them otherwise.
         """
         with self._turn:
             known = self._memory.routes.get(made)
             if known is not None and known.status is status:
                 return False
-            return self._settled(made, status)[1]
-
-    def _settled(self, made: QuestionClass, status: Status) -> tuple[Route, bool]:
-        """Return what became of a table, and whether that was not written down before."""
-        guarded = self.space.guarded(made)
-        try:
             with self.database.writing(self._place.dataset) as transaction:
                 first = transaction.settle(self._place, made.name, status)
                 row = transaction.find(self._place, made.name)
-        except LedgerUnavailable:
-            if guarded:
-                raise
-            row, first = None, True
-        if row is not None:
-            route = self._memory.decided(row)
-            assert route is not None
-            return route, first
-        if guarded:
-            raise InternalError(f"'{made.name}' was not claimed before it was made")
-        self._memory.routes[made] = Route(made, made, status)
-        return self._memory.routes[made], True
+                if row is None:
+                    raise InternalError(f"'{made.name}' was not claimed before it was made")
+                if first and record is not None:
+                    record()
+            self._memory.decided(row)
+            return first
 
     # The database
 

@@ -208,9 +208,8 @@ class Releaser:
         wanted = Making(of, tier, self.version, self.policy)
         table = self.tables.get(wanted, lambda making: self._make(making, stop))
         if self.claims:
-            first = self.ledgers.of(tier).settle(of, table.status)
-            if first and self.log is not None:
-                append(self.log, table.record)
+            log = None if self.log is None else partial(append, self.log, table.record)
+            self.ledgers.of(tier).settle(of, table.status, log)
         return table
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
