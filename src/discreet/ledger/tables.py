@@ -171,6 +171,14 @@ class Transaction:
         )
         return set(self.connection.scalars(found))
 
+    def settled(self, dataset: str) -> bool:
+        """Whether any table of a data set was ever made."""
+        found = sa.select(entries.c.id).where(
+            entries.c.dataset == dataset, entries.c.asked == entries.c.source,
+            entries.c.status != "claimed",
+        ).limit(1)  # fmt: skip
+        return self.connection.scalar(found) is not None
+
     def copy(self, dataset: str, into: Transaction) -> None:
         """Write all that is known of a data set into another database, a new one."""
         identity = self.identity(dataset)

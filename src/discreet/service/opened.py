@@ -141,7 +141,7 @@ def open_store(
     engine = sites or ViewEngine(version, engine_of(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)
-    ledgers, records = Ledgers(version, policy, secret, state), _records(path)
+    ledgers, records = Ledgers(version, policy, secret, state), records_of(path)
     if state.lasting:
         belonging = Belonging(path, records, version.schema.id)
         if new:
@@ -162,7 +162,7 @@ def _earlier(store: Store, state: Database) -> dict[str, Ledgers]:
     return found
 
 
-def _records(store: Path) -> Path:
+def records_of(store: Path) -> Path:
     """Return where releases are recorded: in the store, or beside it where it is read-only.
 
     That is the folder that systemd gives a service, or else that of the user's own state.
