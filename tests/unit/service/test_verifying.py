@@ -76,8 +76,9 @@ def test_every_file_is_read(everything: Path) -> None:
     files = [path for path in sorted(everything.rglob("*")) if path.is_file()]
     named = {path.relative_to(everything).parts[0] for path in files}
     assert named == {
-        "CURRENT", "secret", "signing.key", "signing.pub", "certificates", "federation.json",
-        "hub.json", "site.db", "versions", "state.db", "ledger.id", "records", ".lock",
+        "CURRENT", "secret", "signing.key", "signing.pub", "signing.id", "certificates",
+        "federation.json", "hub.json", "site.db", "versions", "state.db", "ledger.id", "records",
+        ".lock",
     }, "a file that is new here must be read too"  # fmt: skip
     for path in files:
         raw, harms = path.read_bytes(), [lambda raw: b"", _garbage, _one_bit]
