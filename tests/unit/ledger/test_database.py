@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -198,6 +199,22 @@ def test_what_is_released_is_answered_while_the_database_is_gone(
     with pytest.raises(LedgerUnavailable):
         kept.claim(of("age,oa"))
     assert kept.claim(of("sex,age")).status is Status.RELEASED
+
+
+def test_a_file_that_is_moved_away_is_used_no_more(tmp_path: Path) -> None:
+    """What is written to it would be lost; put back, it is used on. Another file is not."""
+    kept = ledger(Database.of(tmp_path / "state.db"))
+    kept.claim(of("sex,age"))
+    (tmp_path / "state.db").rename(tmp_path / "moved")
+    for name in ("age,oa", "sex,band"):
+        with pytest.raises(LedgerUnavailable, match="cannot be made now"):
+            kept.claim(of(name))
+    assert not (tmp_path / "state.db").exists()
+    shutil.copy(tmp_path / "moved", tmp_path / "state.db")
+    with pytest.raises(LedgerUnavailable):
+        kept.claim(of("sex,band"))
+    (tmp_path / "moved").rename(tmp_path / "state.db")
+    assert kept.claim(of("sex,band"))
 
 
 def test_a_claim_that_does_not_reach_the_disk_is_forgotten(
