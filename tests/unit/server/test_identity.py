@@ -284,6 +284,7 @@ class _fresh:
     def __exit__(self, *error: object) -> None:
         self.serving.__exit__(None, None, None)
         self.patch.undo()
+        forget_releases(self.store)
 
 
 def test_what_is_left_is_shown_before_asking_and_used_up_after(store: Path) -> None:
