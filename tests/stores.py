@@ -87,3 +87,9 @@ def build_town(folder: Path, out: Path, **options: object) -> Path:
         secret.chmod(0o600)
     build(write_town(folder, **options), out)  # type: ignore[arg-type]
     return out
+
+
+def forget_releases(store: Path) -> None:
+    """Let a store be as one from which nothing was ever released, for another state database."""
+    for name in ("ledger.id", "records"):
+        (store / name).unlink(missing_ok=True)

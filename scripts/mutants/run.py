@@ -58,6 +58,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("rules/", "rules release/test_pipeline.py release/test_wiring_*.py"),
     ("ledger/ledgers.py", "ledger/test_ledger.py release/test_wiring_*.py release/test_pipeline.py "
      "release/test_truth.py build/test_edition.py"),
+    ("ledger/belonging.py", "ledger/test_belonging.py"),
     ("ledger/", "ledger/test_space.py ledger/test_index.py ledger/test_memory.py "
      "ledger/test_ledger.py ledger/test_database.py rules/test_space.py "
      "release/test_projection.py"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from discreet.errors import ParameterError
@@ -23,7 +25,15 @@ def written(
 
     Where nobody else writes it (`alone`), it is meanwhile NAME.new, for the next one to clear away.
     One that is not `durable` may be damaged after a crash of the machine: its reader must notice.
+    Otherwise a link stays one, and its target is written; what is no file, such as a pipe or a
+    device, stays what it is, and all is written into it at the end.
     """
+    if not alone:
+        path = Path(os.path.realpath(path))
+        if path.exists() and not path.is_file():
+            with _poured(path) as file:
+                yield file
+            return
     part = path.with_suffix(".new")
     if alone:
         part.unlink(missing_ok=True)
@@ -38,6 +48,16 @@ def written(
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _poured(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write, which goes into a pipe or a device once it is whole."""
+    with TemporaryFile() as file:
+        yield file
+        file.seek(0)
+        with os.fdopen(os.open(path, os.O_WRONLY), "wb") as out:
+            shutil.copyfileobj(file, out)
 
 
 def sync(path: Path) -> None:

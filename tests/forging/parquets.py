@@ -94,7 +94,36 @@ def decimals(table: pa.Table) -> pa.Table:
     return table.set_column(at, "value", scaled)
 
 
+def listed(table: pa.Table) -> pa.Table:
+    """Add a category that no row has: pandas counts it as one of which there is none."""
+    held = table["sex_label"].combine_chunks()
+    texts = pa.concat_arrays([held.dictionary, pa.array(["Prisoners"])])
+    return _with_labels(table, pa.DictionaryArray.from_arrays(held.indices, texts))
+
+
+def ordered(table: pa.Table) -> pa.Table:
+    held = table["sex_label"].combine_chunks()
+    made = pa.DictionaryArray.from_arrays(held.indices, held.dictionary, ordered=True)
+    return _with_labels(table, made)
+
+
+def _with_labels(table: pa.Table, labels: pa.Array) -> pa.Table:
+    field = pa.field("sex_label", labels.type, nullable=False)
+    return table.set_column(table.column_names.index("sex_label"), field, labels)
+
+
+def made_by(path: Path) -> None:
+    """Let another be named as the program that wrote it, in as many letters."""
+    raw = path.read_bytes()
+    name = b"parquet-cpp-arrow"
+    assert name in raw
+    path.write_bytes(raw.replace(name, b"figures in 1000s "))
+
+
 PARQUET: dict[str, Forger] = {
+    "a category that no row has": parquet(listed),
+    "categories in an order": parquet(ordered),
+    "the program that wrote it": made_by,
     "a figure": parquet(figured("value", 1)),
     "a bound": parquet(figured("low", 1)),
     "a row less": parquet(lambda t: t.slice(1)),

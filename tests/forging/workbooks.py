@@ -97,7 +97,39 @@ def commented(path: Path) -> None:
 
 
 SHEET1, NOTES = "xl/worksheets/sheet1.xml", "xl/worksheets/sheet5.xml"
+
+
+def listed(at: int, size: str, value: int) -> Forger:
+    """Return a forger that changes a field of the first entry of the directory."""
+
+    def forge(path: Path) -> None:
+        raw = bytearray(path.read_bytes())
+        struct.pack_into(f"<{size}", raw, raw.index(b"PK\x01\x02") + at, value)
+        path.write_bytes(raw)
+
+    return forge
+
+
+def ended(at: int, value: int) -> Forger:
+    """Return a forger that changes a field of the record at the end."""
+
+    def forge(path: Path) -> None:
+        raw = bytearray(path.read_bytes())
+        struct.pack_into("<H", raw, len(raw) - 22 + at, value)
+        path.write_bytes(raw)
+
+    return forge
+
+
 XLSX: dict[str, Forger] = {
+    "a part that needs a newer program": listed(6, "H", 63),
+    "a part on another disk": listed(34, "H", 1),
+    "a part of another kind": listed(36, "H", 2),
+    "a part that is hidden": listed(38, "I", 2),
+    "a part that is a link": listed(38, "I", 0o120777 << 16),
+    "another disk": ended(4, 1),
+    "a directory on another disk": ended(6, 1),
+    "fewer parts on this disk": ended(8, 1),
     "a figure": part(SHEET1, "<v>3069</v>", "<v>3070</v>"),
     "a cell outside the declared range": part(
         SHEET1, "</row></sheetData>",

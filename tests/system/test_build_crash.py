@@ -20,7 +20,7 @@ from discreet.population import Store
 
 DRIVER = Path(__file__).with_name("crash_driver.py")
 OLD, NEW = 50, 80
-TIDY = ["CURRENT", "secret", "signing.key", "signing.pub", "state.db", "versions"]
+TIDY = ["CURRENT", "secret", "signing.id", "signing.key", "signing.pub", "state.db", "versions"]
 
 # Where a build could leave two things that do not belong together.
 DELICATE = [

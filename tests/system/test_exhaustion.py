@@ -180,8 +180,11 @@ def test_every_line_of_the_log_is_json(server: Running) -> None:
         for connection in connections:
             connection.sendall(f"POST {TABLE} HTTP/1.1\r\nContent-Length: 99\r\n".encode())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    assert server.get(f"{TABLE}?by=sex").status_code == 200
     time.sleep(0.5)
-    for line in lines(server):
+    said = lines(server)
+    assert "request" in {line["event"] for line in said}
+    for line in said:
         assert {"time", "event"} <= set(line)
 
 

@@ -130,8 +130,7 @@ def build(
         _switch(store, version, name, secret, keep, kept, beside)
         unless.pop_all()
         if new_signing_key:
-            signing.forget(store.path)
-            signing.make(store.path)
+            signing.make(store.path, new=True)
         if kept is not None:
             apart.sweep(kept, store, ours)
     notes = (*ingest.notes(), *(step.note for step in done), *edition)

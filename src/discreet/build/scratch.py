@@ -21,7 +21,7 @@ from discreet.population.store import Store
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # What may be in a folder in which nothing was built: put back from a backup, or left by a kill.
-_KEYS = {"secret", signing.PRIVATE, signing.PUBLIC, state.FILE}
+_KEYS = {"secret", signing.PRIVATE, signing.PUBLIC, signing.MARK, state.FILE, state.MARK}
 _HALVES = {"CURRENT.new", "secret.new", signing.HALF}
 _OURS = _KEYS | _HALVES | {"secret.next", "versions", ".lock"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,8 +51,7 @@ def command(
         raise ParameterError("either --to or --passphrase-file must be given, and not both.")
     check_new(out, force)
     by = passphrase(passphrase_file, True) if to is None else Recipient.read(to)
-    with TemporaryDirectory(prefix="discreet-") as folder:
-        kept = backup(store, out, by, _state_elsewhere(store, Path(folder)))
+    kept = backup(store, out, by, _state_elsewhere(store))
     typer.echo(f"Wrote {out} ({kept.dataset}, version {kept.version}).")
     if kept.coded is not None:
         typer.echo(
@@ -61,16 +60,12 @@ def command(
         )
 
 
-def _state_elsewhere(store: Path, folder: Path) -> Path | None:
-    """Return a copy of the state of a store, None where it lies in the store itself."""
+def _state_elsewhere(store: Path) -> Callable[[str, Path], None] | None:
+    """Return what copies the state of a store, None where it lies in the store itself."""
     from discreet.ledger import Database
-    from discreet.population import Store
-    from discreet.population.state import FILE, SETTING
+    from discreet.population.state import SETTING
 
-    if not os.environ.get(SETTING):
-        return None
-    Database.of_store(store).copy(Store(store).open().schema.id, folder / FILE)
-    return folder / FILE
+    return Database.of_store(store).copy if os.environ.get(SETTING) else None
 
 
 def passphrase(file: Path | None, new: bool) -> Passphrase:

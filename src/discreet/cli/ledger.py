@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -36,7 +37,7 @@ def command(
     as_json: AsJson = False,
     new: Annotated[
         bool,
-        typer.Option("--new", help="Make an empty one if it is missing: nothing is released yet."),
+        typer.Option("--new", help="If it is lost, make it anew of what is recorded."),
     ] = False,
 ) -> None:
     """Show which tables are released, and which detail is used up.
@@ -52,14 +53,9 @@ def command(
 
     if where is not None and by is None:
         raise ParameterError("--where is of a table: give --by as well.")
-    if new and state.made(store):
-        raise ParameterError(
-            f"tables were made from {store}: an empty ledger would let detail be released again "
-            "that is used up. Put state.db back from a backup."
-        )
-    if new:
+    if new and not os.environ.get(state.SETTING):
         state.make(store)
-    opened = open_store(store)
+    opened = open_store(store, new=new)
     chosen = opened.policy.tier(tier)
     kept = opened.releaser.ledgers.of(chosen)
     if by is not None:

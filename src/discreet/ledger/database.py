@@ -75,6 +75,7 @@ class Database:
         self._opening = threading.Lock()
         self._engine: sa.Engine | None = None
         self._process = 0
+        self._inode = (0, 0)
 
     @classmethod
     def of(cls, given: str | Path) -> Database:
@@ -99,6 +100,11 @@ class Database:
         """Return the database of a store: the one that is set, or else the file in its folder."""
         return cls.of(environment.get(SETTING) or store / FILE)
 
+    @property
+    def lasting(self) -> bool:
+        """Whether it outlives the program."""
+        return self.url != _MEMORY
+
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Give a transaction that only reads."""
@@ -118,6 +124,8 @@ class Database:
     def _connected(self, alone: bool) -> Iterator[sa.Connection]:
         """Give a connection; any error of the database becomes the one that callers know."""
         with self._turn if alone else nullcontext(), _told(), self._open().connect() as connection:
+            if self.path is not None and _inode(self.path) != self._inode:
+                raise LedgerUnavailable(f"{self.path} was moved or replaced while it was open")
             yield connection
 
     def copy(self, dataset: str, path: Path) -> None:
@@ -146,7 +154,17 @@ class Database:
                 weakref.finalize(self, engine.dispose)
                 _prepare(engine)
                 self._engine, self._process = engine, os.getpid()
+                self._inode = (0, 0) if self.path is None else _inode(self.path)
             return self._engine
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    """Return which file has a name: what is written to one that lost its name is lost too."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)
 
 
 def _transaction(connection: sa.Connection) -> Transaction:

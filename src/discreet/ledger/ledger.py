@@ -59,13 +59,8 @@ class Ledger:
         known = self._memory.routes.get(asked)
         if known is not None and known.status is not Status.CLAIMED:
             return known
-        try:
-            with self.database.reading() as transaction:
-                row = transaction.find(self._place, asked.name)
-        except LedgerUnavailable:
-            if self.space.guarded(asked):
-                raise
-            return known
+        with self.database.reading() as transaction:
+            row = transaction.find(self._place, asked.name)
         with self._turn:
             return known if row is None else self._memory.decided(row)
 
@@ -162,14 +157,7 @@ class Ledger:
             if self._refused.issuperset(asked) and self._still_refused(asked):
                 self._uncounted.update(asked)
                 return [None] * len(asked)
-            try:
-                return self._claimed(asked, origin)
-            except LedgerUnavailable:
-                if any(self.space.guarded(one) for one in asked):
-                    raise
-            # No look depends on these: they may be answered without being written down.
-            routes = self._memory.routes
-            return [routes.setdefault(one, Route(one, one, Status.CLAIMED)) for one in asked]
+            return self._claimed(asked, origin)
 
     def preload(self, planned: Iterable[tuple[QuestionClass, Origin]]) -> list[QuestionClass]:
         """Claim the tables of a plan; return those for which no look was left."""
@@ -188,38 +176,33 @@ class Ledger:
         """Write down what became of a table; return whether that was not known yet."""
         return bool(self.settle_all({made: status}))
 
-    def settle_all(self, made: Mapping[QuestionClass, Status]) -> list[QuestionClass]:
+    def settle_all(
+        self,
+        made: Mapping[QuestionClass, Status],
+        record: Callable[[QuestionClass], None] | None = None,
+    ) -> list[QuestionClass]:
         """Write down what became of tables at once; return those of which it was not known yet.
 
-        A guarded one was claimed before it was made. The others use no look: they are claimed
-        here. A table that was left unjudged is judged again by whoever asks next. Its figures stay
-        the same, but rules on them that have changed since may judge them otherwise.
+        For each of them `record` is called first: what cannot be recorded is not settled. A guarded
+        one was claimed before it was made. The others use no look: they are claimed here. A table
+        that was left unjudged is judged again by whoever asks next. Its figures stay the same, but
+        rules on them that have changed since may judge them otherwise.
         """
         with self._turn:
-            new = {one: status for one, status in made.items() if self._differs(one, status)}
-            if not new:
+            if not any(self._differs(one, status) for one, status in made.items()):
                 return []
-            try:
-                return self._settled(new)
-            except LedgerUnavailable:
-                if any(self.space.guarded(one) for one in new):
-                    raise
-            self._memory.routes.update({one: Route(one, one, new[one]) for one in new})
-            return list(new)
+            with self._writing() as write:
+                first = [one for one, status in made.items() if self._differs(one, status)]
+                for one in first:
+                    write(one, one, Origin.ASKED, made[one])
+                    if record is not None:
+                        record(one)
+            return first
 
     def _differs(self, made: QuestionClass, status: Status) -> bool:
         """Whether something else is known of a table than this."""
         known = self._memory.routes.get(made)
         return known is None or (not known.summed and known.status is not status)
-
-    def _settled(self, made: Mapping[QuestionClass, Status]) -> list[QuestionClass]:
-        first = []
-        with self._writing() as write:
-            for one, status in made.items():
-                if self._differs(one, status):
-                    write(one, one, Origin.ASKED, status)
-                    first.append(one)
-        return first
 
     # The database
 

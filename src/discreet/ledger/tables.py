@@ -5,7 +5,7 @@ The only module that imports SQLAlchemy, and itself imported when a database is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -90,6 +90,8 @@ _SETTLE = (
     .returning(*_COLUMNS)
 )
 _ADD = sa.insert(entries).values(changed=_NEXT).returning(entries.c.id, entries.c.changed)
+_IDENTIFIED = "ledger of "
+_IDENTITY = sa.select(facts.c.value).where(facts.c.name == sa.bindparam("name_"))
 _QUESTIONS = sa.select(entries.c.asked, sa.func.count()).where(
     entries.c.dataset == sa.bindparam("dataset_"), entries.c.origin == "asked"
 )
@@ -154,8 +156,35 @@ class Transaction:
                 found[asked] = found.get(asked, 0) + number
         return found
 
+    def identity(self, dataset: str) -> str | None:
+        """Return the id that a data set's ledger shares with its store, if it has one."""
+        return self.connection.scalar(_IDENTITY, {"name_": _IDENTIFIED + dataset})
+
+    def identify(self, dataset: str, identity: str) -> None:
+        """Give the ledger of a data set its id."""
+        values = {"name": _IDENTIFIED + dataset, "value": identity}
+        self.connection.execute(sa.insert(facts), values)
+
+    def known(self, dataset: str, classes: Sequence[str]) -> set[str]:
+        """Return those of some classes on which anything was ever decided."""
+        found = sa.select(entries.c.asked).where(
+            entries.c.dataset == dataset, entries.c.asked.in_(classes)
+        )
+        return set(self.connection.scalars(found))
+
+    def settled(self, dataset: str) -> bool:
+        """Whether any table of a data set was ever made."""
+        found = sa.select(entries.c.id).where(
+            entries.c.dataset == dataset, entries.c.asked == entries.c.source,
+            entries.c.status != "claimed",
+        ).limit(1)  # fmt: skip
+        return self.connection.scalar(found) is not None
+
     def copy(self, dataset: str, into: Transaction) -> None:
         """Write all that is known of a data set into another database, a new one."""
+        identity = self.identity(dataset)
+        if identity is not None:
+            into.identify(dataset, identity)
         for table in (entries, wanted):
             found = self.connection.execute(sa.select(table).where(table.c.dataset == dataset))
             rows = [dict(row._mapping) for row in found]

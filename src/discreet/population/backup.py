@@ -17,7 +17,7 @@ import re
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,16 +60,23 @@ class _File:
     digest: str | None = None
 
 
-def backup(store: Path, out: Path, by: Passphrase | Recipient, kept: Path | None = None) -> Kept:
+def backup(
+    store: Path,
+    out: Path,
+    by: Passphrase | Recipient,
+    elsewhere: Callable[[str, Path], None] | None = None,
+) -> Kept:
     """Write the current version of a store, with its secret and keys, to one encrypted file.
 
-    `kept` is a copy of its state, where that is kept in another database.
+    `elsewhere` copies the state of a data set to a path, where that is kept in another database.
     """
     with ExitStack() as stack:
         version, files = _opened(Store(store), stack)
-        if kept is not None:
+        if elsewhere is not None:  # after the records: whatever they hold is in the ledger
+            copy = Path(stack.enter_context(TemporaryDirectory(prefix="discreet-"))) / state.FILE
+            elsewhere(version.schema.id, copy)
             files = [each for each in files if each.name != state.FILE]
-            files.append(_lying(state.FILE, kept, stack))
+            files.append(_lying(state.FILE, copy, stack))
         try:
             with written(out) as file:
                 sealing = Sealing(file, by)

@@ -2,10 +2,13 @@
 
 STORE/signing.key             the private key, mode 600, made by the first build
 STORE/signing.pub             the public key, to be given to anyone who wants to check a file
+STORE/signing.id              by which the store knows its key: a pair of another's is not its own
 """
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +19,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PRIVATE, PUBLIC = "signing.key", "signing.pub"
+MARK = "signing.id"
 HALF = "signing.new"
-"""What a kill may leave of either."""
+"""What a kill may leave of any of them."""
 
 _REMEDY = (
     "Files signed with another key would not be known as this store's. Put the keys back, or make "
@@ -25,26 +29,38 @@ _REMEDY = (
 )
 
 
-def make(store: Path) -> None:
-    """Write a fresh pair of keys, or the public one to a private one that is there."""
+def make(store: Path, new: bool = False) -> None:
+    """Write a fresh pair of keys, or the public one to a private one that is there.
+
+    With `new` the pair takes the place of another; what that one signed is still genuine.
+    """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     if not store.is_dir():
         raise ParameterError(f"{store} must be a folder that exists.")
-    if not (store / PRIVATE).exists():
+    if new or not (store / PRIVATE).exists():
         fresh = Ed25519PrivateKey.generate()
+        old = []
+        with suppress(OSError, ParameterError):  # none is there, or none that could be used
+            old = [read(store)]
+        _known_by(store, fresh, *old)
         with written(store / PRIVATE, alone=True) as file:
             file.write(fresh.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     with written(store / PUBLIC, 0o644, alone=True) as file:
         file.write(_public_pem(read(store)))
+    _known_by(store, read(store))
     sync(store)
 
 
-def forget(store: Path) -> None:
-    """Take the keys away, so that a build makes new ones; what they signed is still genuine."""
-    for name in (PRIVATE, PUBLIC):
-        (store / name).unlink(missing_ok=True)
+def _known_by(store: Path, *keys: Ed25519PrivateKey, alone: bool = True) -> None:
+    """Write by which keys a store is known: two while one takes the place of the other."""
+    with written(store / MARK, alone=alone) as file:
+        file.write("".join(f"{_fingerprint(key)}\n" for key in keys).encode("ascii"))
+
+
+def _fingerprint(key: Ed25519PrivateKey) -> str:
+    return hashlib.blake2b(_public_pem(key), digest_size=16).hexdigest()
 
 
 def read(store: Path) -> Ed25519PrivateKey:
@@ -69,14 +85,26 @@ def read(store: Path) -> Ed25519PrivateKey:
 
 
 def check(store: Path) -> None:
-    """Raise `Sealed` where the keys of a store are missing, or do not belong together."""
+    """Raise `Sealed` where the keys of a store are missing, another's, or no pair.
+
+    A store of an older program takes the pair that it has.
+    """
     if not (store / PRIVATE).is_file():
         raise Sealed(f"{store / PRIVATE} is missing. {_REMEDY}")
-    public = _public_pem(read(store))
+    key = read(store)
+    public = _public_pem(key)
     if not (store / PUBLIC).is_file():
         raise Sealed(f"{store / PUBLIC} is missing. {_REMEDY}")
     if public != (store / PUBLIC).read_bytes():
         raise Sealed(f"{store / PUBLIC} does not belong to {store / PRIVATE}. {_REMEDY}")
+    try:
+        known = (store / MARK).read_text("ascii", "replace").split()
+    except FileNotFoundError:
+        with suppress(OSError):  # a store that is read-only takes it when it can
+            _known_by(store, key, alone=False)
+        return
+    if _fingerprint(key) not in known:
+        raise Sealed(f"{store / PRIVATE} is another store's. {_REMEDY}")
 
 
 def _public_pem(key: Ed25519PrivateKey) -> bytes:

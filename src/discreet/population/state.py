@@ -15,20 +15,21 @@ from discreet.errors import Sealed
 from discreet.files import sync
 
 FILE = "state.db"
+MARK = "ledger.id"
+"""The file of the id by which a store knows its ledger, wherever that is kept."""
 SETTING = "DISCREET_DATABASE_URL"
 """The environment variable with the address of another database."""
 
 _OURS = 0x44495343
-_HEADER = 4096  # bytes of a database without tables
 
 
 def make(store: Path) -> None:
-    """Make the state of a store in which nothing is released yet; one that is there stays."""
-    try:
-        os.close(os.open(store / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
+    """Make the state of a store in which nothing is released yet, unless one is there."""
+    path = store / FILE
+    if path.exists() and path.stat().st_size:
         return
-    with closing(sqlite3.connect(store / FILE)) as fresh:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    with closing(sqlite3.connect(path)) as fresh:
         fresh.execute(f"PRAGMA application_id = {_OURS}")  # from now on it is never empty
     sync(store)
 
@@ -41,19 +42,12 @@ def made(store: Path) -> bool:
 
 def check(store: Path) -> None:
     """Raise `Sealed` where the state of a store is missing or emptied, and kept nowhere else."""
-    if os.environ.get(SETTING):
+    path = store / FILE
+    if os.environ.get(SETTING) or (path.exists() and path.stat().st_size):
         return
-    path, beside = store / FILE, store / f"{FILE}-wal"
-    size = path.stat().st_size if path.exists() else -1
-    waiting = beside.exists() and beside.stat().st_size > 0
-    if size == 0 or (0 < size <= _HEADER and not waiting and made(store)):
-        raise Sealed(
-            f"{path} says that nothing is released, but tables were made from this store. Put the "
-            f"file back from a backup, or set {SETTING} if the state is kept elsewhere."
-        )
-    if size < 0:
-        raise Sealed(
-            f"{store / FILE} is missing: it says which tables are released, and without it detail "
-            "would be released again that is used up. Put the file back from a backup. If nothing "
-            f"was ever released from this store, make an empty one: discreet ledger {store} --new"
-        )
+    raise Sealed(
+        f"{path} is {'emptied' if path.exists() else 'missing'}: it says which tables are "
+        "released, and without it detail would be released again that is used up. Put the file "
+        "back from a backup. If it is lost, or nothing was ever released from this store, make a "
+        f"new one: discreet ledger {store} --new"
+    )

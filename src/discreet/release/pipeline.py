@@ -232,11 +232,13 @@ class Releaser:
         ]
         if self.claims:
             made = dict(zip(classes, found, strict=True))
-            ledger = self.ledgers.of(tier)
-            for of in ledger.settle_all({of: table.status for of, table in made.items()}):
-                if self.log is not None:
-                    append(self.log, made[of].record)
+            statuses = {of: table.status for of, table in made.items()}
+            self.ledgers.of(tier).settle_all(statuses, lambda of: self._record(made[of].record))
         return found
+
+    def _record(self, record: Record) -> None:
+        if self.log is not None:
+            append(self.log, record)
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         if self.elsewhere is None:

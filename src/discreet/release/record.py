@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -10,13 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import InternalError
+from discreet.errors import Damaged, InternalError
 from discreet.release import measures
 from discreet.release.steps import Judged
 
 ORIGINAL = "original records"
 PROTECTED = "protected records"
 """What risk and utility of a record are measured from: a build may have altered the records."""
+
+_CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def append(path: Path, record: Record) -> None:
     A line is there whole or not at all: what a full disk leaves of it is cut off again, so that
     the next one begins on a line of its own.
     """
-    time = datetime.now(UTC).isoformat(timespec="seconds")
-    line = json.dumps({"time": time, **record.as_dict()}).encode() + b"\n"
+    said = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **record.as_dict()}
+    line = json.dumps({**said, _CHECKSUM: _checksum(said)}).encode() + b"\n"
     try:
         handle = os.open(path, os.O_APPEND | os.O_CREAT | os.O_RDWR, 0o600)
         try:
@@ -96,3 +99,29 @@ def append(path: Path, record: Record) -> None:
         raise InternalError("the release could not be recorded, so it was not made") from error
     if not whole:
         raise InternalError("the release could not be recorded whole, so it was not made")
+
+
+def verify(path: Path) -> int:
+    """Return how many records a log holds; raise `Damaged` where a line is not as it was written.
+
+    Lines of older programs have no checksum.
+    """
+    lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        if not _is_whole(line):
+            raise Damaged(f"line {number} of {path} is damaged. Put the file back from a backup.")
+    return len(lines)
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        said = json.loads(line)
+        mark = said.pop(_CHECKSUM, None)
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    known = {"time", *Record.__dataclass_fields__}
+    return {"time", "question", "verdict"} <= set(said) <= known and mark in (None, _checksum(said))
+
+
+def _checksum(said: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(said).encode(), digest_size=8).hexdigest()

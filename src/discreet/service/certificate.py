@@ -153,11 +153,15 @@ def issue(store: Path, subject: Subject, report: dict[str, Any], population: Peo
     return path
 
 
-def read(path: Path, key: bytes) -> Certificate | None:
-    """Return the certificate in a file, None where there is none that the owner of a key signed."""
+def read(path: Path, key: bytes | None) -> Certificate | None:
+    """Return the certificate in a file, None where there is none that the owner of a key signed.
+
+    For None it is the key that the file itself names.
+    """
     try:
         proof = parsed(read_bytes(path, _MOST), path.name)
-    except ParameterError:
+        key = bytes.fromhex(str(proof.get("key"))) if key is None else key
+    except (ParameterError, ValueError):
         return None
     return Certificate(proof) if is_proof(proof, key, DOMAIN, VERSION) else None
 

@@ -11,11 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.errors import ParameterError
 from discreet.federation.hub import Combined, Countries, federation_of
 from discreet.ledger import Database, Ledger, Ledgers
+from discreet.ledger.belonging import Belonging
 from discreet.policy import Margins, Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
-from discreet.population.sealed import unsealed
+from discreet.population.sealed import secret_of, unsealed
 from discreet.query import Question
 from discreet.release.originals import open_originals
 from discreet.release.pipeline import Releaser
@@ -118,14 +120,16 @@ def open_store(
     originals: Path | None = None,
     database: str | None = None,
     name: str | None = None,
+    new: bool = False,
 ) -> Opened:
     """Return the current version of a store, or the one of this name, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
     the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
-    `Sealed` where the secret or the signing key is not the store's, and `Damaged` where a file is
+    `Sealed` where secret, signing key or state is not the store's, and `Damaged` where a file is
     not as it was written. The columns, which are nearly all of it, are compared with their
-    checksums before a record is first read; what views answer needs none.
+    checksums before a record is first read; what views answer needs none. With `new` a state that
+    lacks something is made the store's: what is recorded is entered.
     """
     store = Store(path)
     version = store.open(name)
@@ -137,14 +141,28 @@ def open_store(
     engine = sites or ViewEngine(version, engine_of(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)
-    ledgers = Ledgers(version, policy, secret, state)
-    releaser = Releaser(
-        version, engine, policy, secret, ledgers, _records(path), kept, elsewhere=sites
-    )
+    ledgers, records = Ledgers(version, policy, secret, state), records_of(path)
+    if state.lasting:
+        belonging = Belonging(path, records, version.schema.id)
+        if new:
+            belonging.begin(state, {**_earlier(store, state), version.id: ledgers})
+        belonging.check(state)
+    releaser = Releaser(version, engine, policy, secret, ledgers, records, kept, elsewhere=sites)
     return Opened(path, version, policy, engine, releaser)
 
 
-def _records(store: Path) -> Path:
+def _earlier(store: Store, state: Database) -> dict[str, Ledgers]:
+    """Return the ledgers of the versions that are kept and whole, by their ids."""
+    found = {}
+    for name in store.list():
+        with suppress(ParameterError):
+            version = store.open(name)
+            policy = parse_policy(version.policy_values, "policy", str(version.path))
+            found[name] = Ledgers(version, policy, secret_of(store, version.manifest), state)
+    return found
+
+
+def records_of(store: Path) -> Path:
     """Return where releases are recorded: in the store, or beside it where it is read-only.
 
     That is the folder that systemd gives a service, or else that of the user's own state.

@@ -29,6 +29,8 @@ class Dimension:
             )
         if len(set(self.codes)) != len(self.codes):
             raise ParameterError(f"dimension '{self.level}' must not repeat a code.")
+        if any("\0" in code for code in self.codes):
+            raise ParameterError(f"dimension '{self.level}' must have codes without NUL.")
 
     def __len__(self) -> int:
         return len(self.codes)

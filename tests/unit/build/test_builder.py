@@ -136,6 +136,7 @@ def test_old_versions_are_removed(csv: Make, keep: int) -> None:
     assert left == {
         "CURRENT",
         "secret",
+        "signing.id",
         "signing.key",
         "signing.pub",
         "state.db",
@@ -363,6 +364,7 @@ def test_a_failed_build_with_a_new_secret_keeps_the_old_one(
     assert sorted(p.name for p in folder.store.path.iterdir() if p.name != ".lock") == [
         "CURRENT",
         "secret",
+        "signing.id",
         "signing.key",
         "signing.pub",
         "state.db",

@@ -99,6 +99,14 @@ def test_a_bad_table_is_said(text: str, message: str, tmp_path: Path) -> None:
         convert(tmp_path / "t.csv", Sidecar())
 
 
+def test_a_code_with_nul_is_refused(tmp_path: Path) -> None:
+    """Programs that end a text at NUL would take two codes for one."""
+    (tmp_path / "t.csv").write_text("a,count\nx\0y,1\nx,2\n")
+    ran = run(tmp_path / "t.csv", "--out", tmp_path / "o.csv", "--format", "csv")
+    assert "NUL" in str(ran.exception)
+    assert not (tmp_path / "o.csv").exists()
+
+
 def test_absent_rows_may_be_zeros(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,count\nx,1,1\ny,2,2\n")
     made = convert(tmp_path / "t.csv", Sidecar(), absent_is_zero=True)

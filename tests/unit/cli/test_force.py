@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
+import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +122,27 @@ def test_a_file_is_written_over_only_if_asked(command: str, folder: Path, tmp_pa
     done = run(folder, command, "--out", out, "--force")
     assert done.exit_code == 0, done.exception
     assert out.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_pipe_and_a_link_stay_what_they_are(command: str, folder: Path, tmp_path: Path) -> None:
+    """A device in the place of the pipe would be lost to the whole machine."""
+    pipe, link, target = tmp_path / "p.csv", tmp_path / "l.csv", tmp_path / "target.csv"
+    os.mkfifo(pipe)
+    target.write_text("mine")
+    link.symlink_to(target)
+    came: list[bytes] = []
+    reader = threading.Thread(target=lambda: came.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    for out in (pipe, link):
+        done = run(folder, command, "--out", out, "--force")
+        assert done.exit_code == 0, done.exception
+    reader.join(60)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert [len(raw) > 0 for raw in came] == [target.stat().st_size > 0]
+    assert link.is_symlink()
+    assert target.read_bytes() != b"mine"
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
 
 
 @pytest.mark.parametrize("command", WRITING)

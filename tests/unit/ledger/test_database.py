@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -16,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import LedgerUnavailable, ParameterError, QueryRefused
-from discreet.ledger import Database, Ledger, Route, State, Status
+from discreet.errors import InternalError, LedgerUnavailable, ParameterError, QueryRefused
+from discreet.ledger import Database, Ledger, Route, Status
 from discreet.ledger.tables import Transaction
 from ledgers import ledger, most_looks, of, wide_classes, wide_space
 
@@ -148,8 +149,11 @@ def _lost(tmp_path: Path, kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["no folder", "no database", "no server"])
-def test_nothing_guarded_is_answered_without_a_database(tmp_path: Path, kind: str) -> None:
+def test_nothing_is_decided_without_a_database(tmp_path: Path, kind: str) -> None:
     kept = ledger(Database.of(_lost(tmp_path, kind)))
+    for ask in (kept.claim, kept.route):
+        with pytest.raises(LedgerUnavailable):
+            ask(of("sex,band"))  # not guarded
     for ask in (kept.claim, kept.route, kept.outlook):
         with pytest.raises(LedgerUnavailable, match="cannot be made now") as raised:
             ask(of("sex,age"))
@@ -157,13 +161,27 @@ def test_nothing_guarded_is_answered_without_a_database(tmp_path: Path, kind: st
         assert "secret" not in f"{raised.value} {raised.value.reason}"
 
 
-def test_what_is_not_guarded_may_be_answered_without_a_database(tmp_path: Path) -> None:
-    kept = ledger(Database.of(_lost(tmp_path, "no folder")))
-    asked = of("sex,band")
-    assert kept.outlook(asked).state is State.FREE
-    assert kept.claim(asked) == Route(asked, asked, Status.CLAIMED)
-    assert kept.settle(asked, Status.PARTIAL)
-    assert kept.claim(asked).status is Status.PARTIAL
+@pytest.mark.parametrize("name", ["sex,band", "sex,age"])
+def test_what_cannot_be_settled_or_recorded_is_not_released(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Guarded or not: it stays claimed, and is recorded when that can be done."""
+    kept, written = ledger(), []
+    kept.claim(of(name))
+    with monkeypatch.context() as lost:
+        lost.setattr(Database, "writing", _gone)
+        with pytest.raises(LedgerUnavailable):
+            kept.settle(of(name), Status.RELEASED, lambda: written.append(name))
+    with pytest.raises(InternalError):
+        kept.settle(of(name), Status.RELEASED, _full)
+    assert [entry.route.status for entry in kept.entries()] == [Status.CLAIMED]
+    for first in (True, False):
+        assert kept.settle(of(name), Status.RELEASED, lambda: written.append(name)) is first
+    assert written == [name]
+
+
+def _full() -> None:
+    raise InternalError("the release could not be recorded, so it was not made")
 
 
 def _gone(*_: object) -> Any:
@@ -181,6 +199,22 @@ def test_what_is_released_is_answered_while_the_database_is_gone(
     with pytest.raises(LedgerUnavailable):
         kept.claim(of("age,oa"))
     assert kept.claim(of("sex,age")).status is Status.RELEASED
+
+
+def test_a_file_that_is_moved_away_is_used_no_more(tmp_path: Path) -> None:
+    """What is written to it would be lost; put back, it is used on. Another file is not."""
+    kept = ledger(Database.of(tmp_path / "state.db"))
+    kept.claim(of("sex,age"))
+    (tmp_path / "state.db").rename(tmp_path / "moved")
+    for name in ("age,oa", "sex,band"):
+        with pytest.raises(LedgerUnavailable, match="cannot be made now"):
+            kept.claim(of(name))
+    assert not (tmp_path / "state.db").exists()
+    shutil.copy(tmp_path / "moved", tmp_path / "state.db")
+    with pytest.raises(LedgerUnavailable):
+        kept.claim(of("sex,band"))
+    (tmp_path / "moved").rename(tmp_path / "state.db")
+    assert kept.claim(of("sex,band"))
 
 
 def test_a_claim_that_does_not_reach_the_disk_is_forgotten(

@@ -15,7 +15,7 @@ from discreet.policy import Tier
 from discreet.population import Schema
 from persons import licensed_town, quick_hashes
 from sites import Site
-from stores import build_town, two_looks
+from stores import build_town, forget_releases, two_looks
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +53,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def site(town: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     quick_hashes(monkeypatch)
+    forget_releases(town)
     monkeypatch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{town / str(uuid4())}.db")
     with Database.of_store(town).reading():
         pass

@@ -17,11 +17,13 @@ from discreet.page.signing import local
 from discreet.server.app import reload
 from persons import PASSWORD
 from sites import Site
+from stores import forget_releases
 
 
 def test_without_accounts_there_is_nothing_to_sign_in_to(
     town: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    forget_releases(town)
     monkeypatch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{town / str(uuid4())}.db")
     with Database.of_store(town).reading():
         pass

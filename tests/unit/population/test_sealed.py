@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.build import build
 from discreet.cli import app
 from discreet.errors import Sealed
-from discreet.population import Store
+from discreet.population import Store, signing
 from discreet.population.keys import Secret
 from discreet.population.sealed import unsealed
 from discreet.server.run import serve
@@ -21,6 +24,15 @@ from discreet.service import open_store
 from stores import build_town
 
 Harm = Callable[[Path], object]
+
+
+def other_keys(store: Path) -> None:
+    """Put a pair in place of the store's own, as a restore of the wrong files does."""
+    with TemporaryDirectory() as folder:
+        signing.make(Path(folder))
+        for name in (signing.PRIVATE, signing.PUBLIC):
+            shutil.copy(Path(folder) / name, store / name)
+
 
 HARMS: dict[str, tuple[Harm, str]] = {
     "another secret": (
@@ -33,8 +45,9 @@ HARMS: dict[str, tuple[Harm, str]] = {
     "no ledger": (lambda store: (store / "state.db").unlink(), "state.db is missing"),
     "an emptied ledger": (
         lambda store: (store / "state.db").write_bytes(b""),
-        "says that nothing is released",
+        "state.db is emptied",
     ),
+    "another store's keys": (lambda store: other_keys(store), "signing.key is another store's"),
     "another public key": (
         lambda store: (store / "signing.pub").write_bytes(b"another"),
         "signing.pub does not belong to",
@@ -96,3 +109,48 @@ def test_put_back_it_answers_as_before(store: Path) -> None:
         dc.open(store)
     (store / "secret").write_bytes(secret)
     assert dc.open(store).release("sex,health").table.values.tolist() == figures
+
+
+def test_a_build_does_not_sign_with_keys_of_another_store(tmp_path: Path) -> None:
+    """New keys are made only if that is asked for; then they are the store's."""
+    store = build_town(tmp_path / "data", tmp_path / "store", rows=500)
+    other_keys(store)
+    with pytest.raises(Sealed, match="another store's"):
+        build(tmp_path / "data" / "dataset.toml", store)
+    build(tmp_path / "data" / "dataset.toml", store, new_signing_key=True)
+    assert dc.open(store).release("sex")
+    assert len((store / signing.MARK).read_text().split()) == 1
+
+
+def test_a_store_of_before_takes_the_keys_it_has_once(store: Path) -> None:
+    (store / signing.MARK).unlink()
+    assert dc.open(store).release("sex")
+    assert (store / signing.MARK).stat().st_mode & 0o777 == 0o600
+    other_keys(store)
+    with pytest.raises(Sealed, match="another store's"):
+        dc.open(store)
+
+
+@pytest.mark.parametrize("killed", [signing.PRIVATE, signing.PUBLIC, signing.MARK])
+def test_keys_that_are_changed_by_halves_are_known(
+    store: Path, monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    """Killed before one of the files has its name: the old pair, the new one, or say what to do."""
+    real = os.replace
+
+    def replaced(part: Path, path: Path) -> None:
+        if Path(path).name == killed and (
+            killed != signing.MARK or len(Path(part).read_bytes()) < 40
+        ):
+            raise KeyboardInterrupt
+        real(part, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replaced)
+        with pytest.raises(KeyboardInterrupt):
+            signing.make(store, new=True)
+    if killed == signing.PUBLIC:
+        with pytest.raises(Sealed, match="--new-signing-key"):
+            dc.open(store)
+    else:
+        assert dc.open(store).release("sex")

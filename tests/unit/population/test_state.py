@@ -20,13 +20,14 @@ def test_the_state_of_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
     assert (tmp_path / state.FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_state_that_forgot_its_tables_seals_the_store(tmp_path: Path) -> None:
-    """Without tables in it, it is that of a new store; but a record says that one was made."""
+def test_a_state_that_was_emptied_is_none(tmp_path: Path) -> None:
     state.make(tmp_path)
     state.check(tmp_path)
-    (tmp_path / "records").write_text("{}\n")
-    with pytest.raises(Sealed, match="says that nothing is released"):
+    (tmp_path / state.FILE).write_bytes(b"")
+    with pytest.raises(Sealed, match="is emptied"):
         state.check(tmp_path)
+    state.make(tmp_path)
+    state.check(tmp_path)
 
 
 @pytest.mark.parametrize("largest", [99, 100])

@@ -96,7 +96,8 @@ def test_the_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
     first, second = Signer.of_store(tmp_path), Signer.of_store(tmp_path)
     assert first.public == second.public == read_public_key(tmp_path / "signing.pub")
     assert (tmp_path / "signing.key").stat().st_mode & 0o777 == 0o600
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["signing.key", "signing.pub"]
+    names = ["signing.id", "signing.key", "signing.pub"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
     assert "private" not in repr(first).lower()
     (tmp_path / "signing.key").chmod(0o644)
     with pytest.raises(ParameterError, match="mode 600"):

@@ -27,6 +27,7 @@ from discreet.query import Query, Question
 from discreet.server.mcp import create
 from discreet.service.granted import granted
 from persons import YEAR, licensed_town, person, project, quick_hashes
+from stores import forget_releases
 
 TABLE = "/api/v1/datasets/town/table"
 COARSE = f"{TABLE}?by=sex,health"  # 10 cells, of which nobody's looks are used
@@ -272,6 +273,7 @@ class _fresh:
         self.patch = pytest.MonkeyPatch()
         quick_hashes(self.patch)
         place = self.store / f"{uuid4()}.db"
+        forget_releases(self.store)
         self.patch.setenv("DISCREET_DATABASE_URL", f"sqlite:///{place}")
         with Database.of_store(self.store).reading():
             pass
@@ -282,6 +284,7 @@ class _fresh:
     def __exit__(self, *error: object) -> None:
         self.serving.__exit__(None, None, None)
         self.patch.undo()
+        forget_releases(self.store)
 
 
 def test_what_is_left_is_shown_before_asking_and_used_up_after(store: Path) -> None:

@@ -265,6 +265,21 @@ def test_a_read_only_store_serves_and_records_elsewhere(
     assert records.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_state_that_is_moved_away_is_said(client: Client, store: Path, tmp_path: Path) -> None:
+    """Released tables are answered on, new ones are not made; put back, all is well."""
+    database = client.service.opened("town").releaser.ledgers.database
+    assert database.path is not None
+    client.service.catalogue.look_at_state()
+    assert client.get("/readyz").json()["status"] == "ready"
+    database.path.rename(tmp_path / "moved")
+    client.service.catalogue.look_at_state()
+    assert client.get("/readyz").json() == {"status": "degraded", "why": "database"}
+    assert client.get("/api/v1/datasets/town/table?by=rare").status_code == 503
+    (tmp_path / "moved").rename(database.path)
+    client.service.catalogue.look_at_state()
+    assert client.get("/readyz").json()["status"] == "ready"
+
+
 def test_a_lost_state_database_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is released is answered on; it is ready again when the database is."""
 

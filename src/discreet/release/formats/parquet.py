@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,6 +26,13 @@ from discreet.release.formats.tidy import (
 )
 from discreet.release.text import clean
 
+# Programs that write Parquet, by the name and version they give themselves.
+_WRITERS = re.compile(
+    r"(parquet-cpp-arrow|parquet-mr|parquet-rs|parquet-go|fastparquet-python|DuckDB|Polars)"
+    r"( version v?\d{1,4}(\.\d{1,4}){0,3}([-.](SNAPSHOT|dev\d{0,4}|rc\d{0,2}))?)?"
+    r"( \(build [0-9a-f]{0,40}\))?"
+)
+_ARROW = b"ARROW:schema"
 KEY = b"discreet"
 """Under this key of the schema is the document that is also in FILE.meta.json."""
 
@@ -147,13 +155,17 @@ def same(path: Path, fresh: bytes, found: Found) -> str:
     columns = [foot.schema.column(i) for i in range(foot.num_columns)]
     if not all(_plain(column, column.name in numbers) for column in columns):
         return f"a column of {path.name} is of another kind than this program wrote"
-    kept = {*(schema.metadata or {}), *(foot.metadata or {})} - {KEY, b"ARROW:schema"}
+    kept = {*(schema.metadata or {}), *(foot.metadata or {})} - {KEY, _ARROW}
     if kept or any(set(field.metadata or {}) - {b"PARQUET:field_id"} for field in schema):
         return f"{path.name} has notes in its schema that this program did not write"
+    if not _WRITERS.fullmatch(str(foot.created_by)) or _is_ordered(foot):
+        return f"{path.name} says of itself what this program did not write"
     if not _told_once(held, foot, schema):
         return f"{path.name} has two documents in its schema"
     if not _filled(foot, len(held)):
         return f"{path.name} holds more than its table"
+    if not _all_used(file):
+        return f"{path.name} lists categories that its rows do not have"
     return "" if _truthful(file) else f"{path.name} says other things of its rows than they do"
 
 
@@ -165,10 +177,34 @@ def _told_once(held: bytes, foot: Any, schema: Any) -> bool:
     """
     raw = held[-8 - foot.serialized_size : -8]
     kept = foot.metadata or {}
-    arrow = b64decode(kept.get(b"ARROW:schema", b""))
-    counted = [raw.count(bytes([len(name)]) + name) for name in (KEY, b"ARROW:schema")]
+    arrow = b64decode(kept.get(_ARROW, b""))
+    counted = [raw.count(bytes([len(name)]) + name) for name in (KEY, _ARROW)]
     counted.append(arrow.count(len(KEY).to_bytes(4, "little") + KEY))
     return max(counted) <= 1 and kept.get(KEY) == (schema.metadata or {}).get(KEY)
+
+
+def _is_ordered(foot: Any) -> bool:
+    """Return whether the texts of a column claim to have an order: whoever sorts believes it."""
+    import pyarrow as pa
+
+    said = b64decode((foot.metadata or {}).get(_ARROW, b""))
+    kinds = pa.ipc.read_schema(pa.BufferReader(said)).types if said else []
+    return any(pa.types.is_dictionary(kind) and kind.ordered for kind in kinds)
+
+
+def _all_used(file: Any) -> bool:
+    """Return whether every text that a column lists is in one of its rows.
+
+    Programs show a category that no row has, as one of which there is none.
+    """
+    for column in file.read().columns:
+        held = {text for chunk in column.chunks for text in _listed(chunk)}
+        for chunk in column.chunks:
+            texts = getattr(chunk, "dictionary", None)
+            listed = [] if texts is None else texts.to_pylist()
+            if not held.issuperset(listed):
+                return False
+    return True
 
 
 def _plain(column: Any, number: bool) -> bool:

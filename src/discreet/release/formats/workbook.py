@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ _CELL = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _LOCAL, _CENTRAL, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 _STORED, _DEFLATED = 0, 8
+_NEEDED = 20  # the version of a program that can unpack either
 
 
 class Part(NamedTuple):
@@ -65,24 +67,27 @@ class Members:
     def _directory(self) -> Iterator[tuple[str, Part]]:
         """Yield the parts as the directory at the end lists them, the first one at the start."""
         raw, end = self.raw, len(self.raw) - 22
-        mark, *_, many, size, start, comment = struct.unpack_from("<4s4H2IH", raw, max(end, 0))
-        if mark != _END or comment or start + size != end:
+        mark, *disks, here, many, size, start, comment = struct.unpack_from(
+            "<4s4H2IH", raw, max(end, 0)
+        )
+        if mark != _END or any(disks) or here != many or comment or start + size != end:
             raise self._broken()
         at, next_part, seen = start, 0, set[str]()
         for _ in range(many):
             # mark, versions, flags, packing, time, date, sum, sizes, lengths, …, where it begins
-            mark, _, _, *facts, named, extra, told, _, _, _, offset = struct.unpack_from(
-                "<4s6H3I5H2I", raw, at
+            mark, _, needed, *facts, named, extra, told, disk, text, kind, offset = (
+                struct.unpack_from("<4s6H3I5H2I", raw, at)
             )
             name = raw[at + 46 : at + 46 + named].decode("utf-8")
             at += 46 + named + extra + told
             if mark != _CENTRAL or offset != next_part or name in seen:
                 raise self._broken()
             seen.add(name)
-            first, alike, tail = self._head(offset, name, facts)
+            first, alike, tail = self._head(offset, name, [needed, *facts])
             flags, packing, _, _, summed, packed, unpacked = facts
             next_part = first + packed + tail
-            plain = alike and not (flags or extra or told)
+            plain = alike and needed <= _NEEDED and _is_file(kind)
+            plain = plain and not (flags or extra or told or disk or text > 1)
             yield name, Part(packing, raw[first : first + packed], unpacked, summed, plain)
         if next_part != start or at != end:
             raise self._broken()
@@ -92,10 +97,10 @@ class Members:
 
         Some programs write size and sum behind a part, not before it.
         """
-        mark, _, *said, named, extra = struct.unpack_from("<4s5H3I2H", self.raw, offset)
+        mark, *said, named, extra = struct.unpack_from("<4s5H3I2H", self.raw, offset)
         if mark != _LOCAL or self.raw[offset + 30 : offset + 30 + named] != name.encode():
             raise self._broken()
-        tail = 16 if said[0] & 8 else 0
+        tail = 16 if said[1] & 8 else 0
         return offset + 30 + named + extra, said == facts and not extra, tail
 
     def _broken(self) -> NotOurs:
@@ -185,6 +190,11 @@ def _place(name: str) -> tuple[int, int]:
     bounded(f"row {found[2]}", column, MOST_COLUMNS, "columns")
     bounded("a sheet", int(found[2]), MOST_ROWS, "rows")
     return column - 1, int(found[2])
+
+
+def _is_file(kind: int) -> bool:
+    """Whether a part is an ordinary file by its attributes, of DOS and of Unix: not hidden."""
+    return kind & 0xFFFF in (0, 0x20) and stat.S_IFMT(kind >> 16) in (0, stat.S_IFREG)
 
 
 def _text(text: str) -> str:
