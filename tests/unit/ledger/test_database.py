@@ -20,6 +20,7 @@ import pytest
 from discreet.errors import InternalError, LedgerUnavailable, ParameterError, QueryRefused
 from discreet.ledger import Database, Ledger, Route, Status
 from discreet.ledger.tables import Transaction
+from discreet.query import QuestionClass
 from ledgers import ledger, most_looks, of, wide_classes, wide_space
 
 HERE = Path(__file__).parent
@@ -166,21 +167,21 @@ def test_what_cannot_be_settled_or_recorded_is_not_released(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Guarded or not: it stays claimed, and is recorded when that can be done."""
-    kept, written = ledger(), []
+    kept, written, made = ledger(), list[QuestionClass](), {of(name): Status.RELEASED}
     kept.claim(of(name))
     with monkeypatch.context() as lost:
         lost.setattr(Database, "writing", _gone)
         with pytest.raises(LedgerUnavailable):
-            kept.settle(of(name), Status.RELEASED, lambda: written.append(name))
+            kept.settle_all(made, written.append)
     with pytest.raises(InternalError):
-        kept.settle(of(name), Status.RELEASED, _full)
+        kept.settle_all(made, _full)
     assert [entry.route.status for entry in kept.entries()] == [Status.CLAIMED]
-    for first in (True, False):
-        assert kept.settle(of(name), Status.RELEASED, lambda: written.append(name)) is first
-    assert written == [name]
+    for first in ([of(name)], []):
+        assert kept.settle_all(made, written.append) == first
+    assert written == [of(name)]
 
 
-def _full() -> None:
+def _full(_: object) -> None:
     raise InternalError("the release could not be recorded, so it was not made")
 
 

@@ -210,7 +210,7 @@ def test_another_key_and_no_key(made: Release, signer: Signer, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"a,b\n1,2\n", "a file that this program wrote"), (b"PK..", "whole XLSX"),
-     (b"<html></html>", "page that this program wrote"), (None, "readable file")],
+     (b"<html></html>", "page of a release that this program wrote"), (None, "readable file")],
 )  # fmt: skip
 def test_a_file_that_is_not_ours_is_said(
     content: bytes | None, message: str, signer: Signer, tmp_path: Path
