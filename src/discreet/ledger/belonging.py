@@ -1,7 +1,9 @@
 """Whether a ledger is the one of a store: without its own, used-up detail would be released again.
 
-Store and ledger share an id, drawn when they are first opened together. And what the store recorded
-last is in the ledger: an older copy of it, or one that was emptied, does not know it.
+Store and ledger share an id, drawn when they are first opened together. And the guarded tables that
+the store recorded last are in the ledger: an older copy of it, or one that was emptied, does not
+know them. Tables that use no look are entered with their record, so that a process that is killed
+in between may leave a record of one that the ledger does not know: nothing is lost with it.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError, Sealed
+from discreet.errors import DiscreetError, ParameterError, Sealed
 from discreet.files import sync, written
 from discreet.ledger.database import Database, Place
 from discreet.ledger.ledgers import Ledgers
 from discreet.ledger.model import Origin, Status
 from discreet.policy import Tier
 from discreet.population.state import MARK
+from discreet.query import QuestionClass
 from discreet.query.classes import EVERYBODY
 
 _TAIL = 2**20  # bytes at the end of the records that are looked at
@@ -38,9 +41,10 @@ class Belonging:
     records: Path
     dataset: str
 
-    def check(self, database: Database) -> None:
+    def check(self, ledgers: Ledgers) -> None:
         """Raise `Sealed` unless a ledger is this store's; a store that has none yet takes it."""
-        mine, newest = self._mark(), self._newest()
+        mine, database = self._mark(), ledgers.database
+        newest = [name for name, tier in self._newest() if _used_looks(name, tier, ledgers)]
         with database.reading() as transaction:
             its = transaction.identity(self.dataset)
             known = transaction.known(self.dataset, newest)
@@ -108,9 +112,9 @@ class Belonging:
             return found
         return None
 
-    def _newest(self) -> list[str]:
-        """Return the classes of the tables that were recorded last."""
-        found: dict[str, None] = {}
+    def _newest(self) -> list[tuple[str, str]]:
+        """Return class and tier of the tables that were recorded last."""
+        found: dict[tuple[str, str], None] = {}
         for path in self._logs:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
@@ -119,7 +123,7 @@ class Belonging:
             read = [line for line in map(_line, lines[1 if size > _TAIL else 0 :]) if line]
             if not read and size:
                 raise Sealed(f"{path} cannot be read. Put the file back from a backup.")
-            found |= dict.fromkeys(_class_of(line) for line in read[-_NEWEST:])
+            found |= dict.fromkeys((_class_of(line), str(line["tier"])) for line in read[-_NEWEST:])
         return list(found)
 
     @property
@@ -164,6 +168,16 @@ def _line(text: bytes) -> dict[str, Any] | None:
 
 def _class_of(line: dict[str, Any]) -> str:
     return str(line["question"]).removeprefix("by=") or EVERYBODY
+
+
+def _used_looks(name: str, tier: str, ledgers: Ledgers) -> bool:
+    """Whether a table is guarded; one of which nothing is known any more counts as if it were."""
+    of = ledgers.policy.tiers.get(tier)
+    try:
+        asked = QuestionClass.named(name, ledgers.version.schema)
+    except DiscreetError:
+        return True
+    return of is None or ledgers.space(of).guarded(asked)
 
 
 def _status(line: dict[str, Any]) -> Status:

@@ -63,14 +63,18 @@ class Ledgers:
                 self._open[tier.id] = self._opened(tier)
             return self._open[tier.id]
 
-    def _opened(self, tier: Tier) -> Ledger:
+    def space(self, tier: Tier) -> Space:
+        """Return the space of questions of a tier."""
         people = public_population(tier.space, self.version.people)
+        return Space(self.version.schema, people, tier.space)
+
+    def _opened(self, tier: Tier) -> Ledger:
         ledger = Ledger(
             self.database,
             self.version.schema.id,
             self.edition(tier),
             self.scope_of(tier),
-            Space(self.version.schema, people, tier.space),
+            self.space(tier),
             tier.public,
         )
         planned = [(one, Origin.OFFICIAL) for one in self._official()]

@@ -146,7 +146,7 @@ def open_store(
         belonging = Belonging(path, records, version.schema.id)
         if new:
             belonging.begin(state, {**_earlier(store, state), version.id: ledgers})
-        belonging.check(state)
+        belonging.check(ledgers)
     releaser = Releaser(version, engine, policy, secret, ledgers, records, kept, elsewhere=sites)
     return Opened(path, version, policy, engine, releaser)
 

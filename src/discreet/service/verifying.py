@@ -12,11 +12,13 @@ from discreet.federation import accepting, kept
 from discreet.federation.store import HOW
 from discreet.files import read_bytes
 from discreet.json import parsed
-from discreet.ledger import Database
+from discreet.ledger import Database, Ledgers
 from discreet.ledger.belonging import Belonging
+from discreet.policy import parse_policy
 from discreet.population import Store, Version, state
 from discreet.population import manifest as manifests
 from discreet.population.intact import Pause
+from discreet.population.keys import Secret
 from discreet.population.sealed import unsealed
 from discreet.release.record import verify as verify_records
 from discreet.release.signature import Signer
@@ -34,8 +36,7 @@ def verify_store(path: Path) -> list[str]:
     """
     store = Store(path)
     current = store.open()
-    unsealed(store, current)
-    _verify_state(path, current.schema.id)
+    _verify_state(path, current, unsealed(store, current))
     _verify_certificates(path)
     _verify_federation(path)
     others = []
@@ -49,14 +50,19 @@ def verify_store(path: Path) -> list[str]:
     return others
 
 
-def _verify_state(path: Path, dataset: str) -> None:
+def _verify_state(path: Path, version: Version, secret: Secret) -> None:
     """Raise unless the ledger is whole and this store's, and each record as it was written."""
     _verify_database(path / state.FILE)
-    records, database = records_of(path), Database.of_store(path.resolve())
+    records, database, dataset = (
+        records_of(path),
+        Database.of_store(path.resolve()),
+        version.schema.id,
+    )
     recorded = sum(verify_records(one) for one in {records, path / records.name} if one.exists())
     if not (path / state.MARK).exists():
         return  # it was not opened yet
-    Belonging(path, records, dataset).check(database)
+    policy = parse_policy(version.policy_values, "policy", str(version.path))
+    Belonging(path, records, dataset).check(Ledgers(version, policy, secret, database))
     with database.reading() as transaction:
         made = transaction.settled(dataset) and not os.environ.get(state.SETTING)
     database.close()
