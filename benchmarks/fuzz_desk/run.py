@@ -23,7 +23,7 @@ from types import ModuleType
 import numpy as np
 
 FOLDER = Path(__file__).parent
-sys.path.insert(0, str(FOLDER.parent))
+sys.path.append(str(FOLDER.parent))
 
 from report import write_section  # noqa: E402
 

@@ -80,6 +80,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("tabulate/engines/open.py", "service/test_opened.py"),
     ("tabulate/", "tabulate/test_views.py"),
     ("build/edition.py", "build/test_edition.py"),
+    ("build/comparing.py", "build/test_edition.py"),
     ("service/opened.py", "service/test_opened.py service/test_service.py service/test_wiring.py "
      "service/test_catalogue.py server/test_routes.py"),
     ("service/catalogue.py", "service/test_service.py service/test_catalogue.py"),
