@@ -61,15 +61,16 @@ def changed(store: Path, *statements: str) -> None:
         database.commit()
 
 
-def another(store: Path, folder: Path) -> Path:
+def another(store: Path, folder: Path, released: str = "health,sex") -> Path:
     """Return the used state of another store of the same data set."""
     other = Path(shutil.copytree(store, folder / "other"))
     (other / MARK).unlink()
     (other / "records").unlink()
     (other / "state.db").unlink()
     assert run("ledger", other, "--new").exit_code == 0
-    dc.open(other).release("health,sex")
-    return other / "state.db"
+    dc.open(other).release(released)
+    changed(other, f"VACUUM INTO '{folder}/another.db'")
+    return folder / "another.db"
 
 
 def emptied(store: Path, folder: Path, patch: pytest.MonkeyPatch) -> None:
@@ -158,11 +159,21 @@ def test_tables_of_a_version_that_is_gone_have_used_their_looks(used: Path) -> N
             dc.open(used).release(asked)
 
 
+def test_a_ledger_that_knows_the_same_tables_is_still_another_store_s(
+    used: Path, tmp_path: Path
+) -> None:
+    shutil.copy(another(used, tmp_path, FIRST), used / "state.db")
+    with pytest.raises(Sealed, match="another store's"):
+        dc.open(used)
+
+
 def test_a_ledger_of_another_store_is_not_made_this_ones(used: Path, tmp_path: Path) -> None:
     shutil.copy(another(used, tmp_path), used / "state.db")
+    before = (used / "state.db").read_bytes()
     ran = run("ledger", used, "--new")
     assert isinstance(ran.exception, ParameterError)
     assert "another store's" in str(ran.exception)
+    assert (used / "state.db").read_bytes() == before  # nothing was entered
 
 
 def test_records_that_cannot_be_read_make_no_ledger(used: Path) -> None:
