@@ -22,6 +22,7 @@ import yaml
 
 from discreet import __version__
 from discreet.cli import main
+from discreet.population.keys import Secret
 from servers import running
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,8 @@ def _called(command: str, folder: Path) -> tuple[str, int]:
     """Return what `discreet …` prints and its exit status, without starting a process."""
     printed, status = io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        # By another secret another table may be refused, and a page shows one of them.
+        patch.setattr(Secret, "fresh", lambda: Secret(bytes(range(32))))
         patch.setenv("COLUMNS", "80")
         patch.setattr(sys, "argv", shlex.split(command))
         with redirect_stdout(printed), redirect_stderr(printed):

@@ -332,7 +332,8 @@ def test_a_kill_in_the_middle_of_the_search_leaves_the_old_version(
     pq.write_table(people(4_700, seed=2), tmp_path / "p.parquet")
     shutil.copy(built / "dataset.toml", tmp_path)
     old = Store(tmp_path / "store").current()
-    before, shown = left(tmp_path), dc.open(tmp_path / "store").release("oa,religion").table
+    shown = dc.open(tmp_path / "store").release("oa,religion").table
+    before = left(tmp_path)
     run = [sys.executable, "-c", KILLED, str(tmp_path), stage]
     assert subprocess.run(run).returncode == -signal.SIGKILL
     assert Store(tmp_path / "store").current() == old
@@ -507,7 +508,8 @@ def write_households(folder: Path, table: pa.Table, more: str) -> None:
 def test_households_of_the_base_are_whole(tmp_path: Path, donors: str) -> None:
     # People in households of k are k times their reference persons, in every area: tables of
     # households are tables of reference persons. With persons as donors this is lost.
-    write_households(tmp_path, in_households(), f'donors = "{donors}"\n')
+    # So few people's figures are far off by some secrets, which is another test's matter.
+    write_households(tmp_path, in_households(), f'donors = "{donors}"\nmax_error = 50\n')
     dc_build(tmp_path)
     version = Store(tmp_path / "store").open()
     assert version.steps_beforehand[0]["donors"] == donors
