@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 10
 """The most changed cells that are named; the rest are counted."""
+T = TypeVar("T")
 
 
 @reporting
@@ -71,15 +72,20 @@ def command(
         raise typer.Exit(1)
 
 
+def _genuine(file: Path, kind: str, found: T | None) -> T:
+    """Say whether a file is genuine, and return what it says if it is."""
+    typer.echo(f"{file.name} ({kind}): {'altered or foreign' if found is None else 'genuine'}")
+    if found is None:
+        typer.echo("  it was not signed by this key, or was changed since")
+        raise typer.Exit(1)
+    return found
+
+
 def _certificate(file: Path, key: bytes) -> None:
     """Say whether a certificate is genuine, and what it says."""
     from discreet.service.certificate import read
 
-    found = read(file, key)
-    typer.echo(f"{file.name} (certificate): {'altered or foreign' if found is None else 'genuine'}")
-    if found is None:
-        typer.echo("  it was not signed by this key, or was changed since")
-        raise typer.Exit(1)
+    found = _genuine(file, "certificate", read(file, key))
     said = found.statement
     people = "invented people" if found.public else "the office's own people"
     typer.echo(f"  data set {said['dataset']}, edition {said['edition']}, policy {said['policy']}")
@@ -91,11 +97,7 @@ def _attacks(file: Path, key: bytes) -> None:
     """Say whether a report of attacks is genuine, and what it says."""
     from discreet.service.certificate import read_report
 
-    said = read_report(file, key)
-    typer.echo(f"{file.name} (attacks): {'altered or foreign' if said is None else 'genuine'}")
-    if said is None:
-        typer.echo("  it was not signed by this key, or was changed since")
-        raise typer.Exit(1)
+    said = _genuine(file, "attacks", read_report(file, key))
     typer.echo(f"  {said['title']}, policy {said['policy']}, by Discreet {said['program']}")
     typer.echo(f"  {said['verdict']}")
 

@@ -308,11 +308,7 @@ def _sweep(
         side, place = np.nonzero(~settled)
         if len(place) < SWEEP or state.over():
             break
-        order = rng.permutation(len(place))
-        side, place = side[order], place[order].astype(np.int64)
-        chosen = kernels.apart(place, rows_of, part.shape[0])
-        cost = np.zeros(len(cells))
-        cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
+        cost = _towards(side, place, rows_of, part, rng)
         programme.set_costs(cost)
         found = programme.run()
         if not found.solved:
@@ -320,10 +316,22 @@ def _sweep(
         before = int(settled.sum())
         state.meet(cells, found.values, settled)
         state.show()
-        if int(settled.sum()) - before < max(2, int(chosen.sum()) // 20):
+        if int(settled.sum()) - before < max(2, int(np.count_nonzero(cost)) // 20):
             break
     programme.limit_steps(None)
     programme.set_costs(np.zeros(len(cells)))
+
+
+def _towards(
+    side: Integers, place: Integers, rows_of: Lists, part: Any, rng: np.random.Generator
+) -> Floats:
+    """Return costs that drive some open ends to their bounds: cells that share no equation."""
+    order = rng.permutation(len(place))
+    side, place = side[order], place[order].astype(np.int64)
+    chosen = kernels.apart(place, rows_of, part.shape[0])
+    cost = np.zeros(part.shape[1])
+    cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
+    return cost
 
 
 def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
@@ -381,11 +389,7 @@ def _sweep_whole(state: _State, cells: Integers, part: Any, right: Floats) -> bo
         side, place = np.nonzero(~state.attained[:, cells])
         if len(place) < SWEEP:
             break
-        order = rng.permutation(len(place))
-        side, place = side[order], place[order].astype(np.int64)
-        chosen = kernels.apart(place, rows_of, part.shape[0])
-        cost = np.zeros(len(cells))
-        cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
+        cost = _towards(side, place, rows_of, part, rng)
         programme = _integer(state, cells, part, right, cost, SWEEP_NODES)
         if last is not None:
             programme.start(last)
