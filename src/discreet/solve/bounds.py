@@ -16,6 +16,7 @@ from discreet.solve import kernels
 from discreet.solve.kernels import Lists
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Solution, Status
+from discreet.solve.whole import HEATS, Walk
 from discreet.types import Flags, Floats, Integers
 
 sparse = later("scipy.sparse")
@@ -37,11 +38,12 @@ MIP_NODES = 200
 # All of them together may take so many steps of the simplex method: narrow intervals come first,
 # and wide ones are valid too. Steps, not seconds: the answer is the same on any machine.
 MIP_STEPS = 200_000
-# Those for many bounds at once end after so many nodes: any whole table is of use. They are left
-# after so many in a row that met fewer than so many bounds, which single ones do as fast.
-SWEEP_NODES, IDLE, SWEEP_LEAST = 1, 3, 3
 # What setting one of them up is worth, in such steps.
 MIP_START = 500
+# Before them a walk looks for whole tables: trials for each cell of a part, twice as many where it
+# is tried again, and trials of all walks together; how often a bound that it does not meet is
+# tried.
+WALK, WALKS, TRIES = 1_400, 1_000_000_000, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +189,9 @@ class _State:
         self.seen = np.stack([np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)])
         self.late = False
         self.linear = np.zeros(values.shape, bool)
-        self.steps, self.linear_steps = MIP_STEPS, LINEAR_STEPS
+        self.steps, self.linear_steps, self.trials = MIP_STEPS, LINEAR_STEPS, WALKS
+        # The table met last.
+        self.last = np.zeros(values.shape[1])
 
     def over(self) -> bool:
         """Return whether the time is up."""
@@ -219,6 +223,7 @@ class _State:
 
     def meet(self, cells: Integers, table: Floats, settled: Flags) -> None:
         """Note which bounds a table that fits attains."""
+        self.last[cells] = table
         proper, near = True, 1e-7 * (1 + float(np.abs(table).max(initial=0)))
         if self.whole:
             rounded = np.rint(table)
@@ -342,8 +347,7 @@ def _certified(state: _State, cells: Integers, part: Any, right: Floats) -> bool
     done = state.attained[:, cells].all() or not np.isfinite(state.values[0, cells]).all()
     if not state.whole or not state.certify or done:
         return True
-    if not _sweep_whole(state, cells, part, right):
-        return False
+    _walk(state, cells, part, right)
     for j in state.order(cells):
         for side, sign in ((0, 1.0), (1, -1.0)):
             if state.attained[side, cells[j]]:
@@ -376,31 +380,35 @@ def _integer(
     return LinearProgram(part, right, right, low, high, cost, whole, left, nodes=nodes)
 
 
-def _sweep_whole(state: _State, cells: Integers, part: Any, right: Floats) -> bool:
-    """Meet many bounds with few whole tables; return False if there is none.
-
-    As `_sweep`, each programme from the whole table met last: a whole table is hard to find in a
-    three-way system, and what is one is at many bounds at once.
-    """
-    rows_of = Lists.of_rows(part.T)
+def _walk(state: _State, cells: Integers, part: Any, right: Floats) -> None:
+    """Meet bounds with whole tables that a walk finds, each from the one before."""
+    bounds = state.values[:, cells]
     rng = np.random.default_rng(len(cells))
-    last, idle = None, 0
-    while idle < IDLE and not state.over() and state.steps > 0:
-        side, place = np.nonzero(~state.attained[:, cells])
-        if len(place) < SWEEP:
+    walk = Walk(part, right, bounds[0], bounds[1], len(cells))
+    table = _first(state, cells, walk)
+    tries = np.where(np.isfinite(bounds), 0, TRIES)
+    while table is not None and state.trials > 0 and not state.over():
+        waiting = np.where(state.attained[:, cells], TRIES, tries)
+        least = int(waiting.min())
+        if least == TRIES:
             break
-        cost = _towards(side, place, rows_of, part, rng)
-        programme = _integer(state, cells, part, right, cost, SWEEP_NODES)
-        if last is not None:
-            programme.start(last)
-        found = programme.run()
-        state.steps -= MIP_START + programme.steps
-        if found.status is Status.INFEASIBLE:
-            return False
-        before = int(state.attained.sum())
-        if len(found.values):
-            last = np.rint(found.values)
-            state.meet(cells, found.values, np.zeros((2, len(cells)), bool))
-        idle = idle + 1 if int(state.attained.sum()) - before < SWEEP_LEAST else 0
+        side, place = (int(one) for one in rng.choice(np.argwhere(waiting == least)))
+        end, most = int(bounds[side, place]), WALK * len(cells) * 2**least
+        found, used = walk.mended(table, place, end, most)
+        state.trials -= used
+        tries[side, place] += 1
+        if found is not None:
+            table = found
+            state.meet(cells, table.astype(np.float64), np.zeros(bounds.shape, bool))
         state.show()
-    return True
+
+
+def _first(state: _State, cells: Integers, walk: Walk) -> Integers | None:
+    """Return a whole table near the one met last, if the walk finds one."""
+    near = np.rint(state.last[cells]).astype(np.int64)
+    for _ in HEATS:
+        table, used = walk.mended(near, None, 0, WALK * len(cells))
+        state.trials -= used
+        if table is not None:
+            return table
+    return None

@@ -364,3 +364,70 @@ def anneal(
                 y[cells[k]] += step
             missed += change
     return missed
+
+
+@njit(cache=True, nogil=True)
+def mend(
+    entries: Lists,
+    rows_of: Lists,
+    factors: Integers,
+    row_factors: Integers,
+    x: Integers,
+    low: Integers,
+    high: Integers,
+    held: Flags,
+    off: Integers,
+    heat: float,
+    trials: int,
+    state: NDArray[np.uint64],
+) -> int:
+    """Move whole columns x, in place, until no row is off; return the trials, −1 if too many.
+
+    `off` is what each row is above its sum. A trial takes a row that is off and one of its
+    columns, and moves it within low…high so that the row is off by less; more by Δ over all rows is
+    taken with the odds exp(−Δ/heat). Columns that are `held` stay.
+    """
+    odds = np.exp(-np.arange(64) / heat)
+    wrong = np.empty(off.size, np.int32)
+    place = np.empty(off.size, np.int32)
+    count = 0
+    for r in range(off.size):
+        if off[r] != 0:
+            wrong[count], place[r] = r, count
+            count += 1
+    for trial in range(trials):
+        if count == 0:
+            return trial
+        r = wrong[int(uniform(state) * count)]
+        first, last = entries.starts[r], entries.starts[r + 1]
+        if first == last:
+            return -1
+        k = first + int(uniform(state) * (last - first))
+        c = entries.items[k]
+        if held[c]:
+            continue
+        step = 1
+        if abs(off[r]) > 1:
+            step += int(uniform(state) * abs(off[r]))
+        step = -step if (off[r] > 0) == (factors[k] > 0) else step
+        if not low[c] <= x[c] + step <= high[c]:
+            continue
+        more = 0
+        for e in range(rows_of.starts[c], rows_of.starts[c + 1]):
+            old = off[rows_of.items[e]]
+            more += abs(old + step * row_factors[e]) - abs(old)
+        if more > 0 and (more >= odds.size or uniform(state) >= odds[more]):
+            continue
+        x[c] += step
+        for e in range(rows_of.starts[c], rows_of.starts[c + 1]):
+            row = rows_of.items[e]
+            old = off[row]
+            off[row] = old + step * row_factors[e]
+            if old == 0:
+                wrong[count], place[row] = row, count
+                count += 1
+            elif off[row] == 0:
+                count -= 1
+                wrong[place[row]] = wrong[count]
+                place[wrong[count]] = place[row]
+    return trials if count == 0 else -1

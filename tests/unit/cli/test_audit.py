@@ -242,7 +242,8 @@ def test_intervals_are_written(tmp_path: Path) -> None:
     with (tmp_path / "o.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert rows[0] == {
-        "row": "p", "column": "x", "low": "0", "high": "4", "risk": "0.4307", "final": "yes",
+        "row": "p", "column": "x", "low": "0", "high": "4", "risk": "0.4307", "low_final": "yes",
+        "high_final": "yes",
     }  # fmt: skip
 
 

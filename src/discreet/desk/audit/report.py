@@ -14,7 +14,7 @@ from discreet.desk.report import Report, named
 from discreet.risk.cell import Audit, insider_range
 from discreet.table.decimals import of_steps
 from discreet.table.sheet import Sheet
-from discreet.types import Floats, Integers
+from discreet.types import Flags, Floats, Integers
 
 WORST = 10
 BAR = 30
@@ -46,8 +46,10 @@ class AuditReport(Report):
             "cells": len(self.cells),
             "exact": int(exact.sum()),
             "exact_share": float(exact.mean()),
-            "bounds_attained": float(self._final.mean()),
-            "bounds_final_for_reals": float(self._final_for_reals.mean()),
+            "bounds_attained": float(self._final.all(axis=0).mean()),
+            "bounds_final_for_reals": float(self._final_for_reals.all(axis=0).mean()),
+            "ends_final": float(self._final.mean()),
+            "ends_final_for_reals": float(self._final_for_reals.mean()),
             "gap": float(of_steps(result.proof.gap, precision)),
             "precision": precision,
             "widths": _widths(possible),
@@ -58,13 +60,14 @@ class AuditReport(Report):
         }
 
     @property
-    def _final(self) -> Any:
-        return self.result.attained.reshape(2, -1)[:, self.cells].all(axis=0)
+    def _final(self) -> Flags:
+        """Which ends, the least and the greatest value of each cell, occur in a table that fits."""
+        return np.asarray(self.result.attained.reshape(2, -1)[:, self.cells])
 
     @property
-    def _final_for_reals(self) -> Any:
-        linear = self.result.proof.linear[:, self.known.system.variable]
-        return linear[:, self.cells].all(axis=0)
+    def _final_for_reals(self) -> Flags:
+        """Which ends occur in a table of real numbers, or are as close to it as integers are."""
+        return np.asarray(self.result.proof.linear[:, self.known.system.variable][:, self.cells])
 
     def _worst(self) -> list[dict[str, Any]]:
         low, high = self.result.low.flat[self.cells], self.result.high.flat[self.cells]
@@ -130,12 +133,10 @@ class AuditReport(Report):
                     risk.values.flat[chosen].tolist(), risk.possible.flat[chosen], strict=True
                 )
             ],
-            "final": self._final.tolist(),
         }
-        texts = {
-            "risk": lambda value: "certain" if value == float("inf") else f"{value:.4f}",
-            "final": lambda flag: "yes" if flag else "no",
-        }
+        ends = np.where(self._final, "yes", np.where(self._final_for_reals, "for reals", "no"))
+        columns |= {"low_final": ends[0].tolist(), "high_final": ends[1].tolist()}
+        texts = {"risk": lambda value: "certain" if value == float("inf") else f"{value:.4f}"}
         return {self.name: self.known.table.sheet(columns, chosen, texts)}
 
     def plot(self) -> Chart:
@@ -265,9 +266,12 @@ def _certainty(facts: dict[str, Any]) -> str:
         )
     if share == 1:
         return "Every interval is final: both of its ends occur in tables that fit the figures."
-    said = f"Intervals are valid; {share:.0%} are final, the others may be narrower."
+    said = (
+        f"Intervals are valid; {share:.0%} are final, the others may be narrower. Of their ends "
+        f"{facts['ends_final']:.0%} are."
+    )
     if reals > share:
-        said += f" To an intruder who reckons with real numbers {reals:.0%} are final."
+        said += f" To an intruder who reckons with real numbers {reals:.0%} of intervals are final."
     return said
 
 
