@@ -55,9 +55,10 @@ def row(number: int) -> tuple[str, ...]:
 
 def section(rows: list[list[str]]) -> str:
     """The rows with what they are."""
+    numbers = ", ".join(one[0] for one in rows[:-1]) + (" and " if rows[1:] else "") + rows[-1][0]
     return (
         "## Adjustment of linked tables\n\n"
-        f"The largest {' and '.join(one[0] for one in rows)} three-way tables over ten variables "
+        f"The largest {numbers} three-way tables over ten variables "
         f"of {', '.join(map(str, SIZES))} codes, with all their margins, from {RECORDS:,} records "
         f"by the p% rule with p = {P}: the shape of the public instances of 210,183, 274,638 and "
         "323,539 cells, not their data. No cube is made. Shares are of cells that are not "

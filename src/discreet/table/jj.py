@@ -104,13 +104,13 @@ def read_jj(path: str | Path) -> JJTable:
 def _parsed(words: list[str]) -> JJTable:
     if words[0] != "0":
         raise ParameterError(f"a JJ file must begin with 0, a list of cells. Got {words[0]}.")
-    size = int(words[1])
+    size = _count(words[1])
     end = 2 + FIELDS * size
     fields = [words[2 + field : end : FIELDS] for field in range(FIELDS)]
-    if size < 1 or len(fields[-1]) != size or list(map(int, fields[0])) != list(range(size)):
+    if size < 1 or len(fields[-1]) != size or list(map(_count, fields[0])) != list(range(size)):
         raise ParameterError("the cells must be numbered 0, 1, 2 … without a gap.")
     numbers = [np.array(fields[k], np.float64) for k in (1, 2, 4, 5, 6, 7, 8)]
-    sums = int(words[end])
+    sums = _count(words[end])
     rest = np.array(words[end + 1 :], np.float64)
     starts, at = [], 0
     for _ in range(sums):
@@ -133,6 +133,14 @@ def _parsed(words: list[str]) -> JJTable:
     return JJTable(
         values, costs, np.array(fields[3]), low, high, lower, upper, sliding, equations, rest[first]
     )
+
+
+def _count(word: str) -> int:
+    """Return a whole number, however it is written: R has 1e+05 for 100000."""
+    number = float(word)
+    if number != int(number):
+        raise ValueError(word)
+    return int(number)
 
 
 def write_jj(table: JJTable, path: str | Path) -> None:

@@ -45,6 +45,13 @@ def test_signs_without_a_space_are_read(tmp_path: Path) -> None:
     assert read_jj(path).equations.toarray().tolist() == [[1, 1, -1]]
 
 
+def test_whole_numbers_are_read_as_r_writes_them(tmp_path: Path) -> None:
+    # write.table writes the double 100000 as 1e+05: so is a file of that many cells numbered.
+    path = tmp_path / "r.jj"
+    path.write_text(SMALL.replace("0\n3\n", "0\n3e+00\n").replace("\n1 20", "\n1e+00 20"))
+    assert read_jj(path).values.tolist() == [10, 20, 30]
+
+
 @pytest.mark.parametrize(
     ("was", "now", "message"),
     [
@@ -58,6 +65,7 @@ def test_signs_without_a_space_are_read(tmp_path: Path) -> None:
         ("0.0 3 :", "0.0 4 :", "as many cells as it says"),
         ("0.0 3 :", "0.0 2 :", "as many cells as it says"),
         ("1 20 1 s", "1 many 1 s", "must be a JJ file"),
+        ("1 20 1 s", "1.5 20 1 s", "must be a JJ file"),
         ("1\n0.0 3", "2\n0.0 3", "must be a JJ file"),
     ],
 )

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet.desk.adjust import Norm
 from discreet.desk.adjust.magnitudes import Problem, adjust, adjust_exactly, problem
-from discreet.desk.adjust.magnitudes.senses import alternated, improved
+from discreet.desk.adjust.magnitudes.exact import first_table
+from discreet.desk.adjust.magnitudes.senses import agreed, alternated, improved
 from discreet.desk.adjust.magnitudes.whole import made_whole
 from discreet.errors import ParameterError
 from discreet.solve.system import TableSystem
@@ -230,6 +232,46 @@ def test_the_search_for_senses_never_ends_above_its_start() -> None:
         return this.cost(sums @ np.where(up, this.upper[this.movers], -this.lower[this.movers]))
 
     assert alone(improved(this, start)) <= alone(start)
+
+
+def _two_lines() -> Problem:
+    """Two lines of two cells and their sum, each by itself: all six are sensitive by a tenth."""
+    values = np.array([[20.0, 30.0, 50.0], [40.0, 60.0, 100.0]])
+    line = TableSystem.of((2,))
+    both = TableSystem.joined([line, line], list(range(6)))
+    system = TableSystem(
+        (2, 3), both.variable, np.array([0, 1, 3, 4]), both.equations,
+        sparse.csr_matrix([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0],
+                           [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]]),
+    )  # fmt: skip
+    return problem(system, values, np.ones((2, 3), bool), 0.1 * values, 0.1 * values)
+
+
+@pytest.mark.parametrize("senses", list(product([False, True], repeat=6)))
+def test_senses_that_an_equation_rules_out_are_turned(senses: tuple[bool, ...]) -> None:
+    # Parts that both go up take their sum up, and down if both go down; all else can be.
+    def possible(line: np.ndarray) -> bool:
+        return not (line[0] == line[1] != line[2])
+
+    given = np.array(senses)
+    found = agreed(_two_lines(), given)
+    for line in (slice(0, 3), slice(3, 6)):
+        assert possible(found[line])
+        if possible(given[line]):
+            assert (found[line] == given[line]).all()
+
+
+def test_what_is_short_is_protected_by_other_senses_around_it() -> None:
+    this = _two_lines()
+    # The first line contradicts itself and stays as it is; the second goes the dear way: 4 up and
+    # 14 down are 10 down.
+    start = np.array([0.0, 0.0, 0.0, 4.0, -14.0, -10.0])
+    assert this.short(start).tolist() == [True, True, True, False, False, False]
+    found = first_table(this, 50, start=start)
+    assert found is not None
+    assert not this.short(found).any()
+    np.testing.assert_allclose(this.equations @ found, 0, atol=1e-9)
+    assert (np.sign(found[3:]) == np.sign(start[3:])).all()
 
 
 def test_whole_numbers_stay_protected_and_additive() -> None:

@@ -152,14 +152,25 @@ def adjust_exactly(
 
 
 def first_table(
-    problem: Problem, nodes: int | None = None, seconds: float | None = None
+    problem: Problem,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    start: Floats | None = None,
 ) -> Floats | None:
-    """Return the changes of some table that protects every sensitive cell, if trials find one."""
-    movers = problem.movers
+    """Return the changes of some table that protects every sensitive cell, if trials find one.
+
+    With a `start` only those senses are decided anew that are in an equation with what is short.
+    """
+    movers, free = problem.movers, None
+    if start is not None:
+        sums = abs(problem.equations)
+        free = (sums.T @ (sums @ problem.short(start).astype(np.float64)) > 0)[movers]
     needed = np.maximum(problem.upper[movers], problem.lower[movers])
+    if start is not None:
+        needed = np.maximum(needed, np.abs(start[movers]))
     for times in TRIALS:
         far = [np.minimum(side[movers], times * needed) for side in (problem.most, -problem.least)]
-        _, change = SenseProgramme(problem, *far).run(None, None, nodes, seconds)
+        _, change = SenseProgramme(problem, *far).run(start, free, nodes, seconds)
         if len(change) and not problem.short(change).any():
             return change
         if all((side[movers] <= times * needed).all() for side in (problem.most, -problem.least)):

@@ -114,3 +114,83 @@ def anneal_senses(
                 best[:] = up
     up[:] = best
     return least
+
+
+@njit(cache=True, nogil=True)
+def _apart(
+    row: int,
+    starts: NDArray[np.int32],
+    cells: NDArray[np.int32],
+    factors: NDArray[np.float64],
+    up: NDArray[np.bool_],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+) -> float:
+    """Return how far an equation is from holding, whatever its cells do with their senses."""
+    low, high = 0.0, 0.0
+    for k in range(starts[row], starts[row + 1]):
+        c = cells[k]
+        sense = 1 if up[c] else 0
+        first, last = factors[k] * least[sense, c], factors[k] * most[sense, c]
+        low += min(first, last)
+        high += max(first, last)
+    return max(low, -high, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def agree(
+    starts: NDArray[np.int32],
+    cells: NDArray[np.int32],
+    factors: NDArray[np.float64],
+    row_starts: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    up: NDArray[np.bool_],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+    sensitive: NDArray[np.bool_],
+    trials: int,
+    state: NDArray[np.uint64],
+) -> int:
+    """Turn senses, in place, until no equation alone rules them out; return how many still do.
+
+    A cell with the sense s (1: up) may change by least[s] to most[s]. Each trial takes the
+    equations that cannot hold, and turns of the sensitive cells of each the one that leaves least
+    missing in all equations that it is in, or now and then any.
+    """
+    count = starts.size - 1
+    wrong = np.empty(count, np.int32)
+    for _ in range(trials):
+        left = 0
+        for row in range(count):
+            if _apart(row, starts, cells, factors, up, least, most) > 1e-9:
+                wrong[left] = row
+                left += 1
+        if left == 0:
+            return 0
+        # All that are wrong now, in turn; some of them mend one another.
+        for k in range(left):
+            row = wrong[k]
+            if _apart(row, starts, cells, factors, up, least, most) <= 1e-9:
+                continue
+            best, gain = -1, np.inf
+            for p in range(starts[row], starts[row + 1]):
+                c = cells[p]
+                if not sensitive[c]:
+                    continue
+                more = 0.0
+                for e in range(row_starts[c], row_starts[c + 1]):
+                    more -= _apart(rows[e], starts, cells, factors, up, least, most)
+                up[c] = not up[c]
+                for e in range(row_starts[c], row_starts[c + 1]):
+                    more += _apart(rows[e], starts, cells, factors, up, least, most)
+                up[c] = not up[c]
+                if _uniform(state) < 0.05:
+                    more = -np.inf
+                if more < gain:
+                    best, gain = c, more
+            if best >= 0:
+                up[best] = not up[best]
+    left = 0
+    for row in range(count):
+        left += _apart(row, starts, cells, factors, up, least, most) > 1e-9
+    return left

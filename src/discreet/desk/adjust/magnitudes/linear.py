@@ -11,7 +11,7 @@ from discreet.desk.adjust.magnitudes.blocks import MOST_CELLS, SenseSearch
 from discreet.desk.adjust.magnitudes.exact import PROVED, first_table
 from discreet.desk.adjust.magnitudes.problem import Adjusted, Problem
 from discreet.desk.adjust.magnitudes.quadratic import least_squares
-from discreet.desk.adjust.magnitudes.senses import alternated, improved
+from discreet.desk.adjust.magnitudes.senses import agreed, alternated, improved
 from discreet.errors import InternalError
 from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
@@ -43,13 +43,16 @@ def adjust(
     if not len(problem.movers):
         change = np.zeros(len(problem.values))
         return _result(problem, Status.SOLVED, change, norm, 0.0)
-    programme = _Programme(problem, improved(problem, alternated(problem), seed))
+    up = agreed(problem, improved(problem, alternated(problem), seed), seed)
+    programme = _Programme(problem, up)
     search = None
     try:
         programme.turn(tell)
         status = Status.FEASIBLE
-        if problem.short(programme.change).any() and len(problem.values) <= MOST_CELLS:
-            programme.follow(first_table(problem, NODES))
+        if problem.short(programme.change).any():
+            small = len(problem.values) <= MOST_CELLS
+            near = None if small else programme.change
+            programme.follow(first_table(problem, NODES, start=near))
         if norm is Norm.L1 and not problem.short(programme.change).any():
             search = SenseSearch(problem, programme.change, seed)
             search.run(tell)

@@ -14,6 +14,8 @@ TRIALS, HOT, COLD = 4_000, 3.0, 0.01
 MOST_TRIALS = 40_000_000
 # What a unit short of the protection costs, in units of the largest weight of a cell.
 HEAVY = 20.0
+# How often equations are gone through whose senses contradict one another.
+AGREE = 200
 
 
 def alternated(problem: Problem) -> NDArray[np.bool_]:
@@ -62,3 +64,27 @@ def improved(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[
     led = np.abs(change[movers[sums]]) > 0
     found[sums[led]] = change[movers[sums[led]]] > 0
     return found
+
+
+def agreed(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[np.bool_]:
+    """Return senses that no equation alone rules out, as far as they are found.
+
+    Where two parts go up and nothing else is in their sum, the sum cannot go down: such a row of
+    sensitive cells would leave one of them short whatever the others do.
+    """
+    rows, columns = problem.equations.tocsr(), problem.equations.tocsc()
+    movers = problem.movers
+    least, most = (np.stack([side, side]) for side in (problem.least, problem.most))
+    # 0: down, 1: up. Without an end is farther than any sum needs.
+    most[0, movers], least[1, movers] = -problem.lower[movers], problem.upper[movers]
+    far = 1e3 * (1.0 + float(np.abs(problem.values).sum()))
+    least, most = np.clip(least, -far, far), np.clip(most, -far, far)
+    senses = np.zeros(len(problem.values), bool)
+    senses[movers] = up
+    kernels.agree(
+        rows.indptr.astype(np.int32), rows.indices.astype(np.int32),
+        rows.data.astype(np.float64), columns.indptr.astype(np.int32),
+        columns.indices.astype(np.int32), senses, least, most, problem.sensitive, AGREE,
+        np.array([seed + 1], np.uint64),
+    )  # fmt: skip
+    return np.asarray(senses[movers])
