@@ -16,7 +16,8 @@ Tables = Annotated[
     list[Path],
     typer.Argument(
         metavar="TABLE.csv…",
-        help="Table of counts or values, long or wide; several are linked. With --by, records.",
+        help="Table of counts or values, long or wide; several are linked. With --by, records. Or "
+        "a JJ file.",
     ),
 ]
 Out = Annotated[
@@ -31,10 +32,11 @@ Width = Annotated[
     ),
 ]
 ChosenObjective = Annotated[
-    Objective,
+    Objective | None,
     typer.Option(
         help="Keep small: the number of cells withheld, their value, or their information, "
-        "log(1 + value)."
+        "log(1 + value).  [default: information; of a JJ file, its costs]",
+        show_default=False,
     ),
 ]
 ChosenZeros = Annotated[Zeros, typer.Option(help="Whether zeros may be withheld.")]
@@ -51,7 +53,7 @@ Pattern = Annotated[
     Path | None,
     typer.Option(
         help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
-        ".json with figures, .hst for τ-ARGUS."
+        ".json with figures, .hst for τ-ARGUS. Of a JJ file, .jj with figures."
     ),
 ]
 History = Annotated[
@@ -63,6 +65,14 @@ Tab = Annotated[
     typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
 ]
 
+Problem = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.jj",
+        help="Write the true table as a JJ file for other solvers. Not for publication.",
+    ),
+]
+
 
 def command(
     tables: Tables,
@@ -72,7 +82,7 @@ def command(
     pq: options.PQ = None,
     dominance: options.Dominance = None,
     width: Width = None,
-    objective: ChosenObjective = Objective.INFORMATION,
+    objective: ChosenObjective = None,
     hierarchy: options.HierarchyFiles = None,
     group: options.Group = None,
     by: options.RecordsBy = None,
@@ -86,6 +96,7 @@ def command(
     pattern: Pattern = None,
     history: History = None,
     tab: Tab = None,
+    problem: Problem = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -96,11 +107,14 @@ def command(
     published. Nothing is written that was not proved safe first.
     """
     from discreet.cli.progress import after_a_while, shown
+    from discreet.desk.suppress.report import SuppressReport
 
     linked = options.names_of(by)
     _check_targets(tables, len(linked) or len(tables), out, pattern, force)
-    if tab is not None:
-        options.check_out(tab, tables[0], force, "--tab")
+    for name, path in (("--tab", tab), ("--problem", problem)):
+        if path is not None:
+            options.check_out(path, tables[0], force, name)
+    _check_apart(tables, out, pattern, tab, problem)
     with shown() as tell:
         report = suppress(
             tables,
@@ -117,6 +131,7 @@ def command(
             exact=exact,
             seconds=seconds,
             effort=effort,
+            problem=problem,
             tell=after_a_while(tell),
         )
     if len(report.sheets) > 1:
@@ -125,7 +140,7 @@ def command(
     report.write(out)
     if pattern is not None:
         report.write_pattern(pattern)
-    if tab is not None:
+    if tab is not None and isinstance(report, SuppressReport):
         report.write_tab(tab)
     typer.echo(report.to_json() if as_json else str(report))
 
@@ -146,3 +161,19 @@ def _check_targets(
         options.check_out(out if number == 1 else out / table.name, table, force)
         if pattern is not None:
             options.check_out(pattern, table, force, "--pattern")
+
+
+def _check_apart(
+    tables: list[Path], out: Path, pattern: Path | None, tab: Path | None, problem: Path | None
+) -> None:
+    """Raise where true figures would be written for what is published, or not at all."""
+    given = {"--pattern": pattern, "--tab": tab, "--problem": problem}
+    for name, path in given.items():
+        if path is not None and path.resolve() == out.resolve():
+            raise ParameterError(f"{name} must be another file than --out.")
+    if any(table.suffix.lower() == ".jj" for table in tables):
+        from discreet.desk.suppress.jj import check_published
+
+        check_published(out)
+        if tab is not None:
+            raise ParameterError("--tab is for tables: a JJ file has no codes.")

@@ -140,3 +140,27 @@ def test_stopping_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     arguments = ["suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.csv")]
     assert CliRunner().invoke(app, arguments).exit_code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_table_goes_out_as_a_jj_file_and_comes_back(tmp_path: Path) -> None:
+    problem, out = tmp_path / "p.jj", tmp_path / "safe.csv"
+    said, _ = run(
+        tmp_path, WIDE, "--problem", str(problem), "--no-singletons", "--objective", "value",
+        "--exact", "--json",
+    )  # fmt: skip
+    cost = json.loads(said)["tables"][0]["secondary_value"]
+    given = ["suppress", str(problem), "--force", "--out"]
+    done = CliRunner().invoke(app, [*given, str(out), "--exact", "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["cost"] == pytest.approx(cost)
+    with out.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert all((row["value"] == "") == (row["status"] != "published") for row in rows)
+    for more, message in (
+        ([str(tmp_path / "safe.jj")], "a JJ file has a figure for every cell"),
+        ([str(out), "--tab", str(tmp_path / "t.tab")], "--tab is for tables"),
+        ([str(out), "--p", "10"], "rule cannot be given with a JJ file"),
+        ([str(out), "--pattern", str(out)], "--pattern must be another file than --out"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            CliRunner().invoke(app, [*given, *more], catch_exceptions=False)
+    assert not (tmp_path / "safe.jj").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from discreet.cli import app
 from discreet.desk.redesign.model import Finding
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.errors import ParameterError
+from discreet.solve import Status
 
 FIRMS = "region,industry,firm,turnover\n" + "".join(
     f"{region},{industry},{region}{industry}{i},{amount}\n"
@@ -130,6 +132,25 @@ def test_the_order_of_the_columns_does_not_change_a_draw(order: int | None) -> N
             found.append(report.to_pandas().to_csv(index=False))
     assert found[0] == found[1]
     assert found[0] != firms.to_csv(index=False)
+
+
+def test_an_audit_says_which_ends_are_final_for_whom() -> None:
+    # Every end of this table is final. Had no whole table met the greatest value of the first cell,
+    # and no table at all its least, the report would say so of these ends.
+    found = dc.desk.audit(KINDS["pandas"](PUBLISHED))
+    assert set(found.to_pandas()["low_final"]) == {"yes"}
+    result, first = found.result, int(found.cells[0])
+    attained, linear = result.attained.copy(), result.proof.linear.copy()
+    attained.reshape(2, -1)[:, first] = False
+    linear[0, found.known.system.variable[first]] = False
+    proof = replace(result.proof, status=Status.FEASIBLE, linear=linear)
+    open_ends = replace(found, result=replace(result, attained=attained, proof=proof))
+    row = open_ends.to_pandas().iloc[0]
+    assert (row["low_final"], row["high_final"]) == ("no", "for reals")
+    cells = len(found.cells)
+    assert open_ends.facts["ends_final"] == pytest.approx(1 - 1 / cells)
+    assert open_ends.facts["ends_final_for_reals"] == pytest.approx(1 - 1 / (2 * cells))
+    assert any("may be narrower" in line for line in open_ends.lines)
 
 
 def test_what_is_suppressed_is_audited_without_a_file() -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet.desk.report import Report
 from discreet.desk.suppress import suppress
-from discreet.desk.suppress.report import SuppressReport
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.table.argus import Metadata, read_described, read_metadata, text_of
@@ -62,11 +62,11 @@ class Batch:
     tables: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def run(self, tell: Tell | None = None) -> dict[Path, SuppressReport]:
+    def run(self, tell: Tell | None = None) -> dict[Path, Report]:
         """Return the reports of the tables that are written, and write them."""
         return {table.out: self._one(table, tell) for table in self.tables if table.out is not None}
 
-    def _one(self, table: Table, tell: Tell | None) -> SuppressReport:
+    def _one(self, table: Table, tell: Tell | None) -> Report:
         meta, source = self._read()
         holding = next((v.name for v in meta.variables if "HOLDING" in v.tags), None)
         given: dict[str, Any] = {}

@@ -100,16 +100,8 @@ class Suppression:
         Safe against all equations of all tables together. What follows only from the existence of
         cells that no table shows (a common breakdown of all tables) is not part of it.
         """
-        if not tables:
-            raise ParameterError("at least one table must be given.")
+        system, tables, problem = self.stated(tables)
         dimensions = [table.hierarchies for table in tables]
-        system = TableSystem.table(dimensions[0])
-        if len(tables) > 1:
-            systems = [TableSystem.table(parts) for parts in dimensions]
-            system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
-        tables = _marked_alike(system, tables)
-        problems = [self._problem(table) for table in tables]
-        problem = problems[0] if len(tables) == 1 else _together(system, problems, tables)
         if self.singletons:
             given = contributions or [Contributions.of_table(table) for table in tables]
             amounts = self._amounts(tables[0])
@@ -126,7 +118,7 @@ class Suppression:
             raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
         if self.exact:
             pattern = optimum(system, problem, pattern, self.seconds, tell)
-        low, high, final = _ranges(system, problem, pattern)
+        low, high, final = ranges(system, problem, pattern)
         results, start = [], 0
         for table in tables:
             part = slice(start, start + table.values.size)
@@ -143,6 +135,22 @@ class Suppression:
             )
         return results
 
+    def stated(self, tables: Sequence[CellTable]) -> tuple[TableSystem, list[CellTable], Problem]:
+        """Return the equations of tables, the tables marked alike, and what is asked of them.
+
+        What contributors know is not part of it yet.
+        """
+        if not tables:
+            raise ParameterError("at least one table must be given.")
+        systems = [TableSystem.table(table.hierarchies) for table in tables]
+        system = systems[0]
+        if len(tables) > 1:
+            system = TableSystem.joined(systems, [key for t in tables for key in _keys(t)])
+        alike = _marked_alike(system, tables)
+        problems = [self._problem(table) for table in alike]
+        problem = problems[0] if len(tables) == 1 else _together(system, problems, alike)
+        return system, alike, problem
+
     def _amounts(self, cells: CellTable) -> bool:
         """Return whether cells must be able to move by their rules' amounts, not by a width."""
         return self.width is None and not cells.counts
@@ -158,7 +166,7 @@ class Suppression:
                 f"{cells.name(cell)} is sensitive and marked never: it cannot be both. "
                 "Mark it published if it is known already."
             )
-        weights = self._weights(cells.values)
+        weights = costs_of(cells.values, self.objective)
         weights[cells.marked(Given.PREFER)] *= PREFERRED
         weights[known | never] = np.inf
         if self.zeros_published:
@@ -175,16 +183,18 @@ class Suppression:
             whole=cells.counts,
         )
 
-    def _weights(self, values: Floats) -> Floats:
-        positive = values[values > 0]
-        least = float(positive.min()) if len(positive) else 1.0
-        # In units of the smallest figure: the same whether in thousands or not.
-        content = np.log1p(np.maximum(values, least) / least)
-        if self.objective is Objective.NUMBER:
-            return np.asarray(1 + TIE * content / content.max())
-        if self.objective is Objective.VALUE:
-            return np.maximum(values, least)
-        return np.asarray(content)
+
+def costs_of(values: Floats, objective: Objective) -> Floats:
+    """Return what it costs to withhold each of the values."""
+    positive = values[values > 0]
+    least = float(positive.min()) if len(positive) else 1.0
+    # In units of the smallest figure: the same whether in thousands or not.
+    content = np.log1p(np.maximum(values, least) / least)
+    if objective is Objective.NUMBER:
+        return np.asarray(1 + TIE * content / content.max())
+    if objective is Objective.VALUE:
+        return np.maximum(values, least)
+    return np.asarray(content)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +346,7 @@ def _name(tables: Sequence[CellTable], cell: int) -> str:
     raise ParameterError("there is no such cell.")
 
 
-def _ranges(system: TableSystem, problem: Problem, pattern: Pattern) -> tuple[Floats, Floats, bool]:
+def ranges(system: TableSystem, problem: Problem, pattern: Pattern) -> tuple[Floats, Floats, bool]:
     """Return what an attacker can prove of each cell, and whether exactly that."""
     if int(pattern.withheld.sum()) <= INTERVALS:
         found = attacked(system, problem, pattern.withheld)

@@ -104,8 +104,11 @@ class _Moved:
         below = problem.values[cell] - problem.low[cell]
         above = problem.high[cell] - problem.values[cell]
         forth, back = np.full(rows, np.inf), np.full(rows, np.inf)
-        np.minimum.at(forth, row, np.where(factor > 0, above, below) / abs(factor))
-        np.minimum.at(back, row, np.where(factor > 0, below, above) / abs(factor))
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        if len(first):
+            up, down = np.where(factor > 0, (above, below), (below, above)) / abs(factor)
+            forth[row[first]] = np.minimum.reduceat(up, first)
+            back[row[first]] = np.minimum.reduceat(down, first)
         mine = np.bincount(row, np.where(cell == own[row], factor, 0), rows).astype(np.float64)
         return cls(problem, row, cell, factor, mine, forth, back)
 
@@ -126,6 +129,8 @@ class _Moved:
         """
         known = self.problem.insiders
         found: list[set[int]] = [set() for _ in range(len(met))]
+        if not len(known):
+            return found
         most = np.maximum.reduce([needs.rise, needs.fall, needs.width])[proves]
         with np.errstate(divide="ignore"):
             steps = most / abs(self.own)

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.check import prove
+from discreet.desk.suppress.solver.exchange import Exchange, fits
 from discreet.desk.suppress.solver.guided import SMALL, guided
 from discreet.desk.suppress.solver.improve import kernels as improving
 from discreet.desk.suppress.solver.lines import line_bound
@@ -44,6 +45,8 @@ NEIGHBOURS = 6
 ROUNDS, CLEANINGS = 3, 6
 # Further searches of tables that are small.
 AGAIN = 4
+# Parts of a pattern that are chosen anew, in tables with no more variables than this, times effort.
+PARTS, MOST_VARIABLES = 2, 3_000
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
@@ -92,7 +95,9 @@ def suppress(
             return Pattern(Status.INFEASIBLE, marks, np.inf, failed=(failed,), bare=bare)
         views, room = max(views, search.views_wanted), max(room, search.room_wanted)
     pattern = _pattern(problem, needs, search.held, search.count, search.bare)
-    bound = max(search.bound, line_bound(system, problem))
+    bound = search.bound
+    if problem.watched or not search.fine:
+        bound = max(bound, line_bound(system, problem))
     pattern = replace(pattern, gap=problem.gap(pattern.values, bound))
     proof = prove(system, problem, pattern)
     if not proof.safe:
@@ -140,14 +145,14 @@ class _Search:
     ) -> None:
         self.system, self.problem, self.needs = system, problem, needs
         self.effort, self.tell = effort, tell
-        self.moves = moves_of(dimensions)
+        self.moves, self.shape = moves_of(dimensions), tuple(map(len, dimensions))
         cells = problem.values.size
         self.limits = limits_of(problem)
         self.views = views if problem.watched else 1
         # The last task stands for no need: cubes through any cell are looked for in its name.
         tasks = self.views * len(needs) + 1
         room = max(room, 6 * prod(min(len(d), 2 * _depth(d)) for d in dimensions))
-        if self._small:
+        if self._small or self.fine:
             room = max(room, ROOMY)  # programmes lead through many cells at once
         room = max(2 ** len(dimensions), min(room, MOST_SUPPORT, MOST_ENTRIES // tasks))
         self.room = room
@@ -198,7 +203,10 @@ class _Search:
                 return failed
             if self.count == len(self.needs):
                 self._improve("cells", HOT)
-                self._guide(1)
+                if not self.fine:
+                    self._guide(1)
+                elif self._total() > 0:
+                    self._exchange()
                 self.bare = self._secondary()
             else:
                 self._improve("singletons", HOT if self.bound == 0 else COLD)
@@ -207,12 +215,23 @@ class _Search:
                     self._again("singletons")
         return -1
 
+    def _exchange(self) -> None:
+        """Choose parts of the pattern anew, and begin again from that where it is cheaper."""
+        state = Exchange(self.system, self.problem, self.needs, self.shape, self.tell)
+        self.bound = max(self.bound, state.bound)
+        parts = int(np.ceil(PARTS * self.effort))
+        self._better(state.run(self.held.used > 0, parts))
+
     def _guide(self, views: int) -> None:
         """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
         if not self._small:
             return
         changes, bound = guided(self.system, self.problem, views, self.effort, self.tell)
         self.bound = max(self.bound, bound)
+        self._better(changes)
+
+    def _better(self, changes: Sequence[Change | None]) -> None:
+        """Put these certificates in place of those held where that is cheaper."""
         before, cost = [self._change(task) for task in range(self.count)], self._total()
         if not changes or not self._begin(changes) or self._total() >= cost:
             self._begin(before)
@@ -226,6 +245,13 @@ class _Search:
                 best, least = [self._change(task) for task in range(self.count)], self._total()
         if self._total() > least:
             self._begin(best)
+
+    @property
+    def fine(self) -> bool:
+        """Whether parts of the pattern can be chosen anew."""
+        return self.system.variables <= MOST_VARIABLES * self.effort and fits(
+            self.problem, self.needs
+        )
 
     @property
     def _small(self) -> bool:

@@ -333,10 +333,9 @@ class Shared:
 
     def _restore(self, change: tuple[Integers, Integers], needs: list[int]) -> None:
         key = self._put(change)
-        for need in needs:
-            if need not in self.meets[key]:
-                self.meets[key].append(need)
-                self.pairs[need][key] = None
+        for need in sorted(set(needs) - set(self.meets[key])):
+            self.meets[key].append(need)
+            self.pairs[need][key] = None
 
     def _shake(self, end: int) -> None:
         """Take some cells out and protect anew at other prices, while there are steps left."""
