@@ -1,18 +1,27 @@
 """A protected base: errors by level and order, what attackers learn, and what it costs.
 
 Two populations, of other seeds than the one that the search was tuned on; `base.py 1500000 21`
-makes the section of another one, `base.py 60000 21 households` one with households as donors.
+makes the section of another one, `base.py 60000 21 households` one with households as donors, and
+`base.py 10000000 21 build` that of a whole build; with `short` after it, of one whose search has
+few sweeps, which takes as much memory. `base.py 30000 21 leavers` says what two editions must tell.
 """
 
 from __future__ import annotations
 
 import resource
+import shutil
 import sys
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
 
 import numpy as np
+from censuses import census, described_as
 from numpy.typing import NDArray
-from report import table, timed, write_section
+from report import BENCH, table, timed, write_section
 
+from discreet.build import build, steps
 from discreet.compiling import njit
 from discreet.protect import KeyMix, ProtectedBase
 from discreet.protect.records.protected_base import Areas, Column, Design, Fitted, Records
@@ -22,6 +31,7 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
+from discreet.protect.records.protected_base.fit import Search, Stage
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
 from discreet.synth.writer import draw
@@ -37,8 +47,7 @@ WANTED = {
     "output area": ((1.8, 2.3), (1.6, 2.2), (1.4, 1.9), (1.3, 1.9)),
 }
 TABLES = (15, 105, 100, 60)
-FEWER = (15, 30, 10, 2)
-"""Tables of each order: of 300,000 people, and of more."""
+"""Tables of each order."""
 ATTACKED = "religion"
 AREAS = 30
 
@@ -227,7 +236,7 @@ def section(persons: int, seed: int, households: bool = False) -> str:
     cpu, wall, fitted = timed(lambda: people.fit(method))
     print(f"{persons:,} people, seed {seed}: {cpu:.1f} s of CPU, {wall:.1f} s", flush=True)
     true, base = people.sides(fitted)
-    found = compared(people, true, base, method, TABLES if few else FEWER)
+    found = compared(people, true, base, method, TABLES)
     header = [
         "level, variables", "mean count", "cell keys", "base", "wanted", "bias above 5",
         "small exact: keys", "base",
@@ -250,6 +259,81 @@ def section(persons: int, seed: int, households: bool = False) -> str:
     )
 
 
+SHORT = Search(alone=(Stage(1, 800, 200, 0, 0),), together=(Stage(1, 12, 4, triples=1),))
+
+
+@dataclass(frozen=True)
+class ShortBase(ProtectedBase):
+    """A base after a short search."""
+
+    search: Search = SHORT
+
+
+def built(persons: int, seed: int, short: bool) -> str:
+    """Build a store with a base, in a process of its own; return what it took."""
+    folder = BENCH / f"base-{persons}-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    described = described_as(census(folder, persons, seed), "protected-base")
+    began = perf_counter()
+    child = get_context("spawn").Process(target=_build, args=(described, folder / "store", short))
+    child.start()
+    child.join()
+    wall, used = perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if child.exitcode:
+        raise SystemExit(child.exitcode)
+    shutil.rmtree(folder)
+    how = f"a search of {_sweeps(SHORT)} sweeps in place of {_sweeps(Search())}" if short else ""
+    return (
+        f"### A build of {persons:,} people, seed {seed}{', with ' * short}{how}\n\n"
+        f"`discreet build` from the file of records to the store, ingest and checks included: "
+        f"{used.ru_utime + used.ru_stime:,.0f} s of CPU, {wall:,.0f} s on a machine that others "
+        f"used as well, peak memory {used.ru_maxrss / 2**20:.2f} GiB."
+    )
+
+
+def _sweeps(search: Search) -> int:
+    return sum(stage.sweeps for stage in (*search.alone, *search.together))
+
+
+def _build(described: Path, store: Path, short: bool) -> None:
+    if short:
+        steps.ProtectedBase = ShortBase  # type: ignore[misc]
+    build(described, store)
+
+
+def leavers(persons: int, seed: int) -> str:
+    """Say how often a leaver's category is named, if both editions have errors of their own.
+
+    The attacker knows how frequent categories are, and by how much each figure of the leaver's
+    output area and ward changed. Errors are normal and independent: the least that can be learnt.
+    """
+    people, rng = People(persons, seed), np.random.default_rng(seed)
+    rows = []
+    for variances in ((5.0, 4.6), (10.0, 10.0), (20.0, 20.0), (40.0, 40.0)):
+        right = largest = tries = 0
+        for column in people.records.codes:
+            shares = np.bincount(column) / len(column)
+            shares = shares[shares > 0]
+            left = rng.choice(len(shares), 4_000, p=shares)
+            evidence = np.tile(np.log(shares), (len(left), 1))
+            for variance in variances:
+                change = rng.normal(0, (2 * variance) ** 0.5, evidence.shape)
+                change[np.arange(len(left)), left] -= 1
+                evidence -= (change + 0.5) / (2 * variance)
+            right += int((evidence.argmax(axis=1) == left).sum())
+            largest += int((shares.argmax() == left).sum())
+            tries += len(left)
+        named = f"{variances[0]:g} and {variances[1]:g}"
+        rows.append([named, f"{largest / tries:.2f}", f"{right / tries:.2f}"])
+    header = ["variance: output area and ward", "largest category", "attacker"]
+    return (
+        "### What two editions must tell of a leaver\n\n"
+        "Who leaves makes a figure of the output area and one of the ward fall by one. Share of "
+        "categories that are named, if errors are normal and wholly independent in both editions; "
+        f"the first row has errors of the size of the base's.\n\n{table(header, rows)}"
+    )
+
+
 INTRO = """## A protected base
 
 Errors of cells that have people: mean absolute error / root of the mean square. Cell keys are those
@@ -266,6 +350,13 @@ def main(given: list[str]) -> None:
     runs = [(300_000, seed) for seed in SEEDS]
     if given:
         runs = [(int(given[0]), int(given[1]))]
+    if given[2:] == ["leavers"]:
+        write_section("base-leavers", leavers(*runs[0]))
+        return
+    if given[2:3] == ["build"]:
+        persons, seed = runs[0]
+        write_section(f"base-{persons}-{seed}-build", built(persons, seed, given[3:] == ["short"]))
+        return
     households = given[2:] == ["households"]
     for persons, seed in runs:
         name = f"base-{persons}-{seed}" + "-households" * households

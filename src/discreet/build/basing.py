@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from discreet.protect.records.protected_base import (
 )
 from discreet.protect.records.protected_base.design import MOST_CATEGORIES
 from discreet.protect.records.protected_base.errors import (
+    FITTED,
+    MOST_CELLS,
     Compared,
     Side,
     chosen_tables,
@@ -35,6 +38,8 @@ from discreet.protect.records.protected_base.ranges import CLASSES
 CHECKED = (20, 30, 25, 10, 4)
 """How many tables of each order are compared with the records; of those of one variable, all."""
 
+FINE = (5, 4, 3, 2)
+"""The same of tables with one column of very many categories, by the columns beside it."""
 
 LEAST_HELD = 0.8
 """Ranges that hold fewer true counts at a level must not be told."""
@@ -62,7 +67,8 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     fitted = step.base.apply(records, areas, design, secret.value, tell)
     tell("comparing", 0, None)
     found = _compared(step, records, areas, columns, fitted, secret)
-    facts = _facts(step, names, areas, fitted, found)
+    finely = _compared_finely(step, records, areas, columns, fitted, secret)
+    facts = _facts(step, names, areas, fitted, found) | _finely(step, names, finely or found)
     try:
         _check(step, facts)
     except ParameterError as error:
@@ -127,14 +133,49 @@ def _compared(
 ) -> Compared:
     """Compare the base with the records in some tables of main columns."""
     main = [i for i, column in enumerate(columns) if column.coarser is None]
-    sizes = [columns[i].size for i in main]
-    codes = [records.codes[i] for i in main]
+    most = (len(main), *CHECKED[1:])[: len(main)]
+    tables = chosen_tables([columns[i].size for i in main], most)
+    return _in_tables(step, records, areas, columns, fitted, secret, tables, FITTED)
+
+
+def _compared_finely(
+    step: BaseStep,
+    records: Records,
+    areas: Areas,
+    columns: Sequence[Column],
+    fitted: Fitted,
+    secret: Secret,
+) -> Compared | None:
+    """Compare them in tables with a column that is in no pair; None where there is none."""
+    sizes = [column.size for column in columns]
+    many = [i for i, size in enumerate(sizes) if size > MOST_CATEGORIES]
+    few = [i for i, size in enumerate(sizes) if size <= MOST_CATEGORIES]
+    tables: list[tuple[int, ...]] = [(column,) for column in many]
+    for column in many:
+        beside = [i for i in few if i != columns[column].coarser]
+        for table in chosen_tables([sizes[i] for i in beside], FINE[: len(beside)]):
+            if prod(sizes[beside[i]] for i in table) * sizes[column] <= MOST_CELLS:
+                tables.append((*(beside[i] for i in table), column))
+    if not tables:
+        return None
+    return _in_tables(step, records, areas, columns, fitted, secret, tables, 1)
+
+
+def _in_tables(
+    step: BaseStep,
+    records: Records,
+    areas: Areas,
+    columns: Sequence[Column],
+    fitted: Fitted,
+    secret: Secret,
+    tables: Sequence[tuple[int, ...]],
+    most: int,
+) -> Compared:
+    codes, sizes = records.codes, [column.size for column in columns]
     base = Side([column[fitted.donor] for column in codes], fitted.area)
     noises = [step.base.noise(level, secret.value) for level in range(len(areas.of))]
-    most = (len(main), *CHECKED[1:])[: len(main)]
-    tables = chosen_tables(sizes, most)
     true = Side(codes, records.area)
-    return compare_tables(true, base, records.keys, sizes, areas, tables, noises)
+    return compare_tables(true, base, records.keys, sizes, areas, tables, noises, most)
 
 
 def _facts(
@@ -142,7 +183,6 @@ def _facts(
 ) -> dict[str, Any]:
     """Return what the custodian keeps; `ranges` is what readers are told."""
     orders = range(1, found.sums.shape[1] + 1)
-    noises = [step.base.noise(level, bytes(32)) for level in range(len(names))]
     return {
         "method": step.name,
         "within": step.within,
@@ -158,12 +198,35 @@ def _facts(
             name: [found.errors(level, order).as_dict() for order in orders]
             for level, name in enumerate(names)
         },
-        "held": {name: found.held(level, noises[level]) for level, name in enumerate(names)},
+        "held": _held(step, names, found),
         "classes": list(CLASSES),
-        "ranges": {
-            name: [found.ranges(level, order, noises[level]) for order in orders]
-            for level, name in enumerate(names)
-        },
+        "ranges": _ranges(step, names, found),
+    }
+
+
+def _finely(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, Any]:
+    """Return what holds for tables with a column of more than so many categories."""
+    return {
+        "most_categories": MOST_CATEGORIES,
+        "held_beyond": _held(step, names, found),
+        "ranges_beyond": _ranges(step, names, found),
+    }
+
+
+def _held(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, float | None]:
+    return {
+        name: found.held(level, step.base.noise(level, bytes(32)))
+        for level, name in enumerate(names)
+    }
+
+
+def _ranges(
+    step: BaseStep, names: Sequence[str], found: Compared
+) -> dict[str, list[list[tuple[int, int]]]]:
+    orders = range(1, found.sums.shape[1] + 1)
+    return {
+        name: [found.ranges(level, n, step.base.noise(level, bytes(32))) for n in orders]
+        for level, name in enumerate(names)
     }
 
 
@@ -177,7 +240,7 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{errors['mean_absolute']:.1f} on average, more than max_error, "
                     f"{step.max_error:g}."
                 )
-    for name, held in facts["held"].items():
+    for name, held in (*facts["held"].items(), *facts["held_beyond"].items()):
         if held is not None and held < LEAST_HELD:
             raise ParameterError(
                 f"base: the ranges told of figures by {name} hold the true count in {held:.0%} of "

@@ -20,6 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dc
+from discreet.cli.show import release_text
 from discreet.errors import ParameterError
 from discreet.page.texts import texts
 from discreet.page.told import of_release
@@ -27,7 +28,7 @@ from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
 from discreet.release.formats.csvw import description
 from discreet.release.public_file import write_base
-from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, IN_RANGE, NINE_IN_TEN
+from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
 from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
@@ -163,8 +164,33 @@ def test_a_release_tells_what_it_is(built: Path) -> None:
     several = dc.open(built / "store").release("religion", "oa=1|2|7")
     assert several.table.low is None  # how far sums of areas are off is not known
     # Whoever reads that a range is given must not read that nothing is told.
-    assert release.public_quality.sentences[-1] == IN_RANGE
-    assert IN_RANGE not in several.public_quality.sentences
+    assert release.public_quality.sentences == (
+        "Figures are counts of the altered records, and were not altered further.",
+    )
+    assert several.public_quality.sentences[-1] == "How close they are cannot be said."
+    # The terminal has no room for ranges, and says where they are.
+    assert "Low and high are in files: --out FILE.csv" in release_text(release, 200)
+    assert "Low and high" not in release_text(several, 200)
+
+
+@pytest.mark.parametrize(
+    ("level", "first", "kind"), [("age", "3", "ranges_beyond"), ("age_band", "a", "ranges")]
+)
+def test_levels_of_many_categories_have_ranges_of_their_own(
+    built: Path, level: str, first: str, kind: str
+) -> None:
+    # Single years are in no pair that is fitted: of 40 categories, 30 are the most.
+    (facts,) = Store(built / "store").open().steps_beforehand
+    assert facts["ranges_beyond"] != facts["ranges"]
+    for asked in ((f"la,sex,{level}",), ("la,sex", f"{level}={first}")):
+        table = dc.open(built / "store").release(*asked).table
+        assert table.low is not None
+        assert table.high is not None
+        kinds = np.searchsorted(facts["classes"], table.values)
+        low, high = np.array(facts[kind]["la"][1]).T
+        assert (table.low == np.maximum(table.values + np.minimum(low[kinds], -1), 0)).all()
+        assert (table.high == table.values + np.maximum(high[kinds], 1)).all()
+    assert 0.85 < facts["held_beyond"]["la"] < 0.97  # of nine in ten
 
 
 def test_a_description_says_what_a_range_is(built: Path) -> None:

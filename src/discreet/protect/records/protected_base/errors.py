@@ -108,6 +108,7 @@ class Compared:
     distances: NDArray[np.int64]  # level, order, class of figure, distance
     noisy: NDArray[np.int64]  # level, order, noisy figure
     misses: NDArray[np.int64]  # level, order, class of figure, distance from the true count
+    fitted: int = FITTED  # the most columns of tables that are fitted
 
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
@@ -116,7 +117,7 @@ class Compared:
     def ranges(self, level: int, order: int, noise: Noise) -> list[tuple[int, int]]:
         """Return for each class of figures the ends of a range around them for the true count."""
         at = level, order - 1
-        return ranges(self.distances[at], self.noisy[at], noise.table, order <= FITTED)
+        return ranges(self.distances[at], self.noisy[at], noise.table, order <= self.fitted)
 
     def held(self, level: int, noise: Noise) -> float | None:
         """Return the share of figures above 0 whose range holds the true count, at a level.
@@ -142,6 +143,7 @@ def compare_tables(
     areas: Areas,
     tables: Sequence[tuple[int, ...]],
     noises: Sequence[Noise],
+    fitted: int = FITTED,
 ) -> Compared:
     """Return the errors of a base in some tables, at every level of areas.
 
@@ -167,4 +169,4 @@ def compare_tables(
             noisy = noises[level].figures(counts, key_sums)
             at = level, len(table) - 1
             compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
-    return Compared(sums, distances, figures, misses)
+    return Compared(sums, distances, figures, misses, fitted)

@@ -53,12 +53,16 @@ class Search:
     smallest: tuple[int, ...] = (48, 24, 12)
     between: tuple[int, ...] = (600, 28, 12)
     top: tuple[int, ...] = (2400, 120, 24)
-    around: tuple[int, ...] = (4000, 480, 64)
+    around: tuple[int, ...] = (12000, 800, 64)
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
     lift: float = 3.5
     # Tables of any three columns, in the areas that share donors and in the whole.
-    triples: tuple[int, int] = (12, 40)
+    triples: tuple[int, int] = (12, 60)
+    # Donors used alike: u times costs so many times u².
+    even: int = 150
+    # What tables of one and two columns may lose, where those of three gain more.
+    slack: int = 10_000
     tries: int = 8
     alone: tuple[Stage, ...] = (
         Stage(5, 800, 200, 0, 0),
@@ -67,7 +71,8 @@ class Search:
         Stage(7, 80, 16),
         Stage(3, 16, 8, triples=1),
     )
-    together: tuple[Stage, ...] = (Stage(12, 40, 4, triples=1),)
+    # Each goes over all areas that share donors; only in the last do they take all that is off.
+    together: tuple[Stage, ...] = (Stage(6, 40, 12, triples=1), Stage(6, 12, 4, triples=1))
 
     def weights(self, design: Design, areas: Areas, stage: Stage, around: bool) -> Figures:
         """Return the weight of each cell, for the levels from the smallest to the largest."""
@@ -295,4 +300,6 @@ class Fit:
                     slope,
                     widely,
                     wide.agreeing,
+                    search.even,
+                    search.slack if widely else 0,
                 )

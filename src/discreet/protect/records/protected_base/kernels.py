@@ -278,6 +278,8 @@ def anneal(
     wide: NDArray[np.int32],
     widely: int,
     agreeing: NDArray[np.int64],
+    even: int,
+    slack: int,
 ) -> int:
     """Go once over all slots, trying other donors in each; return how many were exchanged.
 
@@ -293,8 +295,12 @@ def anneal(
     many of b's records a cell has; it is the same for all donors of one record.
 
     Tables of three columns count in large areas alone: `wide` has their residuals there times
-    their weights, which add up to `widely`. They are looked at once an exchange is taken for the
-    other tables, by a second chance of its own [Christen2005]. `agreeing` has their squares.
+    their weights, which add up to `widely`, and `agreeing` has their squares. They take long, so
+    the other tables screen who is tried [Christen2005]: only donors by whom these lose less than
+    `slack` beyond the patience are looked at, and then the sum of both decides.
+
+    A donor that is used u times costs `even` times u²: figures of more variables than are fitted
+    come closer where all donors are used alike.
     """
     tables, size = cells.shape[1], residuals.shape[1]
     flat = cells.reshape(-1)
@@ -304,6 +310,9 @@ def anneal(
     for c in range(size):
         step[c] = weights[:, c].sum()
     own = squares(cells, first, step)
+    used = np.zeros(len(own), np.int64)
+    for s in range(len(slots)):
+        used[slots[s]] += 2 * even
     tried, scores = np.empty(tries, np.int32), np.empty(tries, np.int64)
     begins = np.empty(tries, np.int64)
     now, then = np.empty((2, (len(bounds) - 2) * len(triples)), np.int32)
@@ -317,7 +326,8 @@ def anneal(
             before = flat[first[old] * tables : first[old] * tables + length]
             for f in range(length):
                 slope[before[f]] -= step[before[f]]
-            best, held = old, 2 * _score(slope, before) + own[old]
+            used[old] -= 2 * even
+            best, held = old, 2 * _score(slope, before) + own[old] + used[old]
             known, held_widely = False, np.int64(0)
             low, high = bounds[people], bounds[people + 1]
             _candidates(state, rings, places, old, low, high, tried)
@@ -326,9 +336,13 @@ def anneal(
             _score_all(slope, flat, begins, length, scores)
             for k in range(tries):
                 donor = tried[k]
-                cost = 2 * scores[k] + own[donor]
-                if cost > held and cost - held >= _patience(state, temperature):
-                    continue
+                cost = 2 * scores[k] + own[donor] + used[donor]
+                worse = cost - held
+                patience = 0.0
+                if worse > 0 or widely:
+                    patience = _patience(state, temperature)
+                    if worse >= patience + slack:
+                        continue
                 if widely and donor != best:
                     if not known:
                         known = True
@@ -339,13 +353,13 @@ def anneal(
                     theirs = codes[first[donor] : first[donor + 1]]
                     _triple_cells(theirs, triples, sizes, offsets, then)
                     found = 2 * _score(wide, then[:wider]) + widely * agreeing[donor]
-                    worse = found - held_widely
-                    if worse > 0 and worse >= _patience(state, temperature):
+                    if worse + found - held_widely >= patience:
                         continue
                     now, then, held_widely = then, now, found
                 best, held = donor, cost
             if known:
                 _add_at(wide, now[:wider], widely)
+            used[best] += 2 * even
             after = flat[first[best] * tables : first[best] * tables + length]
             for f in range(length):
                 slope[after[f]] += step[after[f]]

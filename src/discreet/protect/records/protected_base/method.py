@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from math import ceil
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.donors import Donors
-from discreet.protect.records.protected_base.fit import Fit, Search, Unit, Wide
+from discreet.protect.records.protected_base.fit import Fit, Search, Stage, Unit, Wide
 from discreet.protect.records.protected_base.households import Households
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
@@ -173,10 +174,11 @@ class _Work:
         around = self._off_around(fits, upper)
         triples = self._triples_off(fits)
         try:
-            for done, fit in enumerate(fits):
+            stages = self.method.search.together
+            for done, (stage, number) in enumerate(product(stages, range(len(fits)))):
                 off = _root_mean_square(around[-1])
-                self.tell(f"polishing: off by {off:.1f}", done, len(fits))
-                self._together(done, fit, around, triples)
+                self.tell(f"polishing: off by {off:.1f}", done, len(stages) * len(fits))
+                self._together(stage, number, fits[number], around, triples)
         except KeyboardInterrupt:
             return True
         return False
@@ -391,21 +393,35 @@ class _Work:
             found.append(base - upper[level - within].cells)
         return found
 
-    def _together(self, number: int, fit: Fit, around: list[Figures], triples: Figures) -> None:
-        """Better the areas around a unit, and its own; what is off around is kept up to date."""
+    def _together(
+        self, stage: Stage, number: int, fit: Fit, around: list[Figures], triples: Figures
+    ) -> None:
+        """Better the areas around a unit, and its own; what is off around is kept up to date.
+
+        At first a unit takes its share of what is off around: the units after it take theirs, so
+        that no unit is bent by what is off in all. At last, when less is off, it takes what it can.
+        """
         areas, within, rows = self.areas, self.areas.within, self.rows[number]
-        place = [areas.around(level, int(fit.unit.tops[0])) for level in range(len(areas.of))]
         above = range(within + 1, len(areas.of))
-        told = np.array([around[level - within - 1][place[level]] for level in above], np.int32)
-        off = self._off(fit, told)
+        place = [areas.around(level, int(fit.unit.tops[0])) for level in above]
+        last = stage is self.method.search.together[-1]
+        left = [1 if last else self._left(number, *at) for at in zip(above, place, strict=True)]
+        told = [off[at] for off, at in zip(around, place, strict=True)]
+        shares = np.array([part(off, n) for off, n in zip(told, left, strict=True)], np.int32)
+        off = self._off(fit, shares.copy())
         codes = self.records.matrix(fit.donors.rows)
-        rest = triples - self.triples.tally(self.records.matrix(fit.people))
+        before = self.triples.tally(self.records.matrix(fit.people))
+        rest = triples - before
         wide = Wide(self.triples, fit.donors, codes, self._noisy_triples(rows), rest)
-        fit.search(self.method.search, self.method.search.together, off, wide)
-        for row, level in enumerate(above, int(fit.unit.first[within + 1])):
-            around[level - within - 1][place[level]] = off[row]
-        triples[:] = rest + self.triples.tally(self.records.matrix(fit.people))
+        fit.search(self.method.search, (stage,), off, wide)
+        for each, change in zip(told, off[int(fit.unit.first[within + 1]) :] - shares, strict=True):
+            each += change
+        triples += self.triples.tally(self.records.matrix(fit.people)) - before
         fit.forget()
+
+    def _left(self, number: int, level: int, area: int) -> int:
+        """Return how many units of an area have not been polished, with one that is about to."""
+        return sum(self.areas.around(level, int(tops[0])) == area for tops in self.units[number:])
 
     def _means(self, fits: Sequence[Fit], upper: list[Targets]) -> NDArray[np.float64]:
         """Return root mean squares of the residuals by level and order."""
@@ -424,6 +440,11 @@ class _Work:
     def _by_order(self, off: Figures) -> NDArray[np.float64]:
         total = (off.astype(np.int64) ** 2).sum(axis=0).astype(np.float64)
         return np.asarray(np.bincount(self.design.orders - 1, total, 3), np.float64)
+
+
+def part(off: Figures, units: int) -> Figures:
+    """Return what one of some units is to take of what is off."""
+    return np.rint(off / units).astype(np.int32)
 
 
 def _root_mean_square(off: Figures) -> float:

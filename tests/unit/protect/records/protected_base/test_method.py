@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -23,11 +24,15 @@ from discreet.protect.records.protected_base import (
 from discreet.protect.records.protected_base.areas import LEAST_PEOPLE
 from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Unit, Wide
+from discreet.protect.records.protected_base.method import part
 from discreet.protect.records.protected_base.triples import MOST_CELLS, Triples
 
 SECRET = b"a secret of at least 16 bytes"
 SIZES = (2, 4, 3, 5)
-SHORT = Search(alone=(Stage(4, 800, 100, 0, 0), Stage(6, 100, 30)), together=(Stage(3, 60, 20),))
+SHORT = Search(
+    alone=(Stage(4, 800, 100, 0, 0), Stage(6, 100, 30)),
+    together=(Stage(2, 60, 30), Stage(2, 30, 20)),
+)
 
 
 def areas() -> Areas:
@@ -135,6 +140,22 @@ def test_donors_are_a_share_of_the_records(fitted: tuple[Records, Fitted]) -> No
     assert len(np.unique(found.donor)) <= ProtectedBase().share * len(records.area) + 2
 
 
+def test_donors_are_used_alike(fitted: tuple[Records, Fitted]) -> None:
+    # Drawn at random, they would be used 1/0.6 times with a variance of as much.
+    records, found = fitted
+    free = ProtectedBase(search=replace(SHORT, even=0)).apply(records, areas(), design(), SECRET)
+    spread = [np.bincount(one.donor)[np.unique(one.donor)].var() for one in (found, free)]
+    assert spread[0] < spread[1]
+    assert len(np.unique(found.donor)) > len(np.unique(free.donor))
+
+
+def test_a_unit_takes_its_share_of_what_is_off() -> None:
+    # Of 7 among three units 2.33, of 1 a third: rounded.
+    off = np.array([7, -7, 1, 0], np.int32)
+    assert part(off, 3).tolist() == [2, -2, 0, 0]
+    assert part(off, 1).tolist() == off.tolist()
+
+
 def test_neither_order_nor_threads_matter(fitted: tuple[Records, Fitted]) -> None:
     records, found = fitted
     order = np.random.default_rng(9).permutation(len(records.area))
@@ -218,17 +239,18 @@ def test_a_cold_search_never_loses(members: int) -> None:
     weights = search.weights(tables, areas(), stage, around=False)
     level = np.searchsorted(unit.first[1:4], np.arange(len(targets)), side="right")
     off = fit.residuals(np.zeros((0, tables.size), np.int32))
-    costs, widely = [], []
+    costs = []
     for _ in range(5):
-        costs.append(int((weights[level] * off.astype(np.int64) ** 2).sum()))
+        near = int((weights[level] * off.astype(np.int64) ** 2).sum())
+        used = search.even * int((np.bincount(fit.slots).astype(np.int64) ** 2).sum())
         found = triples.tally(codes[donors.members(fit.slots)]).astype(np.int64)
         one, whole = search.triples
-        widely.append(int((one * (found - target) ** 2 + whole * (found + rest) ** 2).sum()))
+        wider = int((one * (found - target) ** 2 + whole * (found + rest) ** 2).sum())
+        costs.append(near + used + wider)
         fit.search(search, (stage,), off, wide)
         assert (donors.sizes[fit.slots] == sizes).all()
-    for falling in (costs, widely):
-        assert falling == sorted(falling, reverse=True)
-        assert falling[-1] < falling[0]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
 
 
 def in_households(seed: int = 2) -> Records:
