@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from discreet.policy import Policy
 
 command = typer.Typer(
     help="Explain a policy in sentences, or check it for mistakes.",
@@ -14,7 +18,11 @@ command = typer.Typer(
 
 File = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="A policy.toml, or preset:NAME.", show_default=False),
+    typer.Argument(
+        metavar="FILE",
+        help="A policy.toml, preset:NAME, or a store for the policy it was built with.",
+        show_default=False,
+    ),
 ]
 
 
@@ -27,12 +35,10 @@ def _explain(policy: File) -> None:
     preset:synthetic-only.
     """
     import textwrap
-    from pathlib import Path
 
-    from discreet.policy import explain, parse_policy, policy_values
+    from discreet.policy import explain
 
-    said = explain(parse_policy(policy_values(policy, Path()), policy, policy))
-    for line in said.splitlines():
+    for line in explain(_read(policy)).splitlines():
         indent = "    " if line.startswith("  - ") else ""
         typer.echo(textwrap.fill(line, 80, subsequent_indent=indent))
 
@@ -40,10 +46,18 @@ def _explain(policy: File) -> None:
 @command.command("check")
 def _check(policy: File) -> None:
     """Check a whole policy, and report all mistakes at once."""
-    from pathlib import Path
-
-    from discreet.policy import parse_policy, policy_values
-
-    read = parse_policy(policy_values(policy, Path()), policy, policy)
+    read = _read(policy)
     tiers = ", ".join(read.tiers)
     typer.echo(f"{policy} is a policy: version {read.version}, tiers {tiers}.")
+
+
+def _read(given: str) -> Policy:
+    """Return the policy of a file, of a preset, or that the current version of a store has."""
+    from discreet.policy import parse_policy, policy_values
+
+    if Path(given).is_dir():
+        from discreet.population import Store
+
+        version = Store(Path(given)).open()
+        return parse_policy(version.policy_values, "policy", str(version.path))
+    return parse_policy(policy_values(given, Path()), given, given)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.release import Release
 from discreet.release.pivot import Pivot
+from discreet.release.told import NINE_IN_TEN
 from discreet.table import CountTable, Dimension
 
 MOST_CELLS = 100_000
@@ -49,6 +50,8 @@ def release_text(release: Release, width: int | None = None, codes: bool = False
         figures[table.withheld] = None
         said += ["", *_laid_out(_shown(table.dimensions, codes), figures, width)]
     notes = [*release.notes, *release.public_quality.sentences]
+    if NINE_IN_TEN in release.notes:
+        notes.append("Low and high are in files: --out FILE.csv")
     if release.availability:
         names = ", ".join(area.label for area in release.withheld[:5])
         more = f" and {len(release.withheld) - 5:,} more" if len(release.withheld) > 5 else ""
