@@ -11,9 +11,6 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
-from discreet.build import Dataset
-from discreet.build import build as build_store
-from discreet.build.draft import draft
 from discreet.errors import ParameterError
 from discreet.policy import Policy
 from discreet.population import Schema, Version
@@ -171,6 +168,9 @@ def build(
     >>> dc.build("people.csv", "people.toml", "people-again").schema.title
     'People of three towns'
     """
+    from discreet.build import Dataset  # who opens a store does not wait for it
+    from discreet.build import build as build_store
+
     if isinstance(description, Mapping):
         path, values = Path("description"), dict(description)
     else:
@@ -259,4 +259,6 @@ def init(path: str | PathLike[str]) -> str:
     >>> print(dc.init("people.csv").splitlines()[2])
     id = "people"
     """
+    from discreet.build.draft import draft
+
     return draft(Path(path))

@@ -14,9 +14,12 @@ import pytest
 from stores import build_town, write_town
 
 # The moments begin where the program does: what Python does before is not its own.
+# Until `main` is in it a Ctrl-C waits, as it would for a moment later.
 _PROGRAM = """
 import sys
+import _signal
 import discreet.cli
+_signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})
 print("begun", flush=True)
 discreet.cli.main()
 """

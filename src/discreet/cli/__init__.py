@@ -7,7 +7,9 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from discreet.cli.program import app as app
+    import typer
+
+    app: typer.Typer
 
 STOPPED = "discreet: stopped\n"
 
@@ -33,7 +35,7 @@ def main() -> None:
 def __getattr__(name: str) -> object:
     """Import `app` when it is first used."""
     if name == "app":
-        from discreet.cli.program import app
+        from discreet.cli.program import program
 
-        return app
+        return program()
     raise AttributeError(f"module 'discreet.cli' has no attribute {name!r}")

@@ -1,10 +1,16 @@
-"""The program and its commands, one file each; they import what is heavy when they run."""
+"""The program and its commands, one file each; they import what is heavy when they run.
+
+Of a command that is named only its own file is imported: all of them would take longer than most
+commands do.
+"""
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -60,14 +66,7 @@ COMMANDS: tuple[str, ...] = (
     "check",
 )
 
-app = typer.Typer(
-    name="discreet",
-    help="Publish any table that users ask for, protected.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
-)
+_COMPLETING = "_DISCREET_COMPLETE"  # what the shell sets when it asks for what may follow
 
 
 def _print_version(asked: bool) -> None:
@@ -76,7 +75,6 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _program(
     version: bool = typer.Option(
         False, "--version", help="Print the version and stop.", callback=_print_version
@@ -85,14 +83,34 @@ def _program(
     """Publish any table that users ask for, protected against disclosure."""
 
 
-for _name in COMMANDS:
-    _command: Callable[..., Any] | typer.Typer = import_module(
-        f"discreet.cli.{_name.replace('-', '_')}"
-    ).command
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
-    else:
-        app.command(_name)(_command)
+@cache
+def program(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
+    """Return the program with some of its commands."""
+    app = typer.Typer(
+        name="discreet",
+        help="Publish any table that users ask for, protected.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 80},
+    )
+    app.callback()(_program)
+    for name in names:
+        command: Callable[..., Any] | typer.Typer = import_module(
+            f"discreet.cli.{name.replace('-', '_')}"
+        ).command
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
+
+
+def _named() -> tuple[str, ...]:
+    """Return the command that the arguments name, or all where none is, or the shell asks."""
+    first = sys.argv[1:2]
+    alone = first and first[0] in COMMANDS and _COMPLETING not in os.environ
+    return tuple(first) if alone else COMMANDS
 
 
 def run() -> None:
@@ -100,7 +118,7 @@ def run() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # memory with records in it is not left behind
     try:
         with with_extra():
-            app()
+            program(_named())()
     except ParameterError as error:
         typer.echo(f"discreet: {error}", err=True)
         sys.exit(2)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from attacked import build_census, write_census
 from discreet.build import build
-from discreet.cli.program import app
+from discreet.cli import app
 from discreet.errors import NotCertified
 from discreet.policy import BOUNDS, Bound, Over
 from discreet.population import Store

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from discreet.cli.program import COMMANDS
+
 ROOT = Path(__file__).parents[3]
 NAMES = runpy.run_path(str(ROOT / "scripts" / "write_commands.py"))["names"]()
 HEAVY = {
@@ -50,6 +52,30 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert {asked: HEAVY.intersection(modules) for asked, modules in told.items()} == {
         asked: set() for asked in told
     }
+
+
+def test_of_a_command_only_its_own_file_is_imported() -> None:
+    code = (
+        "import contextlib, sys\n"
+        "from discreet.cli import main\n"
+        "sys.argv = ['discreet', 'build', '--help']\n"
+        "with contextlib.suppress(SystemExit):\n    main()\n"
+        "print(*sorted(n for n in sys.modules if n.startswith('discreet.cli.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.rpartition(".")[2] for name in done.stdout.splitlines()[-1].split()}
+    assert {name.replace("-", "_") for name in COMMANDS} & loaded == {"build"}
+
+
+def test_opening_a_store_imports_nothing_that_reads_sources() -> None:
+    code = (
+        "import sys, discreet\n"
+        "discreet.open\n"
+        "print({'builder', 'dataset', 'draft', 'source'} & {n.rpartition('.')[2] for n in "
+        "sys.modules if n.startswith('discreet.build.')})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 def test_the_heavy_packages_are_those_that_the_extras_bring() -> None:
