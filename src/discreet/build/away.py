@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from discreet.build.dataset import Dataset
+from discreet.build.ids import Ids
 from discreet.build.ingest import Ingest
 from discreet.build.source import SHOWN, Batch
 from discreet.build.viewing import Viewing
@@ -55,7 +57,10 @@ def check_away(dataset: Dataset, originals: Path | None) -> None:
 
 
 class Parts:
-    """Writes coded records to the Parquet files of a new folder, for the owner's eyes only."""
+    """Writes coded records to the Parquet files of a new folder, for the owner's eyes only.
+
+    A thread of its own writes some while the next are read and encoded.
+    """
 
     def __init__(self, folder: Coded) -> None:
         self.folder = folder
@@ -71,9 +76,29 @@ class Parts:
         self._writer: Any = None
         self._file: _Summed | None = None
         self._rows = 0
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="parts")
+        self._writing: Future[None] | None = None
 
     def write(self, records: pa.Table) -> None:
-        """Add some records."""
+        """Add some records, once those before are written."""
+        self._written()
+        self._writing = self._pool.submit(self._write, records)
+
+    def end(self) -> None:
+        """Finish the file that is being written."""
+        self._written()
+        self._end()
+
+    def close(self) -> None:
+        """Let the thread end, whatever became of what it writes."""
+        self._pool.shutdown()
+
+    def _written(self) -> None:
+        """Wait for what is being written, and raise what went wrong."""
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, records: pa.Table) -> None:
         if self._writer is None:
             name = f"part-{len(self.blake2b):05}{ENDING}"
             self._file = _Summed(self._opened(name), name)
@@ -81,10 +106,9 @@ class Parts:
         self._writer.write_table(records)
         self._rows += len(records)
         if self._rows >= PART:
-            self.end()
+            self._end()
 
-    def end(self) -> None:
-        """Finish the file that is being written."""
+    def _end(self) -> None:
         if self._writer is not None and self._file is not None:
             self._writer.close()
             self._file.close()
@@ -153,6 +177,7 @@ class AwayIngest(Ingest):
         self._parts = parts
         self._batch: dict[str, NDArray[Any]] = {}
         self._away = reader
+        self._ids: Ids | None = None
         self.area_rows = np.zeros(
             len(self.nesting.categories[0].codes) if dataset.areas else 0, np.int64
         )
@@ -160,7 +185,12 @@ class AwayIngest(Ingest):
         self.viewing: Viewing | None = None
         if all((parents >= 0).all() for parents in self.nesting.parents):
             schema, self._order = self.schema()
-            self.viewing = Viewing(schema, dataset.source.modulus, views)
+            self.viewing = Viewing(schema, dataset.source.modulus, views, scratch)
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        self._parts.close()
+        super().close()
 
     def has(self, name: str) -> bool:
         """Whether there is a raw column of this name: none, they are elsewhere."""
@@ -197,7 +227,7 @@ class AwayIngest(Ingest):
         self._parts.end()
         super().check()
         column = self.dataset.source.record_id
-        if column is None:
+        if column is None or (self._ids is not None and self._ids.differ):
             return
         twice, rows = self._away.twice(column)
         if rows:
@@ -210,6 +240,10 @@ class AwayIngest(Ingest):
     def _take(self, batch: Batch) -> None:
         self._batch = {}
         super()._take(batch)
+        column = self.dataset.source.record_id
+        if column is not None:
+            self._ids = self._ids or Ids(self._away.rows())
+            self._ids.add(batch.columns[column])
         if not self._findings:
             keys = self._keys()
             self._parts.write(self._coded(keys))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
@@ -11,13 +12,16 @@ import pyarrow as pa
 from pyarrow import dataset, fs
 
 from discreet.build.dataset import Dataset
-from discreet.build.source import BATCH, SHOWN, Batch, ordered, quoted
+from discreet.build.source import SHOWN, Batch, ordered, quoted
 from discreet.errors import ParameterError, first_few
 from discreet.population.coded import Coded
 from discreet.tabulate.engines.spark import SparkSessionHolder, spark_path
 
 ORIGINAL = "original"
 """What the original is called in a query."""
+
+ROWS = 2**20
+"""Rows of a batch, and of a row group of coded records: each costs something of its own."""
 
 CHUNK = 2**22
 """Rows of a table that Spark sends at once: below the gigabyte that its driver may hold."""
@@ -89,8 +93,8 @@ class ParquetOriginal:
         """Yield all rows, file by file."""
         for fragment in self._data.get_fragments():
             first = 1
-            rows = fragment.to_batches(schema=self._data.schema, columns=columns, batch_size=BATCH)
-            for batch in gathered(rows, BATCH):
+            rows = fragment.to_batches(schema=self._data.schema, columns=columns, batch_size=ROWS)
+            for batch in gathered(rows, ROWS // 2):
                 yield self._names.get(fragment.path, fragment.path), first, batch
                 first += batch.num_rows
 
@@ -133,7 +137,7 @@ class SparkOriginal:
             for name, numbered, frame in self._frames():
                 wanted = frame.select(*(quoted(column, self.quote) for column in columns))
                 first = 1
-                for batch in gathered(wanted.toArrow().to_batches(), BATCH):
+                for batch in gathered(wanted.toArrow().to_batches(), ROWS // 2):
                     yield name, first if numbered else None, batch
                     first += batch.num_rows
 
@@ -197,6 +201,10 @@ class AwayReader:
 
     def rows(self) -> int:
         """Return how many rows there are."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> int:
         return int(self._one("COUNT(*)"))
 
     def distinct(self, column: str, most: int) -> list[str]:

@@ -210,7 +210,8 @@ class FractionReader:
 def text_bytes(array: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the UTF-8 bytes of an array of ids and where each begins and ends."""
     # Integers are hashed as their decimal text, so that CSV and Parquet give the same keys.
-    if pa.types.is_signed_integer(array.type) and not array.null_count and len(array) > SMALL:
+    small = pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type)
+    if small and not array.null_count and len(array) > SMALL:
         return _decimals(filled(array, 0).astype(np.int64, copy=False))
     if not pa.types.is_large_string(array.type):
         array = array.cast(pa.large_string())

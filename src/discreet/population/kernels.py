@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import uint64
+from numpy import uint8, uint64
 from numpy.typing import NDArray
 
 from discreet.compiling import njit
@@ -238,6 +238,20 @@ def twice(hashed: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
 
 
 @njit(cache=True, nogil=True)
+def mark(values: NDArray[np.int64], seen: NDArray[np.uint8]) -> bool:
+    """Set the bit of each value; return whether all have one, and it was not set."""
+    bits = 8 * len(seen)
+    for i in range(len(values)):
+        if values[i] < 0 or values[i] >= bits:
+            return False
+        bit = uint8(1 << (values[i] & 7))
+        if seen[values[i] >> 3] & bit:
+            return False
+        seen[values[i] >> 3] |= bit
+    return True
+
+
+@njit(cache=True, nogil=True)
 def decimals(values: NDArray[np.int64], data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> int:
     """Write whole numbers as decimal text, one after the other, and where each begins and ends."""
     end = 0
@@ -292,6 +306,7 @@ def warm_up() -> None:
     twice(digests, 0)
     values = np.zeros(1, np.int64)
     values.setflags(write=False)
+    mark(values.copy(), np.zeros(1, np.uint8))
     decimals(values, np.empty(20, np.uint8), np.empty(2, np.int64))
     places = ordered_places(np.zeros(1, np.uint32), np.zeros(1, np.int64))
     for kind in (np.uint8, np.uint16, np.uint32):

@@ -262,6 +262,11 @@ class Schema:
         return found.hexdigest()
 
     @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What follows from the schema alone and was worked out; whoever adds to it bounds it."""
+        return {}
+
+    @cached_property
     def _names(self) -> dict[str, tuple[Variable, Level]]:
         found = {}
         for variable in self.variables:

@@ -257,6 +257,8 @@ class Version:
         is one stretch.
         """
         assert self.areas is not None
+        if len(level) == len(level.of):
+            return self.areas.copy()  # of one type with the others, for the kernels
         first = np.searchsorted(level.of, np.arange(len(level) + 1))
         return self.areas[first]
 

@@ -8,7 +8,7 @@ records: codes8, codes16, keys, counts (empty: each record counts once)
 columns: for each column of the cell index whether its codes are in codes16, their row there, where
     in `places` its look-up begins, and a stride to multiply the code by instead, or 0
 filters: the same for the columns that leave records out, with the look-up `passes`; `low` is the
-    first code of a filter that lets one run of codes pass, or −1
+    first code of a filter that lets one run of codes pass, or −1, and `span` how many follow it
 areas: where the records of each area begin, and the part of the cell index that an area has
 
 The type of `places` is the type of a cell index: two bytes where the table allows it, because
@@ -18,11 +18,13 @@ narrow indices are built faster.
 from __future__ import annotations
 
 import numpy as np
-from numpy import uint8, uint32, uint64
+from numpy import uint8, uint16, uint32, uint64
 
 from discreet.compiling import njit
 
 BLOCK = 1024
+VECTOR = 64  # records that are counted at once in registers
+FEW_PASS = 32  # below this share of a block the cells of the others are not looked at
 
 
 @njit(inline="always")
@@ -53,20 +55,21 @@ def _multiply(stride, codes, out, add):
 
 
 @njit(inline="always")
-def _cells(records, columns, areas, area, a, n, out):
-    """Write the cell index of records a…a+n to `out`; return the area that record a+n is in.
+def _inner(records, columns, a, n, out):
+    """Write the cell index of records a…a+n within their area to `out`.
 
     The type of an index is that of `places` and no variable of a closure, by which a kernel kept
     on disk would not be recognised in another process.
     """
     codes8, codes16, _, _ = records
     wide, row, start, multiply, places = columns
-    area_starts, area_cell = areas
     index = places.dtype.type
     for k in range(len(row)):
         place = places[start[k] :]
         stride = index(multiply[k])
-        if wide[k]:
+        if wide[k] and stride > 0:
+            _multiply(stride, codes16[row[k], a : a + n], out, k > 0)
+        elif wide[k]:
             _look_up(place, codes16[row[k], a : a + n], out, k > 0)
         elif stride > 0:
             _multiply(stride, codes8[row[k], a : a + n], out, k > 0)
@@ -74,13 +77,21 @@ def _cells(records, columns, areas, area, a, n, out):
             _look_up(place, codes8[row[k], a : a + n], out, k > 0)
     if len(row) == 0:
         out[:n] = 0
+
+
+@njit(inline="always")
+def _cells(records, columns, areas, area, a, n, out):
+    """Write the cell index of records a…a+n to `out`; return the area that record a+n is in."""
+    _inner(records, columns, a, n, out)
+    area_starts, area_cell = areas
     if len(area_cell) > 0:
+        index = out.dtype.type
         j = 0
         while j < n:
             while area_starts[area + 1] <= a + j:
                 area += 1
             stop = min(n, area_starts[area + 1] - a)
-            base = area_cell[area]
+            base = index(area_cell[area])
             for i in range(j, stop):
                 out[i] = index(out[i] + base)
             j = stop
@@ -91,59 +102,113 @@ def _cells(records, columns, areas, area, a, n, out):
 def _passing(records, filters, a, n, out):
     """Write 1 for the records of a…a+n that every filter lets pass, else 0; return how many pass.
 
-    A filter that lets one run of codes pass (`low` to `low` + its entry in `passes`) is two
-    comparisons, many records at once; others are looked up.
+    A filter that lets one run of codes pass (`low` and `span` more) is two comparisons, many
+    records at once; others are looked up.
     """
     codes8, codes16, _, _ = records
-    wide, row, start, low, passes = filters
+    wide, row, start, low, span, passes = filters
     for j in range(n):
         out[j] = 1
     for k in range(len(row)):
         p = passes[start[k] :]
-        if wide[k]:
+        if wide[k] and low[k] >= 0:
+            first16, span16 = uint16(low[k]), uint16(span[k])
+            column16 = codes16[row[k], a : a + n]
+            for j in range(n):
+                out[j] &= uint8(uint16(column16[j] - first16) <= span16)
+        elif wide[k]:
             column16 = codes16[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column16[j]]
         elif low[k] >= 0:
-            first, span = uint8(low[k]), p[0]
+            first8, span8 = uint8(low[k]), uint8(span[k])
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
-                out[j] &= uint8(uint8(column8[j] - first) <= span)
+                out[j] &= uint8(uint8(column8[j] - first8) <= span8)
         else:
             column8 = codes8[row[k], a : a + n]
             for j in range(n):
                 out[j] &= p[column8[j]]
     passing = uint32(0)
     for j in range(n):
-        passing += uint32(out[j])
+        passing = uint32(passing + uint32(out[j]))
     return passing
 
 
 @njit(inline="always")
 def _listed(out, n, chosen):
-    """List in `chosen` which of n records pass; return how many."""
-    found = 0
-    words = out.view(np.uint64)
-    for word in range(n // 8):
-        if words[word] != 0:
-            for j in range(8 * word, 8 * word + 8):
-                chosen[found] = j
-                found += out[j]
-    for j in range(n - n % 8, n):
+    """List in `chosen` which of n records pass; return how many.
+
+    Without a branch: each record is written down, and the next one over it if it does not pass.
+    """
+    found = uint64(0)
+    for j in range(n):
         chosen[found] = j
-        found += out[j]
+        found += uint64(out[j])
     return found
 
 
+@njit(inline="always")
+def _in_registers(cell, key, few, packed):
+    """Add records to the first cells, one cell after another: many records at once.
+
+    Records that fill no vector are counted with those before them, which are then left out.
+    """
+    high, one, size = uint64(32), uint64(1), len(cell)
+    if size < VECTOR:
+        for j in range(size):
+            if cell[j] < few:
+                packed[cell[j]] += (uint64(key[j]) << high) | one
+        return
+    whole = size - size % VECTOR
+    last_cell, last_key = cell[size - VECTOR :], key[size - VECTOR :]
+    before = uint8(VECTOR - size % VECTOR)
+    for c in range(few):
+        wanted, counted, total = cell.dtype.type(c), uint32(0), uint32(0)
+        for j in range(whole):
+            mine = uint32(uint32(0) - uint32(cell[j] == wanted))
+            counted = uint32(counted - mine)
+            total = uint32(total + (key[j] & mine))
+        if whole < size:
+            for i in range(VECTOR):
+                mine = uint32(last_cell[i] == wanted) & uint32(uint8(i) >= before)
+                mine = uint32(uint32(0) - mine)
+                counted = uint32(counted - mine)
+                total = uint32(total + (last_key[i] & mine))
+        packed[c] += (uint64(total) << high) | uint64(counted)
+
+
+@njit(inline="always")
+def _few(records, columns, filters, areas, area, a, n, few, cell, pass_, packed):
+    """Add records a…a+n to the few cells of their areas; return the area that record a+n is in."""
+    area_starts, area_cell = areas
+    key, index = records[2][a : a + n], cell.dtype.type
+    _inner(records, columns, a, n, cell)
+    if len(filters[1]) > 0:
+        _passing(records, filters, a, n, pass_)
+        for j in range(n):
+            cell[j] |= index(index(pass_[j]) - index(1))  # all bits where it does not pass
+    if len(area_cell) == 0:
+        _in_registers(cell[:n], key, few, packed)
+        return area
+    j = 0
+    while j < n:
+        while area_starts[area + 1] <= a + j:
+            area += 1
+        stop = min(n, area_starts[area + 1] - a)
+        _in_registers(cell[j:stop], key[j:stop], few, packed[area_cell[area] :])
+        j = stop
+    return area
+
+
 @njit(cache=True, nogil=True)
-def scan(records, columns, filters, areas, stretches, first_area, packed, sums, lanes, spare):
+def scan(records, columns, filters, areas, stretches, first_area, packed, sums, lanes, few):
     """Add the records of the stretches to the accumulator, one uint64 for each cell.
 
     `packed` has `lanes` accumulators (1 or 4) one after the other; four let neighbouring
     records of the same cell be added without waiting for each other. `sums` is empty when the
     key sum rides in the high half, and otherwise takes the key sums (moduli that do not
-    divide 2^32). The last `spare` cells (0 or 64) take the records that filters leave out, where
-    many pass: to add all of them is faster than to find out each time which.
+    divide 2^32). `few` is the number of cells of an area where they are few, else 0.
     """
     codes8, codes16, keys, counts = records
     wide, row, start, _, places = columns
@@ -154,9 +219,7 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
     filtered = len(filters[1]) > 0
     weighted = len(counts) > 0
     apart = len(sums) > 0
-    size = (len(packed) - spare) // lanes
-    index = places.dtype.type
-    many = False
+    size = len(packed) // lanes
     lane0 = packed[:size]
     lane1 = packed[(1 % lanes) * size :]
     lane2 = packed[(2 % lanes) * size :]
@@ -166,29 +229,31 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
         area = first_area[s]
         for a in range(stretches[s, 0], stretches[s, 1], BLOCK):
             n = min(BLOCK, stretches[s, 1] - a)
-            found = n
+            if few > 0:
+                area = _few(records, columns, filters, areas, area, a, n, few, cell, pass_, packed)
+                continue
+            found = uint64(n)
             if filtered:
-                found = _passing(records, filters, a, n, pass_)
-                if found == 0:
+                if _passing(records, filters, a, n, pass_) == 0:
                     continue
-                many = spare > 0 and 4 * found >= n
-                if not many:
-                    found = _listed(pass_, n, chosen)
-                if not many and 2 * found < n and not (apart or weighted or len(area_cell) > 0):
+                found = _listed(pass_, n, chosen)
+                if FEW_PASS * found < n and not (apart or weighted or len(area_cell) > 0):
                     # Few records: their cells one by one, and nobody else's.
                     for i in range(found):
                         cell[i] = 0
                     for k in range(len(row)):
                         place = places[start[k] :]
-                        for i in range(found):
-                            j = uint64(a) + uint64(chosen[i])
-                            if wide[k]:
-                                cell[i] += place[codes16[row[k], j]]
-                            else:
-                                cell[i] += place[codes8[row[k], j]]
+                        if wide[k]:
+                            column16 = codes16[row[k], a : a + n]
+                            for i in range(found):
+                                cell[i] += place[column16[chosen[i]]]
+                        else:
+                            column8 = codes8[row[k], a : a + n]
+                            for i in range(found):
+                                cell[i] += place[column8[chosen[i]]]
+                    key = keys[a : a + n]
                     for i in range(found):
-                        j = uint64(a) + uint64(chosen[i])
-                        packed[cell[i]] += (uint64(keys[j]) << high) | one
+                        packed[cell[i]] += (uint64(key[chosen[i]]) << high) | one
                     continue
             if len(area_cell) > 0:
                 while area_starts[area + 1] <= a:
@@ -204,12 +269,6 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
                         sums[cell[j]] += uint64(key[j])
                     else:
                         packed[cell[j]] += (uint64(key[j]) << high) + count
-            elif many:
-                for rest in range(n):
-                    aside = index(size + (rest & 63))
-                    cell[rest] = cell[rest] if pass_[rest] else aside
-                for rest in range(n):
-                    packed[cell[rest]] += (uint64(key[rest]) << high) | one
             elif filtered:
                 for i in range(found):
                     j = chosen[i]

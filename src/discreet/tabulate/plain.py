@@ -33,14 +33,11 @@ def _cells(records: Arrays, columns: Arrays, areas: Arrays, a: int, b: int) -> N
 
 def _passing(records: Arrays, filters: Arrays, a: int, b: int) -> NDArray[np.int64]:
     """Return which of the records a…b every filter lets pass."""
-    wide, row, start, low, passes = filters
+    wide, row, start, _, _, passes = filters
     through = np.ones(b - a, np.bool_)
     for k in range(len(row)):
         codes = _codes(records, wide[k], row[k], a, b).astype(np.int64)
-        if low[k] >= 0:
-            through &= (codes >= low[k]) & (codes <= low[k] + int(passes[start[k]]))
-        else:
-            through &= passes[start[k] + codes] != 0
+        through &= passes[start[k] + codes] != 0
     return np.flatnonzero(through)
 
 
@@ -54,7 +51,7 @@ def scan(
     packed: NDArray[np.uint64],
     sums: NDArray[np.uint64],
     lanes: int,
-    spare: int,
+    few: int,
 ) -> None:
     """Add the records of the stretches to the accumulator, one uint64 for each cell."""
     for a, b in stretches.tolist():

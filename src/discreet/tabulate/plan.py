@@ -9,6 +9,8 @@ is looked up record by record, and a filter takes out what the question leaves o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -48,13 +50,15 @@ class Columns:
         """Return the columns of some variables; all their look-ups lie in one array."""
         place = [version.place[variable.id] for variable, _ in columns]
         # A look-up by a byte stays inside the array whatever the byte is.
-        padded = [np.pad(table, (0, max(0, 256 - len(table)))) for _, table in columns]
-        lengths = np.cumsum([0, *(len(table) for table in padded)])
+        starts = [0, *accumulate(max(256, len(table)) for _, table in columns)]
+        tables = np.zeros(starts[-1], np.int64)
+        for start, (_, table) in zip(starts, columns, strict=False):
+            tables[start : start + len(table)] = table
         return cls(
             np.array([wide for wide, _ in place], np.bool_),
             np.array([row for _, row in place], np.int64),
-            lengths[:-1].astype(np.int64),
-            np.concatenate(padded) if padded else np.empty(0, np.int64),
+            np.array(starts[:-1], np.int64),
+            tables,
         )
 
 
@@ -71,10 +75,11 @@ class Read:
     length: int
     folded: bool = False
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether the place is the code itself."""
-        return self.length == len(self.place) and bool((np.diff(self.place) == 1).all())
+        same = self.length == len(self.place)
+        return same and bool((self.place == np.arange(self.length)).all())
 
     @property
     def held(self) -> int:
@@ -92,7 +97,7 @@ class Plan:
     columns: Columns
     multiply: NDArray[np.int64]
     filters: Columns
-    low: NDArray[np.int64]  # the first code of each filter that lets one run pass, or −1
+    runs: NDArray[np.int64]  # the first code of each filter that lets one run pass, or −1, and span
     areas: NDArray[np.int64]
     area_cell: NDArray[np.int64]
     stretches: NDArray[np.int64]
@@ -101,6 +106,11 @@ class Plan:
     def cells(self) -> int:
         """The number of cells of the accumulator."""
         return prod(self.shape)
+
+    @property
+    def inner(self) -> int:
+        """The number of cells of an area, or of the whole table where no areas are shown."""
+        return prod(self.shape[self.geography >= 0 :])
 
     @property
     def records(self) -> int:
@@ -201,22 +211,21 @@ def _columns(
         stride = prod(shape[i + 1 :])
         place = np.arange(len(read.place)) if read.folded else np.maximum(read.place, 0)
         columns.append((read.variable, place * stride))
-        multiply.append(stride if (read.folded or read.plain) and is_narrow(read.variable) else 0)
+        multiply.append(stride if read.folded or read.plain else 0)
     return Columns.of(version, columns), np.array(multiply, np.int64)
 
 
 def _filters(
     version: Version, reads: list[Read], allowed: Masks
 ) -> tuple[Columns, NDArray[np.int64]]:
-    """Return the columns that leave records out, and the first code of those that pass one run."""
-    columns, low = [], []
+    """Return the columns that leave records out, and which codes those pass that pass one run."""
+    columns, runs = [], []
     for read in reads:
         if not read.folded and read.variable.id in allowed:
             mask = allowed[read.variable.id]
-            low.append(_run(read.variable, mask))
-            table = mask.astype(np.int64) if low[-1] < 0 else np.array([mask.sum() - 1])
-            columns.append((read.variable, table))
-    return Columns.of(version, columns), np.array(low, np.int64)
+            runs.append(_run(mask))
+            columns.append((read.variable, mask))
+    return Columns.of(version, columns), np.array(runs, np.int64).reshape(-1, 2).T.copy()
 
 
 def _folding(reads: list[Read], allowed: Masks, areas: int) -> list[Read]:
@@ -238,12 +247,11 @@ def _folding(reads: list[Read], allowed: Masks, areas: int) -> list[Read]:
     return chosen
 
 
-def _run(variable: Variable, mask: NDArray[np.bool_]) -> int:
-    """Return the first code of a filter that lets one run of one-byte codes pass, −1 otherwise."""
+def _run(mask: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the first code of a filter that lets one run of codes pass, and how many follow."""
     codes = np.flatnonzero(mask)
-    if not is_narrow(variable) or codes[-1] - codes[0] + 1 != len(codes):
-        return -1
-    return int(codes[0])
+    span = int(codes[-1] - codes[0])
+    return (int(codes[0]), span) if span + 1 == len(codes) else (-1, 0)
 
 
 def _stretches(version: Version, question: Question) -> NDArray[np.int64]:
@@ -252,6 +260,6 @@ def _stretches(version: Version, question: Question) -> NDArray[np.int64]:
     if f is None:
         return np.array([[0, version.rows]] if version.rows else [], np.int64).reshape(-1, 2)
     assert version.areas is not None
-    edges = np.flatnonzero(np.diff(f.allowed.astype(np.int8), prepend=0, append=0))
-    ends = version.areas[edges].reshape(-1, 2)
+    within = np.concatenate([[False], f.allowed, [False]])
+    ends = version.areas[np.flatnonzero(within[1:] != within[:-1])].reshape(-1, 2)
     return np.ascontiguousarray(ends[ends[:, 0] < ends[:, 1]])

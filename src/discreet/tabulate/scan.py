@@ -30,7 +30,7 @@ from discreet.tabulate.engine import Words, check, listed_table, summed_table
 from discreet.tabulate.plan import PIECE, Plan, plan
 
 _TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
-_SPARE = 64  # cells that take what filters leave out: one would be waited for
+_REGISTERS = 12  # cells of an area up to which they are counted one after the other
 _OWN = 2**21  # cells up to which each thread has an accumulator of its own (16 MiB)
 _DENSE = 2**27  # cells above which populated cells are listed instead (1 GiB)
 _MANY = 2**22  # cells above which they are also listed if records are fewer than cells by…
@@ -89,23 +89,22 @@ class ScanEngine:
         threads = max(1, min(self.threads, len(pieces))) if own or whole_areas else 1
         held = threads if own else 1
         alike = self.version.counts is None and not apart
-        spare = _SPARE if len(way.low) and alike and own else 0
-        lanes = 4 if way.cells <= _TINY and not spare else 1
-        packed = np.zeros((held, lanes * way.cells + spare), np.uint64)
+        few = way.inner if alike and way.inner <= _REGISTERS else 0
+        lanes = 4 if way.cells <= _TINY and not few else 1
+        packed = np.zeros((held, lanes * way.cells), np.uint64)
         sums = np.zeros((held, way.cells if apart else 0), np.uint64)
-        arguments = _arguments(
-            self.version, way, np.uint16 if way.cells + spare <= 2**16 else np.uint32
-        )
+        narrow = few or way.cells <= 2**16
+        arguments = _arguments(self.version, way, np.uint16 if narrow else np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
             at = thread % held
             for stretches in todo:
                 check(stop)
                 first = way.first_area(stretches)
-                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes, spare)
+                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes, few)
 
         self._share(work, pieces, threads)
-        counted = packed[:, : lanes * way.cells].reshape(held * lanes, way.cells)
+        counted = packed.reshape(held * lanes, way.cells)
         total = way.fold(_total(counted))
         total_sums = way.fold(_total(sums)) if apart else None
         return summed_table(question, way.order, total, total_sums, modulus)
@@ -187,8 +186,8 @@ def _arguments(version: Version, way: Plan, index: type) -> tuple[tuple[NDArray[
             way.multiply.astype(index),
             columns.table.astype(index),
         ),
-        (filters.wide, filters.row, filters.start, way.low, filters.table.astype(np.uint8)),
-        (way.areas, way.area_cell.astype(index)),
+        (filters.wide, filters.row, filters.start, *way.runs, filters.table.astype(np.uint8)),
+        (way.areas, way.area_cell.astype(np.uint64 if index is np.uint64 else np.uint32)),
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.build import build
+from discreet.build import build, viewing
 from discreet.build.away_source import AwayReader, gathered
 from discreet.build.dataset import Dataset
 from discreet.errors import Damaged, ParameterError, RecordsUnreachable
@@ -349,8 +349,13 @@ def test_a_hypercube_is_built_here(folder: Path) -> None:
         build(path, folder / "away", engine="duckdb")
 
 
-def test_views_that_are_added_up_in_passing_are_those_of_a_build_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize("small", [2**16, 0], ids=["one by one", "together"])
+def test_views_that_are_added_up_in_passing_are_those_of_a_build_here(
+    tmp_path: Path, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the synthetic census files say what areas lie in, so that views need no engine."""
+    monkeypatch.setattr(viewing, "SMALL", small)
+    monkeypatch.setattr(viewing, "TOGETHER", 700)
     write(2_000, tmp_path / "census", 1, 1, lambda done: None)
     build(tmp_path / "census" / "dataset.toml", tmp_path / "here", views=2**19)
     (tmp_path / "away").mkdir(mode=0o700)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.build import encode
@@ -44,6 +44,7 @@ def told(findings: Findings) -> str:
     return str(caught.value)
 
 
+@settings(deadline=None)  # kernels are loaded in the first example
 @given(st.lists(CODES, min_size=1, max_size=50, unique=True), st.data())
 @example(["9" * 5000, "1"], None)
 def test_decoding_gives_back_what_was_encoded(codes: list[str], data: Any) -> None:
@@ -53,6 +54,7 @@ def test_decoding_gives_back_what_was_encoded(codes: list[str], data: Any) -> No
     findings.end()
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1, max_size=20, unique=True),
     st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]),

@@ -9,6 +9,7 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -290,7 +291,7 @@ def test_files_cut_short_during_a_scan_are_an_error_not_the_end(tmp_path: Path) 
 @pytest.mark.parametrize("share", [1, 10, 25, 26, 60, 100], ids=lambda share: f"{share} of 101")
 @pytest.mark.parametrize("sizes", [[2, 101, 40], [13, 101, 60]], ids=["16 bits", "32 bits"])
 def test_filters_that_let_few_or_many_pass_count_the_same(share: int, sizes: list[int]) -> None:
-    """Blocks of which a quarter or more pass are counted in another way than the others.
+    """Blocks of which few pass are counted in another way than the others.
 
     The cells are too many for a filter to be folded: 8,080, and 78,780, of which 16 bits are short.
     """
@@ -301,3 +302,29 @@ def test_filters_that_let_few_or_many_pass_count_the_same(share: int, sizes: lis
         query = Query.parse(by, where)
         table = ScanEngine(version, threads=2).tabulate(Question.of(query, version.schema))
         assert as_dict(table) == by_hand(version, query)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("areas", [3, 40, 63, 900], ids=lambda areas: f"{areas} areas")
+@pytest.mark.parametrize("where", [None, {"b": "b1"}, {"c": ["c1", "c3"]}], ids=str)
+def test_few_cells_of_an_area_count_the_same(areas: int, where: dict[str, Any] | None) -> None:
+    """Counted in registers: areas of some 1,300, 100, 63 and 4 records, about vectors of 64."""
+    version = make_version(np.random.default_rng(areas), 4000, [2, 5, 300], [areas, 2])
+    for by in ("g0,a", "g0,a,b", "g1,b", "a", "a,b"):
+        query = Query.parse(by, where)
+        table = ScanEngine(version, threads=2).tabulate(Question.of(query, version.schema))
+        assert as_dict(table) == by_hand(version, query), by
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("codes", [(0,), (65_534,), (255, 256, 257), (3, 40_000)], ids=str)
+def test_wide_codes_pass_one_by_one_or_in_a_run(codes: tuple[int, ...]) -> None:
+    version = make_version(np.random.default_rng(8), 3000, [3, 65_535])
+    wide = version.codes16.copy()
+    wide[0, : 4 * len(codes)] = codes * 4
+    wide.setflags(write=False)
+    object.__setattr__(version, "codes16", wide)
+    query = Query.parse("a,b", {"b": [f"b{code}" for code in codes]})
+    table = ScanEngine(version).tabulate(Question.of(query, version.schema))
+    assert as_dict(table) == by_hand(version, query)
+    assert int(table.counts.sum()) >= 4 * len(codes)
