@@ -50,6 +50,16 @@ class Lru(Generic[Key, Value]):
         if key in self._held:
             self.used -= self._size(self._held.pop(key))
 
+    def shrink(self, by: int) -> int:
+        """Let values go that take so much together, oldest first; return how much went.
+
+        A quarter of the budget stays: who asks for more cannot be helped by it.
+        """
+        before = self.used
+        while before - self.used < by and self.used > self.budget // 4:
+            self.drop(next(iter(self._held)))
+        return before - self.used
+
     def clear(self) -> None:
         """Let everything go."""
         self._held.clear()

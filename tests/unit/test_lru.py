@@ -41,3 +41,13 @@ def test_what_is_used_is_what_is_held(puts: list[tuple[int, int]]) -> None:
         lru.put(key, size)
         assert lru.used == sum(value for _, value in lru.items()) <= 12
         assert lru.get(key) == size
+
+
+def test_shrinking_lets_the_oldest_go_down_to_a_quarter_of_the_budget() -> None:
+    kept: Lru[str, int] = Lru(40, lambda value: value)
+    for name in "abcd":
+        kept.put(name, 10)
+    assert kept.get("a") == 10  # and b is the oldest
+    assert (kept.shrink(11), [key for key, _ in kept.items()]) == (20, ["d", "a"])
+    assert (kept.shrink(40), [key for key, _ in kept.items()]) == (10, ["a"])
+    assert kept.shrink(1) == 0

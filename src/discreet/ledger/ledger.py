@@ -7,7 +7,7 @@ decides follows from the schema, the size of the population and what was decided
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,12 +16,15 @@ from discreet.errors import InternalError, LedgerUnavailable, QueryRefused
 from discreet.ledger.database import Database, Place
 from discreet.ledger.memory import Memory
 from discreet.ledger.model import Entry, Look, Origin, Outlook, Route, State, Status
+from discreet.ledger.settling import Recording, Settling
 from discreet.ledger.space import Space
 from discreet.query import QuestionClass
 from discreet.rules import Code
 
 if TYPE_CHECKING:
     from discreet.ledger.tables import Transaction
+
+_REMEMBERED = 10_000  # classes that were refused
 
 Writing = Callable[[QuestionClass, QuestionClass, Origin, Status], Route]
 
@@ -48,6 +51,8 @@ class Ledger:
         self._place = Place(dataset, edition, scope, public)
         self._memory = Memory(space, self._place)
         self._turn = threading.RLock()
+        self._queue: deque[Settling] = deque()
+        self._writes = 0  # transactions that were begun or have ended: odd while one is open
         # Refused by this process, and how often since that was last written down.
         self._refused: set[QuestionClass] = set()
         self._uncounted: Counter[QuestionClass] = Counter()
@@ -90,11 +95,9 @@ class Ledger:
 
         With a class, those of which it would be sums; none where its answer is decided.
         """
+        if asked is not None and (asked in self._memory.routes or not self.space.guarded(asked)):
+            return []
         with self._turn:
-            if asked is not None and (
-                asked in self._memory.routes or not self.space.guarded(asked)
-            ):
-                return []
             self._read()
             return self._memory.unsettled(asked)
 
@@ -126,6 +129,8 @@ class Ledger:
 
         It knows what others have decided up to the last table that was decided here.
         """
+        if asked in self._memory.routes or not self.space.guarded(asked):
+            return self._memory.foreseen(asked)[0]  # which needs no turn: it looks at no other
         with self._turn:
             return self._memory.foreseen(asked)[0]
 
@@ -179,7 +184,7 @@ class Ledger:
     def settle_all(
         self,
         made: Mapping[QuestionClass, Status],
-        record: Callable[[QuestionClass], None] | None = None,
+        record: Recording | None = None,
     ) -> list[QuestionClass]:
         """Write down what became of tables at once; return those of which it was not known yet.
 
@@ -188,16 +193,39 @@ class Ledger:
         that was left unjudged is judged again by whoever asks next. Its figures stay the same, but
         rules on them that have changed since may judge them otherwise.
         """
+        before = self._writes
+        known = not any(self._differs(one, status) for one, status in made.items())
+        if known and before % 2 == 0 and before == self._writes:
+            return []  # and nothing of it is known from a transaction that may yet fail
+        mine = Settling(made, record)
+        self._queue.append(mine)
         with self._turn:
-            if not any(self._differs(one, status) for one, status in made.items()):
-                return []
+            # Whoever has the turn writes down all that wait for it: one commit for many tables.
+            if not mine.done:
+                self._settle([self._queue.popleft() for _ in range(len(self._queue))])
+        if mine.error is not None:
+            raise mine.error
+        return mine.first
+
+    def _settle(self, waiting: list[Settling]) -> None:
+        """Write down what became of tables, for all that wait; what fails alone fails alone."""
+        try:
             with self._writing() as write:
-                first = [one for one, status in made.items() if self._differs(one, status)]
-                for one in first:
-                    write(one, one, Origin.ASKED, made[one])
-                    if record is not None:
-                        record(one)
-            return first
+                for one in waiting:
+                    one.first = [of for of, now in one.made.items() if self._differs(of, now)]
+                    for of in one.first:
+                        write(of, of, Origin.ASKED, one.made[of])
+                        if one.record is not None:
+                            one.record(of)
+        except BaseException as error:
+            if len(waiting) > 1 and isinstance(error, Exception):
+                for one in waiting:
+                    self._settle([one])
+                return
+            for one in waiting:
+                one.error = error
+        for one in waiting:
+            one.done = True
 
     def _differs(self, made: QuestionClass, status: Status) -> bool:
         """Whether something else is known of a table than this."""
@@ -221,6 +249,7 @@ class Ledger:
         What is not on the disk in the end is forgotten.
         """
         written: set[QuestionClass] = set()
+        self._writes += 1
         try:
             with self.database.writing(self._place.dataset) as transaction:
                 self._catch_up(transaction)
@@ -246,6 +275,8 @@ class Ledger:
             if written:
                 self._memory = self._memory.without(written)
             raise
+        finally:
+            self._writes += 1
         self._uncounted.clear()
 
     def _check_claimed(self, asked: QuestionClass, source: QuestionClass, status: Status) -> None:
@@ -276,6 +307,8 @@ class Ledger:
                     route = write(one, source, origin, self._status(one, source))
                 elif route is None:
                     self._uncounted[one] += 1
+                    if len(self._refused) >= _REMEMBERED:
+                        self._refused.clear()
                     self._refused.add(one)
                 found.append(route)
         return found

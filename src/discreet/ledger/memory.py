@@ -81,7 +81,7 @@ class Memory:
         for level in () if name == EVERYBODY else name.split(","):
             i, rank = self._ranks.get(level, (0, 0))
             ranks[i] = max(ranks[i], rank)
-        return QuestionClass(self.space.schema, tuple(ranks))
+        return QuestionClass.at(self.space.schema, tuple(ranks))
 
     def _learn_table(self, row: Row) -> None:
         own = row.scope == self.place.scope

@@ -15,7 +15,6 @@ from discreet.ledger import Outlook, State, Status
 from discreet.page.quality import off_by
 from discreet.policy import Margins
 from discreet.query import Question, QuestionClass
-from discreet.query.classes import margins
 from discreet.rules import Code
 from discreet.service import Asked, Opened, Service
 
@@ -56,7 +55,7 @@ class Foresight:
         )
         if asked.totals is not Margins.PROTECTED or applied.protection.build is None:
             return True
-        classes = {QuestionClass.of(other) for _, other in margins(asked.question)}
+        classes = {QuestionClass.of(other) for _, other in asked.question.margins}
         free = (one for one in classes if not ledger.space.guarded(one))
         return all(ledger.route(one) is not None for one in free)
 

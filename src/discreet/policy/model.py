@@ -108,7 +108,7 @@ class SpaceRules:
     sums_up_to: float = 4.0
     # Cells of the complete table of a class: what is larger is not made.
     max_table: int = 5_000_000
-    # Seconds that reading the records may take at 20 million people a second and variable.
+    # Seconds that reading the records may take at 100 million people a second and variable.
     max_seconds: float = 60.0
     # Size of the population as the office publishes it; 0 is the number of records, rounded to
     # two digits.

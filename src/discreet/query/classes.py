@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from math import prod
 
 from discreet.errors import ParameterError
@@ -18,6 +18,8 @@ from discreet.query.question import Question
 
 EVERYBODY = "everybody"
 """The name of the class without variables: the total of the population."""
+
+_KEPT = 4_096  # classes of a schema that are kept
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,17 @@ class QuestionClass:
     @classmethod
     def of(cls, question: Question) -> QuestionClass:
         """Return the class of a question: the coarsest levels that can say it."""
-        return cls(question.schema, question.ranks)
+        return cls.at(question.schema, question.ranks)
+
+    @classmethod
+    def at(cls, schema: Schema, ranks: tuple[int, ...]) -> QuestionClass:
+        """Return the class of these ranks: one object for it, which knows its levels and cells."""
+        found: QuestionClass | None = schema.memo.get(ranks)
+        if found is None:
+            if len(schema.memo) >= _KEPT:
+                schema.memo.clear()
+            found = schema.memo[ranks] = cls(schema, ranks)
+        return found
 
     @classmethod
     def named(cls, name: str, schema: Schema) -> QuestionClass:
@@ -102,15 +114,3 @@ class QuestionClass:
         """Yield every class that this one covers, itself included."""
         for ranks in product(*(range(rank + 1) for rank in self.ranks)):
             yield QuestionClass(self.schema, ranks)
-
-
-def margins(question: Question) -> Iterator[tuple[tuple[int, ...], Question]]:
-    """Yield the question of each kind of total, with the axes that it sums over.
-
-    A filter stays: the total of some categories is not that of all.
-    """
-    axes = range(len(question.axes))
-    for size in axes:
-        for summed in combinations(axes, size + 1):
-            left = tuple(question.levels[i] for i in axes if i not in summed)
-            yield summed, Question(question.schema, left, question.filters)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -20,6 +21,10 @@ from discreet.population.schema import Level, Schema, Variable
 from discreet.query.parse import Named, Query, encode
 from discreet.table import Dimension
 from discreet.types import Flags
+
+_PLACES, _FILTERS = "places", "filters"  # what a schema remembers for its questions
+_KEPT = 64  # filters that are kept…
+_FEW = 100  # …if they have no more codes than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,14 @@ class Axis:
                 return cls(variable, level, np.flatnonzero(level.holding(f.allowed)))
         return cls(variable, level, np.arange(len(level)))
 
+    @classmethod
+    def whole(cls, schema: Schema, level: Level) -> Axis:
+        """Return the axis with all categories of a level: one object for it."""
+        found: Axis | None = schema.memo.get(level)
+        if found is None:
+            found = schema.memo[level] = cls.of(schema.find(level.id)[0], level, ())
+        return found
+
     def __len__(self) -> int:
         return len(self.kept)
 
@@ -156,16 +169,34 @@ class Question:
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of the table, in the order asked."""
-        found = (self.schema.find(level.id) for level in self.levels)
-        return tuple(Axis.of(variable, level, self.filters) for variable, level in found)
+        whole = (Axis.whole(self.schema, level) for level in self.levels)
+        limited = {f.variable.id for f in self.filters}
+        return tuple(
+            Axis.of(axis.variable, axis.level, self.filters)
+            if axis.variable.id in limited
+            else axis
+            for axis in whole
+        )
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
         """By variable the coarsest level of its chain that can say the question, 0 for none."""
-        found = {axis.variable.id: axis.variable.ranks[axis.level.id] for axis in self.axes}
+        found = [0] * len(self.schema.variables)
+        for axis in self.axes:
+            found[self._places[axis.variable.id]] = axis.variable.ranks[axis.level.id]
         for f in self.filters:
-            found[f.variable.id] = max(found.get(f.variable.id, 0), f.rank)
-        return tuple(found.get(variable.id, 0) for variable in self.schema.variables)
+            at = self._places[f.variable.id]
+            found[at] = max(found[at], f.rank)
+        return tuple(found)
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """The place of each variable among those of the schema."""
+        found: dict[str, int] | None = self.schema.memo.get(_PLACES)
+        if found is None:
+            found = {variable.id: i for i, variable in enumerate(self.schema.variables)}
+            self.schema.memo[_PLACES] = found
+        return found
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -223,7 +254,7 @@ class Question:
     @cached_property
     def canonical(self) -> str:
         """The one text of this question: variables and filters in the order of the schema."""
-        text = f"by={self.ordered.by}"
+        text = f"by={','.join(self.levels[i].id for i in self.order)}"
         if self.filters:
             text += "&where=" + ",".join(f.canonical for f in self.filters)
         return text
@@ -243,41 +274,76 @@ class Question:
     @cached_property
     def order(self) -> list[int]:
         """The axes in the order of the schema."""
-        place = {variable.id: i for i, variable in enumerate(self.schema.variables)}
-        return sorted(range(len(self.axes)), key=lambda i: place[self.axes[i].variable.id])
+        place = [self._places[axis.variable.id] for axis in self.axes]
+        return sorted(range(len(place)), key=place.__getitem__)
 
     @cached_property
     def ordered(self) -> Question:
         """This question with its variables in the order of the schema."""
-        return replace(self, levels=tuple(self.levels[i] for i in self.order))
+        return Question(self.schema, tuple(self.levels[i] for i in self.order), self.filters)
 
     @property
     def restated(self) -> Question:
         """This question with each filter at the coarsest level that can say it."""
         stated = tuple(f.restated for f in self.filters)
-        return replace(self, filters=stated) if stated else self
+        return Question(self.schema, self.levels, stated) if stated else self
+
+    @cached_property
+    def margins(self) -> tuple[tuple[tuple[int, ...], Question], ...]:
+        """The question of each kind of total, with the axes that it sums over.
+
+        A filter stays: the total of some categories is not that of all.
+        """
+        axes = range(len(self.axes))
+        found = []
+        for summed in (s for size in axes for s in combinations(axes, size + 1)):
+            left = tuple(self.levels[i] for i in axes if i not in summed)
+            found.append((summed, Question(self.schema, left, self.filters)))
+        return tuple(found)
 
     def without(self, i: int) -> Question:
         """Return the question without one of its axes; a filter on it stays."""
-        return replace(self, levels=self.levels[:i] + self.levels[i + 1 :])
+        return Question(self.schema, self.levels[:i] + self.levels[i + 1 :], self.filters)
 
     def at_level(self, i: int, level: Level) -> Question:
         """Return the question with one axis at another level; a filter on it is widened."""
-        other = replace(self, levels=(*self.levels[:i], level, *self.levels[i + 1 :]))
+        levels = (*self.levels[:i], level, *self.levels[i + 1 :])
+        other = Question(self.schema, levels, self.filters)
         f = self.filter_on(self.axes[i].variable)
         return other if f is None else other.filtered(f.widened(level))
 
     def filtered(self, f: Filter) -> Question:
         """Return the question with this filter instead of any other on its variable."""
-        return replace(self, filters=with_filter(self.filters, f, self.schema))
+        return Question(self.schema, self.levels, with_filter(self.filters, f, self.schema))
 
     def unfiltered(self, f: Filter) -> Question:
         """Return the question without one of its filters."""
-        return replace(self, filters=tuple(other for other in self.filters if other is not f))
+        left = tuple(other for other in self.filters if other is not f)
+        return Question(self.schema, self.levels, left)
 
 
 def filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
     """Return the filters that names and codes say, in the order of the schema."""
+    if len(where) == 1:  # as it mostly is, and about areas that others ask about too
+        return _one_filter(where[0], schema)
+    return _filters_of(where, schema)
+
+
+def _one_filter(where: tuple[str, tuple[str, ...]], schema: Schema) -> tuple[Filter, ...]:
+    """Return the filter that one name with its codes says; those asked last are kept."""
+    kept: dict[tuple[str, tuple[str, ...]], tuple[Filter, ...]]
+    kept = schema.memo.setdefault(_FILTERS, {})
+    found = kept.get(where)
+    if found is None:
+        found = _filters_of((where,), schema)
+        if len(kept) >= _KEPT:
+            kept.clear()
+        if len(where[1]) <= _FEW:
+            kept[where] = found
+    return found
+
+
+def _filters_of(where: Named, schema: Schema) -> tuple[Filter, ...]:
     found: dict[str, Filter] = {}
     for name, codes in where:
         variable, level = schema.find(*name.split("@", 1))

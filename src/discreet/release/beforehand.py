@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +48,19 @@ def beforehand(version: Version, question: Question) -> Beforehand:
         return Beforehand(methods)
     facts = next(step for step in version.steps_beforehand if step["method"] == NAME)
     level, order = _level(version, question), _order(question)
-    by_order = facts["ranges"].get(level, [])
+    by_order = facts[_kind_of_ranges(question, facts)].get(level, [])
     ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
     told = None if ranges is None else tuple((int(low), int(high)) for low, high in ranges)
     return Beforehand(methods, tuple(facts["classes"]), told)
+
+
+def _kind_of_ranges(question: Question, facts: dict[str, Any]) -> str:
+    """Return which ranges hold: others for levels with more categories than are in every pair."""
+    most = facts.get("most_categories", np.inf)  # what was built before has one kind
+    named = [(axis.variable, axis.level) for axis in question.axes]
+    named += [(f.variable, f.restated.level) for f in question.filters]
+    levels = [level for variable, level in named if not variable.is_geography]
+    return "ranges_beyond" if any(len(level) > most for level in levels) else "ranges"
 
 
 def _order(question: Question) -> int:

@@ -114,6 +114,20 @@ class Tables:
         with self._lock:
             return self._held.used
 
+    @property
+    def budget(self) -> int:
+        """The most bytes that are held."""
+        return self._held.budget
+
+    @budget.setter
+    def budget(self, budget: int) -> None:
+        self._held.budget = budget
+
+    def shrink(self, by: int) -> int:
+        """Let tables of so many bytes go, as far as there are; return how many went."""
+        with self._lock:
+            return self._held.shrink(by)
+
     def holds(self, making: Making) -> bool:
         """Whether a table is at hand."""
         with self._lock:

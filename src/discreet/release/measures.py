@@ -40,6 +40,20 @@ def multiplier(
     return known.of(released) * stays
 
 
+def risks(
+    true: NDArray[Any], released: NDArray[np.int64], tier: Tier, swap_rate: float = 0.0
+) -> tuple[float | None, float | None]:
+    """Return the risk of the true table and the risk that is left."""
+    found = _after(np.asarray(true, np.int64), released, tier, swap_rate, "expected")
+    if isinstance(found, risk.RiskAfter):
+        return found.before, _told(found)
+    return risk_before(true, tier), _told(found)
+
+
+def _told(found: risk.Risk | float | None) -> float | None:
+    return None if found is None or isnan(float(found)) else float(found)
+
+
 def risk_after(
     true: NDArray[Any],
     released: NDArray[np.int64],
@@ -54,7 +68,16 @@ def risk_after(
     cell keeps of its concentration it must keep through both, so the multipliers multiply. Where
     nothing was changed the risk is the one before.
     """
-    counts = np.asarray(true, np.int64)
+    return _told(_after(np.asarray(true, np.int64), released, tier, swap_rate, contents))
+
+
+def _after(
+    counts: NDArray[np.int64],
+    released: NDArray[np.int64],
+    tier: Tier,
+    swap_rate: float,
+    contents: risk.Contents,
+) -> risk.Risk | float | None:
     if not counts.any():
         return None
     if tier.protection.build is None:
@@ -66,10 +89,7 @@ def risk_after(
     if not swap_rate and np.array_equal(counts, released):
         return risk_before(counts, tier)
     kept = np.multiply(psi, 1 - swap_rate).tolist()
-    left = float(
-        risk.after_transition(counts, released, chances, tier.risk.weights, kept, contents)
-    )
-    return None if isnan(left) else left
+    return risk.after_transition(counts, released, chances, tier.risk.weights, kept, contents)
 
 
 def after_beforehand(

@@ -26,7 +26,6 @@ from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.progress import Tell, silent
 from discreet.query import Question, QuestionClass
-from discreet.query.classes import margins
 from discreet.release import told
 from discreet.release.beforehand import prepared
 from discreet.release.complete import (
@@ -190,7 +189,7 @@ class Releaser:
         if allowed.totals is not Margins.PROTECTED or table.making.protection.build is None:
             return partial(project, table)
         ledger = self.ledgers.of(allowed.tier)
-        asked = {QuestionClass.of(other): None for _, other in margins(allowed.question)}
+        asked = {QuestionClass.of(other): None for _, other in allowed.question.margins}
         free = [one for one in asked if one != table.of and not ledger.space.guarded(one)]
         sources = dict(zip(free, self._tables(allowed.tier, free, stop), strict=True))
 

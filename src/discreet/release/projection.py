@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from discreet.policy import Margins
 from discreet.population.schema import Level, Variable
 from discreet.query import Question
-from discreet.query.classes import margins
 from discreet.release.complete import CompleteTable
 from discreet.release.steps import Projected
 from discreet.types import Integers
@@ -66,11 +65,7 @@ class Move:
     axis: int
     place: NDArray[np.int64]
     length: int
-
-    @cached_property
-    def same(self) -> bool:
-        """Whether every category stays where it is."""
-        return len(self.place) == self.length and bool((self.place == np.arange(self.length)).all())
+    same: bool = False  # whether every category stays where it is
 
     @cached_property
     def _taken(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
@@ -98,9 +93,14 @@ class Move:
 
 def _move(question: Question, variable: Variable, level: Level) -> Move:
     """Return where the categories of a level go in the answer to a question."""
-    shown = [i for i, axis in enumerate(question.axes) if axis.variable is variable]
+    at = next((i for i, axis in enumerate(question.axes) if axis.variable is variable), -1)
+    whole = at >= 0 and question.axes[at].level is level and question.filter_on(variable) is None
+    if whole and level.member.min() >= 0:
+        return Move(at, question.axes[at].kept, len(level), True)
     place = question.place_of(variable, level)
-    return Move(shown[0], place, len(question.axes[shown[0]])) if shown else Move(-1, place, 1)
+    length = 1 if at < 0 else len(question.axes[at])
+    same = at >= 0 and len(place) == length and bool((place == np.arange(length)).all())
+    return Move(at, place, length, same)
 
 
 def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
@@ -108,7 +108,8 @@ def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
     hidden = tuple(d for d, axis in enumerate(order) if axis < 0)
     left = [axis for axis in order if axis >= 0]
     assert len(left) == axes
-    return np.squeeze(array, hidden).transpose(np.argsort(left))
+    shown = array.squeeze(hidden) if hidden else array
+    return shown if left == sorted(left) else shown.transpose(np.argsort(left))
 
 
 def _parts(moves: list[Move], shape: tuple[int, ...]) -> Integers:
@@ -136,7 +137,7 @@ def with_totals(
         return _blanked(_each(inner, _summed))
     shape = [len(axis) for axis in question.axes]
     whole = _each(inner, _with_room)
-    for over, other in margins(question):
+    for over, other in question.margins:
         found = margin(other)
         where = tuple(-1 if d in over else slice(0, n) for d, n in enumerate(shape))
         _fill(whole, where, found)

@@ -63,6 +63,8 @@ def describe(version: Version) -> dict[str, Any]:
             "level of area, number of variables, and class of figure",
             "classes_up_to": facts["classes"],
             "levels": facts["ranges"],
+            "more_categories_than": facts["most_categories"],
+            "levels_of_more_categories": facts["ranges_beyond"],
         },
     }
 

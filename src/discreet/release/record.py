@@ -48,6 +48,8 @@ class Record:
         """Return the record of a table, whether it is released or refused."""
         making, areas = found.making, found.making.question.areas
         tier, true, inner = making.applied, found.true, found.figures
+        rate = making.swap_rate
+        before, after = measures.risks(true, inner, tier, rate) if found.measured else (None, None)
         return cls(
             making.question.canonical,
             making.tier.id,
@@ -55,8 +57,8 @@ class Record:
             making.policy.version,
             "released" if found.code is None else str(found.code),
             making.of.cells,
-            measures.risk_before(true, tier) if found.measured else None,
-            measures.risk_after(true, inner, tier, making.swap_rate) if found.measured else None,
+            before,
+            after,
             found.bound,
             measures.utility(true, inner) if found.measured else {},
             () if areas is None else tuple(areas.dimension.codes[i] for i in found.missing),
@@ -78,7 +80,8 @@ def append(path: Path, record: Record) -> None:
     the next one begins on a line of its own.
     """
     said = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **record.as_dict()}
-    line = json.dumps({**said, _CHECKSUM: _checksum(said)}).encode() + b"\n"
+    text = json.dumps(said)
+    line = f'{text[:-1]}, "{_CHECKSUM}": "{_digest(text)}"}}\n'.encode()
     try:
         handle = os.open(path, os.O_APPEND | os.O_CREAT | os.O_RDWR, 0o600)
         try:
@@ -124,4 +127,8 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _checksum(said: dict[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(said).encode(), digest_size=8).hexdigest()
+    return _digest(json.dumps(said))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -46,7 +46,6 @@ MIXED = (
 )
 _CANNOT_SAY = "How close they are cannot be said."
 NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
-IN_RANGE = "In nine of ten cases the true count lies between low and high."
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
     "need not add up to them."
@@ -177,7 +176,7 @@ def quality(told: Told) -> PublicQuality:
         counted = counted_quality(inner)
         if not told.in_ranges:
             return counted
-        return replace(counted, sentences=(counted.sentences[0], IN_RANGE))
+        return replace(counted, sentences=counted.sentences[:1])  # the notes tell of the ranges
     if (parts > 1).any() and protection.build is not None:
         return summed_quality(inner, *_bounds(told, parts))
     chances = Transition.identity() if exact.all() else effect.transition

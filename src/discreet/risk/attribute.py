@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.checks import checked_axis, checked_counts, checked_pair, whole
+from discreet.compiling import pays
 from discreet.errors import ParameterError
+from discreet.risk import kernels
 from discreet.risk.terms import x_log_x
 from discreet.types import Floats, Integers
 
@@ -87,13 +89,46 @@ def near_empty_lines(
     `attribute_disclosure`, 0 for a table of nobody. An axis of one category tells nothing: it is
     left out, and a pair with it is a line.
     """
+    judge = _by_kernel if pays(kernels.lines, tables.size) else plain_lines
+    return judge(tables, populated)
+
+
+def _along(axes: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the axes and pairs of axes along which lines run."""
+    return (*combinations(axes, 1), *combinations(axes, 2))
+
+
+def _by_kernel(
+    tables: NDArray[np.integer], populated: int
+) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
+    shape = tables.shape[1:]
+    cells = np.array(tables, np.int64).reshape(len(tables), -1)
+    everybody = np.maximum(cells.sum(axis=1), 1)
+    axes = [axis for axis, length in enumerate(shape) if length > 1]
+    found = {}
+    for free in _along(axes):
+        if prod(shape[axis] for axis in free) > populated:
+            first, last = free[0], free[-1]
+            between = prod(shape[first + 1 : last])
+            second = shape[last] if last > first else 1
+            sizes = (prod(shape[:first]), shape[first], between, second, prod(shape[last + 1 :]))
+            sums = np.zeros((3, len(cells)), np.int64)
+            kernels.lines(cells, sizes, populated, sums)
+            found[free] = sums[1] / np.maximum(sums[0], 1), sums[2] / everybody
+    return found
+
+
+def plain_lines(
+    tables: NDArray[np.integer], populated: int
+) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
+    """Return the same in NumPy: the twin of the kernel."""
     # The tables last: sums over short lines then run over all tables at once.
     cells = np.ascontiguousarray(np.moveaxis(tables, 0, -1))
     everybody = np.maximum(cells.sum(axis=tuple(range(cells.ndim - 1))), 1)
     axes = [axis for axis in range(cells.ndim - 1) if cells.shape[axis] > 1]
     sums: dict[tuple[int, ...], tuple[NDArray[Any], NDArray[Any]]] = {(): (cells > 0, cells)}
     found = {}
-    for free in (*combinations(axes, 1), *combinations(axes, 2)):
+    for free in _along(axes):
         held, people = sums[free[:-1]]
         held = held.sum(axis=free[-1], keepdims=True, dtype=np.int32)
         people = people.sum(axis=free[-1], keepdims=True)

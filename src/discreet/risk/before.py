@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts, checked_total, checked_weights, whole
-from discreet.risk.terms import concentration, smallness, weighted, x_log_x, zero_share
+from discreet.risk.terms import concentration_of, smallness, weighted, x_log_x, zero_share
 from discreet.table.showing import rows_html
 from discreet.types import Flags, Integers
 
@@ -136,7 +136,7 @@ def entropy_term(counts: Integers) -> float:
     populated = counts[counts > 0]
     if not populated.size:
         return 0.0
-    return float(concentration(populated.sum(), x_log_x(populated).sum(), counts.size))
+    return concentration_of(int(populated.sum()), float(x_log_x(populated).sum()), counts.size)
 
 
 def risk_of(

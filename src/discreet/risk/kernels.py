@@ -194,3 +194,34 @@ def _add_content(
         sums[0] += number[j] * content
         sums[1] += number[j] * content * np.log(content)
     number[j] = 0
+
+
+@njit(cache=True, nogil=True)
+def lines(tables: Any, sizes: Any, populated: int, found: Any) -> None:
+    """Add up, for each table, the lines that hold anybody, the near-empty ones, and their people.
+
+    A line runs along one axis or two. `sizes` are the cells before the first, along it, between the
+    two, along the second and after it; 1 where there is no second.
+    """
+    before, first, between, second, after = sizes
+    for table in range(tables.shape[0]):
+        for line in range(before * between * after):
+            a, rest = line // (between * after), line % (between * after)
+            b, c = rest // after, rest % after
+            held = people = 0
+            for i in range(first):
+                for j in range(second):
+                    count = tables[
+                        table, (((a * first + i) * between + b) * second + j) * after + c
+                    ]
+                    people += count
+                    held += count > 0
+            found[0, table] += held > 0
+            if 0 < held <= populated:
+                found[1, table] += 1
+                found[2, table] += people
+
+
+def warm_up() -> None:
+    """Load the kernel that judges a table, compiled if it never was."""
+    lines(np.zeros((1, 1), np.int64), (1, 1, 1, 1, 1), 1, np.zeros((3, 1), np.int64))

@@ -50,6 +50,16 @@ def concentration(total: ArrayLike, sum_x_log_x: ArrayLike, cells: ArrayLike) ->
     return np.where(n > 0, np.where(k > 1, np.clip(term, 0.0, 1.0), 1.0), np.nan)
 
 
+def concentration_of(total: float, sum_x_log_x: float, cells: float) -> float:
+    """Return T2 of one table: `concentration` without arrays, which take longer than the sums."""
+    if not total > 0:
+        return float("nan")
+    if cells <= 1:
+        return 1.0
+    term = 1 - (np.log(total) - sum_x_log_x / total) / np.log(cells)
+    return float(min(max(term, 0.0), 1.0))
+
+
 def smallness(total: ArrayLike) -> Floats:
     """Return T3 = (1 + ½·log N)/√N, 1 for one person and falling; N = 0 gives NaN.
 
@@ -82,6 +92,8 @@ def changed_zero_share(
 
 def weighted(weights: tuple[float, ...], *terms: Any) -> Floats:
     """Return Σ w·T over the terms; a weight of 0 leaves its term out even where it is NaN."""
+    if all(isinstance(term, float) for term in terms):
+        return np.float64(sum(w * t for w, t in zip(weights, terms, strict=True) if w))  # type: ignore[return-value]
     total: Floats = np.zeros(np.broadcast_shapes(*(np.shape(term) for term in terms)))
     for weight, term in zip(weights, terms, strict=True):
         if weight:

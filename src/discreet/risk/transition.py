@@ -22,7 +22,7 @@ from discreet.risk.before import (
     parts,
     risk_of,
 )
-from discreet.risk.terms import concentration, distinct, x_log_x
+from discreet.risk.terms import concentration_of, distinct, x_log_x
 from discreet.table.transition import Chances, Transition, checked_chances, checked_transition
 from discreet.types import Floats, Integers
 
@@ -263,8 +263,8 @@ def impossible_release() -> ParameterError:
 def contents_term(content: Floats, number: NDArray[Any], cells: int | None = None) -> float:
     """Return the entropy term of contents, each held by a number of cells, renormalised."""
     total = float((number * content).sum())
-    sum_x_log_x = (number * x_log_x(content)).sum()
-    return float(concentration(total, sum_x_log_x, number.sum() if cells is None else cells))
+    sum_x_log_x = float((number * x_log_x(content)).sum())
+    return concentration_of(total, sum_x_log_x, number.sum() if cells is None else cells)
 
 
 def _reported(

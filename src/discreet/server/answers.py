@@ -48,7 +48,7 @@ def _caching(request: Request, public: bool) -> str:
 def unchanged(request: Request, name: str, public: bool) -> Response:
     """Return that the reader's answer is still the answer."""
     headers = {
-        "ETag": _tag(name, _takes_gzip(request)),
+        "ETag": _tag(name, takes_gzip(request)),
         "Cache-Control": _caching(request, public),
         "Vary": "Accept, Accept-Encoding",
     }
@@ -60,7 +60,9 @@ def file_of(request: Request, file: File) -> Response:
     given = request.headers.get("if-none-match", "")
     if given and (given.strip() == "*" or holds(request, file.tag)):
         return unchanged(request, file.tag, file.public)
-    compressed = file.compressed is not None and _takes_gzip(request)
+    if takes_gzip(request):
+        file = file.zipped
+    compressed = takes_gzip(request) and bool(file.compressed)
     headers = {
         "ETag": _tag(file.tag, compressed),
         "Cache-Control": _caching(request, file.public),
@@ -71,14 +73,15 @@ def file_of(request: Request, file: File) -> Response:
         if file.media_type.startswith("text/csv") and "format=csv&" in f"{file.link}&":
             typed = file.link.replace("table/meta", "table/csvw", 1).replace("&format=csv", "")
             headers["Link"] += f', <{typed}>; rel="describedby"; type="{CSVW}"'
-    headers["Vary"] = "Accept, Accept-Encoding" if file.compressed is not None else "Accept"
+    headers["Vary"] = "Accept, Accept-Encoding" if file.long else "Accept"
     if compressed:
         headers["Content-Encoding"] = "gzip"
     body = file.compressed if compressed else file.body
     return Response(body, headers=headers, media_type=file.media_type)
 
 
-def _takes_gzip(request: Request) -> bool:
+def takes_gzip(request: Request) -> bool:
+    """Whether the reader takes an answer in gzip."""
     for part in request.headers.get("accept-encoding", "").split(","):
         name, _, quality = part.strip().partition(";")
         if name.strip().lower() in ("gzip", "*"):

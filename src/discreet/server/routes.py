@@ -19,7 +19,7 @@ from discreet.people.people import People
 from discreet.release.formats.sdmx import STRUCTURE
 from discreet.release.formats.tidy import META
 from discreet.server import models, openapi
-from discreet.server.answers import as_json, file_of, holds, unchanged
+from discreet.server.answers import as_json, file_of, holds, takes_gzip, unchanged
 from discreet.server.errors import Failure
 from discreet.server.parse import Model, read_body, read_query
 from discreet.server.settings import Live, Settings
@@ -132,7 +132,7 @@ class Api:
         typed = (_name(request), given.by, given.where, given.totals, given.format)
         # What is kept by how it was typed is the public's.
         held = None if known(request) else self.service.at_hand(*typed)
-        if held is None:
+        if held is None or (takes_gzip(request) and held.compressed is None and held.long):
             return await self._table(request, given, typed)
         request.state.cache = "hit"
         return file_of(request, held)
@@ -158,7 +158,8 @@ class Api:
             return unchanged(request, key.hex(), asked.public)
         request.state.cache = "hit" if self.service.holds(asked, key) else "miss"
         claim = claims(request, asked) if claim is None else claim
-        file: File = await self.service.file(asked, given.format, claim)
+        zipped = takes_gzip(request)
+        file: File = await self.service.file(asked, given.format, claim, zipped)
         if typed is not None and known(request) is None:
             self.service.remember(key, *typed)
         return file_of(request, file)

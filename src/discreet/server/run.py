@@ -22,6 +22,7 @@ from discreet.server.app import check, create_app
 from discreet.server.listening import Server, check_certificate
 from discreet.server.settings import Settings
 from discreet.server.workers import MOST_WORKERS, Supervisor
+from discreet.service import memory
 from discreet.service.certificate import check_certified, served_instead
 from discreet.service.shared import Seat
 
@@ -117,10 +118,13 @@ def answer(
 def prepare_process() -> None:
     """Have as many descriptors as the system allows, and let nobody read the memory.
 
+    What is free of it goes back to the system.
+
     Limits on core dumps do not hold for those that are piped to a program; this does.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    memory.settle()
     with suppress(OSError, AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(*_NOT_DUMPABLE, 0, 0, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from discreet.errors import QueryRefused
@@ -68,7 +68,10 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A release in a format; `tag` is its name, `compressed` the body in gzip where that pays."""
+    """A release in a format; `tag` is its name.
+
+    `compressed` is the body in gzip, None before anybody wanted it and empty where it does not pay.
+    """
 
     body: bytes
     compressed: bytes | None
@@ -83,11 +86,22 @@ class File:
     def of(
         cls, body: bytes, media_type: str, name: str, key: bytes, public: bool, link: str = ""
     ) -> File:
-        """Return the file with these bytes, compressed where that pays."""
-        compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= _COMPRESSED else None
-        if compressed is not None and len(compressed) > 0.9 * len(body):
-            compressed = None  # the format is compressed already
-        return cls(body, compressed, media_type, name, key.hex(), public, link)
+        """Return the file with these bytes."""
+        return cls(body, None, media_type, name, key.hex(), public, link)
+
+    @property
+    def long(self) -> bool:
+        """Whether it is so long that compression may pay."""
+        return len(self.body) >= _COMPRESSED
+
+    @property
+    def zipped(self) -> File:
+        """The file with its body in gzip, where that pays."""
+        if self.compressed is not None or not self.long:
+            return self
+        compressed = gzip.compress(self.body, _LEVEL, mtime=0)
+        pays = len(compressed) <= 0.9 * len(self.body)  # or the format is compressed already
+        return replace(self, compressed=compressed if pays else b"")
 
 
 Kept = Release | QueryRefused | File

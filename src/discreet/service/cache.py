@@ -48,6 +48,10 @@ class Cache(Generic[Value]):
         if size <= self._held.budget:
             self._held.put(key, (value, size, version))
 
+    def shrink(self, by: int) -> int:
+        """Let values of so many bytes go, as far as there are; return how many went."""
+        return self._held.shrink(by)
+
     def forget(self, version: str) -> None:
         """Drop everything that belongs to a version."""
         for key in [key for key, (_, _, of) in self._held.items() if of == version]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from discreet.compiling import SMALL
 from discreet.errors import (
     Damaged,
     DiscreetError,
@@ -26,6 +27,8 @@ from discreet.federation.hub import Federation
 from discreet.population import Store, Version
 from discreet.population.intact import Pause
 from discreet.query import Question
+from discreet.release.formats import kernels as writing
+from discreet.risk import kernels as judging
 from discreet.service.certificate import FOLDER, check_certified, served_instead
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
@@ -79,6 +82,9 @@ def _warm(opened: Opened) -> None:
     smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused, EngineUnavailable):
         opened.releaser.quiet.release(smallest)
+    if opened.version.people > SMALL:
+        judging.warm_up()
+        writing.warm_up()
 
 
 @dataclass(frozen=True)

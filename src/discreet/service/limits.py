@@ -19,7 +19,9 @@ class Limits:
     # Releases, refusals and finished answers that are kept, in bytes of memory.
     cache_bytes: int = 256 * 2**20
     # Questions answered from marginal views at a time, and those that read the records.
-    light_workers: int = field(default_factory=_cores)
+    # Of the former there are more than cores: each waits for the disk until its table is written
+    # down, and tables that wait together are written down together.
+    light_workers: int = field(default_factory=lambda: 4 * _cores())
     heavy_workers: int = field(default_factory=_cores)
     # Questions of either kind that wait for a worker; the next one is turned away.
     queue: int = 200

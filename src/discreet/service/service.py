@@ -41,6 +41,7 @@ from discreet.service.cache import Cache
 from discreet.service.catalogue import Catalogue, described, summary
 from discreet.service.lanes import Lane
 from discreet.service.limits import Limits
+from discreet.service.memory import Bound
 from discreet.service.opened import Opened
 from discreet.service.shared import Seat
 
@@ -80,6 +81,7 @@ class Service:
         self._told: dict[Path, tuple[int, ...]] = {}
         self._names: Lru[tuple[str, ...], bytes] = Lru(_MEMO)
         self._flights: dict[bytes, asyncio.Task[Any]] = {}
+        self._bound = Bound(self.cache, 1 if seat is None else seat.shared.workers)
         self._watches: list[asyncio.Task[None]] = []
         self.light, self.heavy = (
             Lane("light", 1, 0, 1, seat=seat),
@@ -131,6 +133,8 @@ class Service:
         while True:
             if self.catalogue.stale():
                 await self.refresh()
+            elif self.ready:
+                self._bound.look(self.catalogue.datasets.values())
             await asyncio.sleep(_POLL)
 
     async def _look_at_state(self) -> None:
@@ -171,7 +175,8 @@ class Service:
 
         def write(stop: Event) -> File:
             body = json.dumps(described(opened), ensure_ascii=False).encode()
-            return File.of(body, "application/json", f"{opened.id}.json", key, opened.public)
+            file = File.of(body, "application/json", f"{opened.id}.json", key, opened.public)
+            return file.zipped
 
         return await self._file(opened, key, lambda: self.light.run(write))
 
@@ -314,16 +319,23 @@ class Service:
         assert isinstance(held, Release)
         return held
 
-    async def file(self, asked: Asked, format: str, claim: bool = True) -> File:
-        """Return the release in a format, or raise `QueryRefused`."""
+    async def file(
+        self, asked: Asked, format: str, claim: bool = True, zipped: bool = False
+    ) -> File:
+        """Return the release in a format, in gzip too if need be, or raise `QueryRefused`."""
         key, kind = self.file_key(asked, format), FORMATS[format]
         link = asked.link("table/meta", format) if META in kind.beside else ""
 
         def write(release: Release) -> File:
             name, body = file_name(asked.stem, format), to_bytes(release, format)
-            return File.of(body, kind.media_type, name, key, asked.public, link)
+            file = File.of(body, kind.media_type, name, key, asked.public, link)
+            return file.zipped if zipped else file
 
-        return await self._written(asked, key, write, claim)
+        found = await self._written(asked, key, write, claim)
+        if not zipped or found.compressed is not None or not found.long:
+            return found
+        found = await self._lane_of(asked).run(lambda stop: found.zipped)
+        return self._kept(asked.opened, key, found)
 
     async def beside(self, asked: Asked, format: str, ending: str, claim: bool = True) -> File:
         """Return a file that belongs beside the release in a format, such as `.meta.json`."""
@@ -334,7 +346,7 @@ class Service:
         def write(release: Release) -> File:
             name, body = file_name(asked.stem, format), FORMATS[format].companions(release)[ending]
             kind = "application/json" if ending.endswith(".json") else "application/xml"
-            return File.of(body, kind, name + ending, key, asked.public)
+            return File.of(body, kind, name + ending, key, asked.public).zipped
 
         return await self._written(asked, key, write, claim)
 

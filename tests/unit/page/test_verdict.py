@@ -199,7 +199,7 @@ def test_what_was_made_and_is_not_available_is_said(tmp_path: Path) -> None:
     [
         # 40 wards and 5 states of health.
         ("max_table = 150", "“Health by ward”, which has 200 cells. At most 150 are made."),
-        ("max_seconds = 0.0001", "“Health by ward”, which takes too long to count."),
+        ("max_seconds = 0.00001", "“Health by ward”, which takes too long to count."),
     ],
 )
 def test_what_is_too_large_says_why(tmp_path: Path, space: str, reason: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.population.schema import Level, Schema, Variable
 from discreet.query import Query, Question, QuestionClass
-from discreet.query.classes import EVERYBODY, margins
+from discreet.query.classes import EVERYBODY
 
 
 def _level(name: str, of: list[int]) -> Level:
@@ -78,5 +78,5 @@ def test_a_name_that_is_no_class_is_refused() -> None:
 
 def test_totals_keep_their_filters() -> None:
     question = Question.of(Query.parse("sex,band", "band=band0,la=la1"), SCHEMA)
-    found = {summed: QuestionClass.of(other).name for summed, other in margins(question)}
+    found = {summed: QuestionClass.of(other).name for summed, other in question.margins}
     assert found == {(0,): "band,la", (1,): "sex,band,la", (0, 1): "band,la"}

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from discreet import risk
 from discreet.errors import ParameterError
+from discreet.risk import kernels
+from discreet.risk.attribute import _by_kernel, plain_lines
 from risk_tables import Integers, tables
 
 
@@ -127,3 +129,29 @@ def test_entropy_of_subgroups() -> None:
     assert risk.median_entropy(table, (0, 1)) == pytest.approx(third)
     assert risk.subgroup_entropy(table, 0).shape == (2,)
     assert isnan(risk.median_entropy([[0, 0]], 0))
+
+
+def test_the_kernel_of_lines_finds_what_its_twin_does() -> None:
+    kernels.warm_up()
+    rng = np.random.default_rng(1)
+    for shape in ((1, 4), (3, 2, 5), (2, 3, 1, 4), (2, 2, 3, 2, 3), (1, 1)):
+        for populated in (1, 2):
+            tables = rng.poisson(0.4, shape)
+            tables[0] *= rng.integers(0, 2)  # sometimes a table of nobody
+            by_kernel = _by_kernel(tables, populated)
+            plain = plain_lines(tables, populated)
+            assert by_kernel.keys() == plain.keys()
+            for free, shares in plain.items():
+                for one, other in zip(by_kernel[free], shares, strict=True):
+                    assert one.tolist() == other.tolist()
+
+
+def test_lines_along_one_axis_and_two_by_hand() -> None:
+    """Of 2 × 3 cells: row 0 holds 5 in one cell, row 1 fills two; of the columns all hold one or 0.
+
+    Columns: (5, 20), (0, 30) and (0, 0): two lines, one near-empty with 30 of 55 people.
+    """
+    kernels.warm_up()
+    found = _by_kernel(np.array([[[5, 0, 0], [20, 30, 0]]]), 1)
+    shares = {free: (float(lines[0]), float(people[0])) for free, (lines, people) in found.items()}
+    assert shares == {(1,): (1 / 2, 5 / 55), (0,): (1 / 2, 30 / 55), (0, 1): (0.0, 0.0)}

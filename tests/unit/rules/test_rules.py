@@ -86,9 +86,9 @@ def test_a_population_too_small_for_a_table(by: str, population: int, code: str 
         # Two categories by a filter on one of three: the complete table has 6 cells.
         ({"max_table": 6}, "none", 0, None),
         ({"max_table": 5}, "none", 0, "TOO_LARGE"),
-        # Two variables and 20 million people are read in 2 seconds.
-        ({"max_seconds": 2.0}, "none", 20_000_000, None),
-        ({"max_seconds": 2.0}, "none", 20_000_001, "TOO_LARGE"),
+        # Two variables and 100 million people are read in 2 seconds.
+        ({"max_seconds": 2.0}, "none", 100_000_000, None),
+        ({"max_seconds": 2.0}, "none", 100_000_001, "TOO_LARGE"),
         ({}, "protected", 0, None),
         ({}, "summed", 0, "TOTALS"),
     ],

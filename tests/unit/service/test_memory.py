@@ -13,7 +13,8 @@ import pytest
 from discreet.errors import QueryRefused
 from discreet.query import Query, Question
 from discreet.release import Release
-from discreet.release.complete import Tables
+from discreet.release.complete import BUDGET, Tables
+from discreet.service import memory
 from discreet.service.asked import kept_bytes
 from discreet.service.opened import Opened, open_store
 from stores import build_town
@@ -62,3 +63,59 @@ def test_complete_tables_stay_under_their_budget(opened: Opened) -> None:
         for _ in releases(opened, tables):
             assert tables.used <= 100_000
     assert tables.used > 50_000  # it was worth asking
+
+
+class Held:
+    """A cache of some bytes, all of which can go."""
+
+    def __init__(self, used: int, budget: int) -> None:
+        self.used, self.budget = used, budget
+
+    def shrink(self, by: int) -> int:
+        """Let bytes go."""
+        gone = min(by, self.used)
+        self.used -= gone
+        return gone
+
+
+def test_caches_give_way_where_the_system_counts_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins with 100 and may have 30 + 20 in caches and 10 beside them: 160 in all."""
+    first, second = Held(25, 30), Held(18, 20)
+    bound = memory.Bound(first)
+    told = iter([100, 160, 161, 161, 185, 184])
+    monkeypatch.setattr(memory, "own", lambda: next(told))
+    assert bound._within([first, second], 10) == 0  # the beginning
+    assert bound._within([first, second], 10) == 0
+    assert (first.used, second.used) == (25, 18)
+    assert bound._within([first, second], 10) == 1  # still, after free memory was given back
+    assert (first.used, second.used) == (24, 18)
+    assert bound._within([first, second], 10) == 24
+    assert (first.used, second.used) == (0, 18)
+
+
+def test_what_was_only_not_given_back_costs_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Held(25, 30)
+    bound = memory.Bound(cache)
+    told = iter([100, 150, 130])
+    monkeypatch.setattr(memory, "own", lambda: next(told))
+    assert bound._within([cache], 0) == 0
+    assert bound._within([cache], 0) == 0  # 150 is over 130, which is what is left
+    assert cache.used == 25
+
+
+def test_workers_share_the_memory_for_tables(opened: Opened) -> None:
+    for workers, share in ((1, 1.0), (2, 0.5), (16, 0.25)):
+        memory.Bound(Held(0, 0), workers).look([opened])
+        tables, made_up = opened.releaser.tables, opened.releaser.made_up
+        assert (tables.budget, made_up.budget) == (BUDGET * share, BUDGET * share / 4)
+
+
+def test_memory_of_one_s_own_is_what_is_written_to() -> None:
+    before = memory.own()
+    if not before:
+        pytest.skip("the system does not say")
+    block = bytearray(b"x") * (64 * 2**20)
+    assert memory.own() - before > 60 * 2**20
+    del block
+    memory.give_back()
+    assert memory.own() - before < 30 * 2**20

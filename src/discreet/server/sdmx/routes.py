@@ -121,7 +121,7 @@ class Sdmx:
         key = flow.opened.tag("sdmx", flow.agency, of, __version__)
 
         def made() -> File:
-            return File.of(write(), kind, f"{flow.id}.xml", key, flow.opened.public)
+            return File.of(write(), kind, f"{flow.id}.xml", key, flow.opened.public).zipped
 
         return file_of(request, await self.api.service.made(flow.opened, key, made))
 
