@@ -51,7 +51,7 @@ def store(folder: Path, preset: str, persons: int, seed: int) -> Path:
     if Store(place).current() is None:
         place.mkdir(parents=True, exist_ok=True)
         Secret(seed.to_bytes(32, "big")).write(Store(place).secret)
-        described = _described(census(folder, persons, seed), preset)
+        described = described_as(census(folder, persons, seed), preset)
         build(described, place, originals=originals(place, preset))
     return place
 
@@ -74,11 +74,11 @@ def without_leavers(folder: Path, preset: str, persons: int, seed: int) -> Path:
     if kept is not None:
         shutil.copytree(first.with_name(f"{first.name}-originals"), kept)
     shutil.copytree(first, place)
-    build(_described(less, preset), place, originals=kept)
+    build(described_as(less, preset), place, originals=kept)
     return place
 
 
-def _described(folder: Path, preset: str) -> Path:
+def described_as(folder: Path, preset: str) -> Path:
     """Return the description of a census with a preset as its policy."""
     path = folder / f"{preset}.toml"
     text = (folder / "dataset.toml").read_text(encoding="utf-8")

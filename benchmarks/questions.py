@@ -18,9 +18,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from asking import VARIABLES
 from numpy.typing import NDArray
 from report import BENCH, table, write_section
-from server import VARIABLES
 
 from discreet.build import build
 from discreet.errors import QueryRefused

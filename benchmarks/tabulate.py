@@ -115,17 +115,18 @@ def probe(version: Version, question: Question, pool: ThreadPoolExecutor) -> Cal
     return work
 
 
-def duck(version: Version) -> duckdb.DuckDBPyConnection:
-    """Return the same rows as a native table in memory: one byte per code, in the same order."""
+def duck(version: Version, more: tuple[str, ...] = ()) -> duckdb.DuckDBPyConnection:
+    """Return the same rows as a native table in memory: as many bytes a code, in the same order."""
     connection = duckdb.connect(config={"threads": THREADS})
-    connection.register("source", pa.table(_columns(version)))
+    connection.register("source", pa.table(_columns(version, more)))
     connection.execute("CREATE TABLE people AS SELECT * FROM source")
     connection.unregister("source")
     return connection
 
 
-def _columns(version: Version) -> dict[str, Any]:
-    columns = {v.id: version.column(v) for v in version.schema.columns if v.id in VARIABLES}
+def _columns(version: Version, more: tuple[str, ...] = ()) -> dict[str, Any]:
+    named = {*VARIABLES, *more}
+    columns = {v.id: version.column(v) for v in version.schema.columns if v.id in named}
     assert version.areas is not None
     areas = np.arange(len(version.areas) - 1, dtype=np.uint32)
     return {**columns, "oa": np.repeat(areas, np.diff(version.areas)), "key": version.keys}

@@ -12,21 +12,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-import psutil
+from asking import asked, cpu, fresh, prepare, questions, server
 from report import BENCH, table, write_section
-from server import TABLE, Connection, Seen, prepare, questions
 
 USERS = 16
 TARGET = 1.7
@@ -58,71 +52,6 @@ class Turn:
         return self.cpu / self.wall
 
 
-def fresh(store: Path, place: Path) -> Path:
-    """Return a copy of a store whose data are links, and whose state is its own."""
-
-    def take(source: str, target: str) -> None:
-        own = Path(source).parent == store
-        (shutil.copy2 if own else os.link)(source, target)
-
-    shutil.copytree(store, place, copy_function=take)
-    (place / "records").unlink(missing_ok=True)
-    return place
-
-
-@contextmanager
-def server(store: Path, folder: Path, workers: int) -> Iterator[tuple[int, psutil.Process]]:
-    """Run a server without a limit on requests, and wait until all workers answer."""
-    settings, log = folder / "server.toml", folder / "server.log"
-    settings.write_text("rate = 100000000\nburst = 100000000\n[limits]\nwait = 30\n")
-    command = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", str(store)]
-    command += ["--port", "0", "--settings", str(settings), "--workers", str(workers)]
-    with log.open("w") as stderr:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
-    assert process.stdout is not None
-    try:
-        port = int(process.stdout.readline().rsplit(":", 1)[1])
-        asyncio.run(_ready(port))
-        while workers > 1 and log.read_text().count('"status":"answers"') < workers:
-            time.sleep(0.1)
-        yield port, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-async def _ready(port: int) -> None:
-    while True:
-        seen = Seen()
-        async with Connection(port) as connection:
-            await connection.ask("/readyz", seen)
-        if seen.statuses[200]:
-            return
-        await asyncio.sleep(0.1)
-
-
-def cpu(process: psutil.Process) -> float:
-    """Return the CPU seconds of a server with all its workers."""
-    used = [one.cpu_times() for one in (process, *process.children())]
-    return float(sum(times.user + times.system for times in used))
-
-
-async def distinct(port: int, seconds: float) -> Seen:
-    """Return what came back of questions, none of which was asked twice."""
-    seen, todo = Seen(), questions()
-    end = time.perf_counter() + seconds
-
-    async def user() -> None:
-        async with Connection(port) as connection:
-            for question in todo:
-                if time.perf_counter() > end:
-                    return
-                await connection.ask(f"{TABLE}?{question}&format=csv", seen)
-
-    await asyncio.gather(*(user() for _ in range(USERS)))
-    return seen
-
-
 def turn(store: Path, workers: int, seconds: float) -> Turn:
     """Let a server with so many workers answer for a while."""
     with tempfile.TemporaryDirectory(dir=store.parent) as name:
@@ -130,7 +59,7 @@ def turn(store: Path, workers: int, seconds: float) -> Turn:
         copy = fresh(store, folder / "store")
         with server(copy, folder, workers) as (port, process):
             used, began = cpu(process), time.perf_counter()
-            seen = asyncio.run(distinct(port, seconds))
+            seen = asyncio.run(asked(port, questions(), USERS, seconds))
             wall, spent = time.perf_counter() - began, cpu(process) - used
     answered = seen.statuses[200] + seen.statuses[403]
     return Turn(answered, wall, spent, seen.percentile(99), seen.statuses.total() - answered)

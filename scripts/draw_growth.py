@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from drawing import AMBER, BLUE, INK, QUIET, ROOT, save, set_style
 
 MEASURED = ROOT / "benchmarks" / "growth.json"
-FURTHEST = 10**9
+ON_DISK = 10**8  # from which on nothing is loaded
 PROGRAMS = {
     "discreet": ("Discreet", BLUE),
     "duckdb": ("DuckDB", AMBER),
@@ -26,27 +26,34 @@ BOUNDS = {"release": (1, 100), "building": (50, 5000), "memory": (50, 5000)}
 
 
 def panel(axes: plt.Axes, title: str, ours: str, theirs: str, factor: float) -> None:
-    """Draw one quantity by the number of records; beyond the last point it is not measured."""
+    """Draw one quantity by the number of records."""
     filed = json.loads(MEASURED.read_text(encoding="utf-8"))
     sizes = sorted(map(int, filed))
     for name, (label, colour) in PROGRAMS.items():
         key = ours if name == "discreet" else theirs
         if ours == "release" and name != "discreet":
             continue
-        values = [factor * filed[str(size)][name][key] for size in sizes]
-        axes.plot(sizes, values, "o-", color=colour, ms=4, label=label)
-        if ours in {"build", "scanned"}:
-            more = [values[-1], values[-1] * FURTHEST / sizes[-1]]
-            axes.plot([sizes[-1], FURTHEST], more, "--", color=colour, linewidth=1)
+        there = [size for size in sizes if key in filed[str(size)][name]]
+        if ours in {"build", "building"}:  # who loads nothing has no memory for it either
+            there = [size for size in there if "build" in filed[str(size)][name]]
+        values = [factor * filed[str(size)][name][key] for size in there]
+        loaded = sum(size < ON_DISK for size in there)
+        axes.plot(there[:loaded], values[:loaded], "o-", color=colour, ms=4, label=label)
+        axes.plot(there[loaded:], values[loaded:], "s-", color=colour, ms=4)
+        if ours == "build" and name == "discreet" and there[-1] < sizes[-1]:
+            more = [values[-1], values[-1] * sizes[-1] / there[-1]]
+            axes.plot([there[-1], sizes[-1]], more, "--", color=colour, linewidth=1)
         if ours == "scanned" and name == "discreet":
             covered = [factor * filed[str(size)][name]["covered"] for size in sizes]
-            axes.plot(sizes, covered, "o-", color=colour, ms=4, mfc="white")
+            loaded = sum(size < ON_DISK for size in sizes)
+            axes.plot(sizes[:loaded], covered[:loaded], "o-", color=colour, ms=4, mfc="white")
+            axes.plot(sizes[loaded:], covered[loaded:], "s-", color=colour, ms=4, mfc="white")
             axes.annotate("from a view", (sizes[-1], covered[-1]), (6, -3), color=INK,
                           textcoords="offset points", fontsize=8)  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_title(title)
-    axes.set_xlim(sizes[0] / 2, FURTHEST * 1.5)
+    axes.set_xlim(sizes[0] / 2, sizes[-1] * 2)
     if ours in BOUNDS:
         axes.set_ylim(*BOUNDS[ours])
     axes.grid(True, color="#e4e7eb", linewidth=0.6)
