@@ -13,8 +13,9 @@ from scipy import sparse
 from discreet.desk.charts import BLUE, GREY, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
 from discreet.desk.suppress import Objective
+from discreet.desk.suppress.equations import suppress_equations
 from discreet.desk.suppress.method import STATES, costs_of, ranges
-from discreet.desk.suppress.solver import Mark, Pattern, Problem, optimum, suppress_linked
+from discreet.desk.suppress.solver import Mark, Pattern, Problem, optimum
 from discreet.desk.suppress.solver.lines import line_bound
 from discreet.errors import ParameterError
 from discreet.progress import Tell
@@ -270,7 +271,7 @@ def suppress_jj(
 ) -> JJSuppressReport:
     """Return which cells of a JJ file to withhold; raise where a cell cannot be protected."""
     system, problem = jj_problem(table, objective)
-    pattern = suppress_linked(system, problem, effort, tell)
+    pattern = suppress_equations(system, problem, effort, tell)
     if pattern.status is Status.INFEASIBLE:
         raise ParameterError(
             f"cell {pattern.failed[0]} cannot be protected by the cells that may be withheld. Keep "
@@ -289,14 +290,8 @@ def suppress_jj(
 
 
 def _judged(system: TableSystem, problem: Problem, pattern: Pattern) -> Pattern:
-    """Return the pattern with how much less a safe one can cost.
-
-    That an equation with a withheld cell has two is not so of those withheld before: they may be
-    known. Then nothing is proved.
-    """
+    """Return the pattern with how much less a safe one can cost."""
     if problem.total(pattern.values) <= 0:
         return replace(pattern, status=Status.SOLVED, gap=0.0)
-    if problem.absent.any():
-        return replace(pattern, gap=np.inf)
-    gap = problem.gap(pattern.values, line_bound(system, problem))
+    gap = min(pattern.gap, problem.gap(pattern.values, line_bound(system, problem)))
     return replace(pattern, gap=gap, status=Status.SOLVED if gap <= PROVED else pattern.status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,12 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.desk import suppress
-from discreet.desk.suppress.jj import suppress_jj
+from discreet.desk.suppress.jj import jj_problem, suppress_jj
+from discreet.desk.suppress.solver.lines import line_bound
+from discreet.desk.suppress.solver.margins import search
 from discreet.errors import ParameterError
-from discreet.table.jj import read_jj
+from discreet.solve.layout import laid_out
+from discreet.table.jj import JJTable, read_jj, write_jj
 
 # Three rows and three columns with their totals; the 50 must be able to move by 5 either way.
 FIGURES = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
@@ -113,16 +117,28 @@ def test_kept_cells_are_never_withheld(tmp_path: Path) -> None:
         suppress(written(tmp_path, square({0: "z", 2: "z", 3: "z"})))
 
 
-def test_withheld_cells_cost_nothing_more_and_prove_nothing(tmp_path: Path) -> None:
+def test_withheld_cells_cost_nothing_more(tmp_path: Path) -> None:
     # The 32, 12 and 10 are withheld already: with them the 50 is safe as it is.
     report = suppress(written(tmp_path, square({2: "m", 9: "x", 10: "x"})))
     assert np.flatnonzero(report.withheld).tolist() == [1, 2, 9, 10]
     assert report.facts["cost"] == 0
-    # One that is withheld alone protects nothing, and there is no bound for what others cost.
+    # One that is withheld alone protects nothing, but its rectangle costs less than the 47.
     report = suppress(written(tmp_path, square({10: "x"})))
     assert np.flatnonzero(report.withheld).tolist() == [1, 2, 9, 10]
     assert report.facts["cost"] == 42
-    assert report.facts["gap"] is None
+    assert report.facts["status"] == "solved"
+
+
+def test_cells_withheld_before_raise_no_bound(tmp_path: Path) -> None:
+    # The 12 is withheld and known: its row and column are published, and nothing is asked of it.
+    kept = dict.fromkeys([2, 3, 6, 7, 8, 9, 11, 12, 13, 14, 15], "z")
+    system, problem = jj_problem(read_jj(written(tmp_path, square(kept | {10: "x"}))))
+    # 20, 8 and 19 are all that may be withheld beside the 50, at 47. Two cells more for the 12,
+    # which would have to be hidden, cannot be: the bound must still be the 47.
+    assert line_bound(system, problem) == pytest.approx(47, rel=1e-6)
+    # In a table where they could be, they would cost 22 and 10 or 17 and 32 more.
+    system, problem = jj_problem(read_jj(written(tmp_path, square({10: "x", 9: "z", 2: "z"}))))
+    assert line_bound(system, problem) <= 47
 
 
 def test_protection_to_one_side_and_sliding(tmp_path: Path) -> None:
@@ -218,3 +234,101 @@ def test_random_files_withstand_linear_programmes(tmp_path: Path) -> None:
             low, high = ends(path, report.withheld, cell)
             assert low <= values[cell] * 0.9 + 1e-6
             assert high >= values[cell] * 1.2 - 1e-6
+
+
+def grid(sizes: tuple[int, ...], tables: list[tuple[int, ...]], seed: int, whole: bool) -> str:
+    """Tables of records as one JJ file: counts of 1 and 2, or figures below 30, are sensitive."""
+    rng = np.random.default_rng(seed)
+    at = np.stack([rng.choice(n, 120, p=rng.dirichlet(np.full(n, 3.0))) for n in sizes], axis=1)
+    amounts = np.ones(120) if whole else np.ceil(rng.lognormal(3, 1, 120))
+    cells: dict[tuple[tuple[int, int], ...], int] = {}
+    values, sums = [], []
+
+    def number(codes: tuple[tuple[int, int], ...]) -> int:
+        if codes not in cells:
+            cells[codes] = len(cells)
+            inside = np.all([at[:, d] == c for d, c in codes], axis=0) if codes else np.ones(120)
+            values.append(float(amounts[inside.astype(bool)].sum()))
+        return cells[codes]
+
+    for table in tables:
+        for place in np.ndindex(*(sizes[d] + 1 for d in table)):
+            pairs = list(zip(table, place, strict=True))
+            own = number(tuple((d, c) for d, c in pairs if c < sizes[d]))
+            for d, c in pairs:
+                if c == sizes[d]:
+                    parts = [
+                        number(tuple((e, k if e == d else x) for e, x in pairs
+                                     if (k if e == d else x) < sizes[e]))
+                        for k in range(sizes[d])
+                    ]  # fmt: skip
+                    sums.append(f"0 {1 + len(parts)} : {own} (-1) "
+                                + " ".join(f"{one} (1)" for one in parts))  # fmt: skip
+    lines = ["0", str(len(values))]
+    for cell, value in enumerate(values):
+        secret = 0 < value < (3 if whole else 30)
+        need = "0 0 1" if whole else f"{value / 10} {value / 10} 0"
+        letter = "u" if secret else "s" if value else "z"
+        lines.append(f"{cell} {value:g} 1 {letter} 0 1e+6 {need if secret else '0 0 0'}")
+    sums = list(dict.fromkeys(sums))
+    return "\n".join([*lines, str(len(sums)), *sums]) + "\n"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "tables", [[(0, 1)], [(0, 1, 2)], [(0, 1, 2), (0, 1, 3)], [(0, 1, 2), (1, 2, 3), (0, 3)]]
+)
+def test_tables_that_are_found_in_a_file_withstand_linear_programmes(
+    tmp_path: Path, tables: list[tuple[int, ...]], whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LEAST", 0)
+    path = written(tmp_path, grid((5, 4, 3, 3), tables, 4, whole))
+    report = suppress(path)
+    table = read_jj(path)
+    assert report.facts["primary"] > 3
+    for cell in np.flatnonzero(table.sensitive).tolist():
+        low, high = ends(path, report.withheld, cell)
+        value = table.values[cell]
+        if whole:
+            assert high - low >= 1 - 1e-6
+        else:
+            assert low <= 0.9 * value + 1e-6
+            assert high >= 1.1 * value - 1e-6
+
+
+def test_empty_cells_need_not_be_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LEAST", 0)
+    for tables in ([(0, 1, 2)], [(0, 1, 2), (0, 1, 3)]):
+        text = grid((6, 5, 4, 4), tables, 6, True)
+        full = read_jj(written(tmp_path, text))
+        # Lines of empty cells alone say nothing, and are not written either.
+        there = np.flatnonzero(full.values)
+        assert len(there) < len(full)
+        kept = full.equations[:, there]
+        kept = kept[np.flatnonzero(np.diff(kept.indptr))]
+        fields = {
+            name: getattr(full, name)[there]
+            for name in ("values", "costs", "status", "low", "high", "lower", "upper", "sliding")
+        }
+        short = JJTable(**fields, equations=kept, right=np.zeros(kept.shape[0]))
+        write_jj(short, tmp_path / "short.jj")
+        found = suppress(tmp_path / "short.jj")
+        assert laid_out(short.equations) is not None
+        for cell in np.flatnonzero(short.sensitive).tolist():
+            low, high = ends(tmp_path / "short.jj", found.withheld, cell)
+            assert high - low >= 1 - 1e-6
+
+
+def test_bounds_above_are_kept_by_the_search_for_linked_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Everybody knows that no cell is more than a fifth above its figure.
+    monkeypatch.setattr(search, "LEAST", 0)
+    text = grid((5, 4, 3, 3), [(0, 1, 2), (0, 1, 3)], 4, False)
+    table = read_jj(written(tmp_path, text))
+    write_jj(replace(table, high=np.ceil(table.values * 1.2)), tmp_path / "near.jj")
+    report = suppress(tmp_path / "near.jj")
+    for cell in np.flatnonzero(table.sensitive).tolist():
+        low, high = ends(tmp_path / "near.jj", report.withheld, cell)
+        assert low <= 0.9 * table.values[cell] + 1e-6
+        assert high >= 1.1 * table.values[cell] - 1e-6

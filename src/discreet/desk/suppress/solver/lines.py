@@ -43,7 +43,8 @@ class Lines:
         size, cost = system.variables, problem.cost
         shut, taken = np.zeros(size, bool), np.zeros(size, bool)
         shut[system.variable[np.isinf(cost)]] = True
-        taken[system.variable[problem.primary | problem.absent]] = True
+        # Those withheld before may be known: they cost nothing, and need not be unknown.
+        taken[system.variable[problem.primary]] = True
         finite = np.where(np.isinf(cost), 0.0, cost)
         price: Floats = np.bincount(system.variable, finite, size).astype(np.float64)
         lines = abs(sparse.csr_matrix(system.equations, dtype=np.float64))

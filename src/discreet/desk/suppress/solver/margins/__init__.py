@@ -5,6 +5,6 @@ other: it is a cube in the tables that have all of its dimensions, and nothing i
 search for one looks at a table, or at the few that share two dimensions, and never at all cells.
 """
 
-from discreet.desk.suppress.solver.margins.search import fits, suppress_margins
+from discreet.desk.suppress.solver.margins.search import fits, suppress_arrays, suppress_margins
 
-__all__ = ["fits", "suppress_margins"]
+__all__ = ["fits", "suppress_arrays", "suppress_margins"]

@@ -1,8 +1,8 @@
 """Compiled searches for changes of linked tables: two codes of one, two or three dimensions.
 
-Variables are numbered; `room` is how far each can fall, `closed` ones do not change at all, and
-`price` is what it costs to withhold one more. Every axis has its total last. The variable `own` is
-what is to move: nothing is asked of it.
+Variables are numbered; `room` is how far each can fall, and how far it can rise, `closed` ones do
+not change at all, and `price` is what it costs to withhold one more. Every axis has its total last.
+The variable `own` is what is to move: nothing is asked of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _price(
     """Return what a variable costs that rises or falls by `ask`; infinite if it cannot."""
     if one == own:
         return 0.0
-    if closed[one] or (falls and room[one] < ask):
+    if closed[one] or room[0 if falls else 1, one] < ask:
         return np.inf
     return price[one]
 

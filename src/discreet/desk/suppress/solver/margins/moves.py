@@ -46,8 +46,8 @@ class Moves:
     ) -> Move | None:
         """Return a cheap change that moves a cell up or down by `ask`; None if there is none.
 
-        `limits` are how far variables can fall, which do not change, and what they cost. All of the
-        cell's dimensions are changed if that can be; fewer, if not.
+        `limits` are how far variables can fall and rise, which do not change, and what they cost.
+        All of the cell's dimensions are changed if that can be; fewer, if not.
         """
         for size in range(len(cell), 0, -1):
             best, found = np.inf, None
@@ -73,9 +73,9 @@ class Moves:
         others. It takes many cells, but goes far: large contributions make large cells wherever
         they are. What both have in common stays.
         """
-        room, closed, _ = limits
+        (room, above), closed, _ = limits
         open_cells = np.where(closed, -np.inf, room)
-        free = np.where(open_cells >= 0, open_cells, -np.inf)
+        free = np.where((open_cells >= 0) & (above >= ask), open_cells, -np.inf)
         enough = np.where(open_cells >= ask, open_cells, -np.inf)
         mine, theirs = (free, enough) if rises else (enough, free)
         mine = mine.copy()

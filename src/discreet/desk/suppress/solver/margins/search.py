@@ -53,7 +53,22 @@ def suppress_margins(
 
     `tables` names the dimensions of each, in the order of its axes.
     """
-    search = Search(system, problem, tables, tell)
+    return suppress_arrays(system, problem, *_laid_out(system, tables), effort, tell)
+
+
+def suppress_arrays(
+    system: TableSystem,
+    problem: Problem,
+    dimensions: Sequence[tuple[int, ...]],
+    index: Sequence[Integers],
+    effort: float = 1.0,
+    tell: Tell | None = None,
+) -> Pattern:
+    """Return the same for tables that are arrays of variables, every axis with its total last.
+
+    `dimensions` numbers the axes of each: those with the same number have the same codes.
+    """
+    search = Search(system, problem, dimensions, index, tell)
     bare = 0
     for watched in (False, True) if problem.watched else (False,):
         failed = search.run(watched, max(1, round(effort * PASSES)))
@@ -77,7 +92,8 @@ class Search:
         self,
         system: TableSystem,
         problem: Problem,
-        tables: Sequence[Sequence[tuple[str, Hierarchy]]],
+        dimensions: Sequence[tuple[int, ...]],
+        index: Sequence[Integers],
         tell: Tell | None = None,
     ) -> None:
         self.system, self.problem, self.tell = system, problem, tell
@@ -89,17 +105,17 @@ class Search:
         ).astype(np.float64)
         self.closed = np.zeros(size, bool)
         self.closed[system.variable[np.isinf(problem.cost)]] = True
-        self.room = np.full(size, np.inf)
-        np.minimum.at(self.room, system.variable, problem.values - problem.low)
-        # What rises without end does so in this search; a bound above closes a cell.
-        self.closed[system.variable[np.isfinite(problem.high)]] = True
+        # How far each can fall, and how far it can rise.
+        self.room = np.full((2, size), np.inf)
+        np.minimum.at(self.room[0], system.variable, problem.values - problem.low)
+        np.minimum.at(self.room[1], system.variable, problem.high - problem.values)
         self.price = self.cost.copy()
         self.used = np.zeros(size, np.int64)
         self.changes: list[list[Change]] = [[] for _ in range(len(self.needs))]
         order = np.argsort(system.variable, kind="stable")
         self.cells = order
         self.starts = np.searchsorted(system.variable[order], np.arange(size + 1))
-        self.moves, self.where = _laid_out(system, tables)
+        self.moves, self.where = Moves(dimensions, index), _Where(dimensions, index, size)
         self.programmes: Programmes | None = None
 
     def run(self, watched: bool, passes: int) -> int:
@@ -205,9 +221,9 @@ class Search:
         insiders, own = self.problem.insiders, self.system.variable[self.needs.cell[need]]
         rows = np.concatenate([np.zeros(0, np.int64), *(insiders.rows_of(who) for who in whom)])
         variable = self.system.variable[insiders.cell[rows]]
-        room = self.room[variable].copy()
+        room = self.room[0, variable].copy()
         closed = self.closed[variable].copy()
-        np.minimum.at(self.room, variable, np.maximum(insiders.room[rows], 0.0))
+        np.minimum.at(self.room[0], variable, np.maximum(insiders.room[rows], 0.0))
         self.closed[variable[insiders.room[rows] < 0]] = True
         if self.needs.width[need] <= 0:
             # What contributors have in the cell itself is in what is asked against them.
@@ -215,7 +231,7 @@ class Search:
         try:
             yield
         finally:
-            self.room[variable], self.closed[variable] = room, closed
+            self.room[0, variable], self.closed[variable] = room, closed
 
     def _certificate(self, need: int, asked: Asked, whom: Sequence[int] = ()) -> Change | None:
         """Return a change that moves the cell of a need as asked, for all that these know.
@@ -239,9 +255,9 @@ class Search:
             self.programmes = Programmes(self.system, self.problem, self.needs)
             self.programmes.insist = self.problem.whole
         used, rooms = self.used[self.system.variable] > 0, self.problem.insiders.rooms(whom)
-        cell = self.where(int(self.needs.cell[need]))
+        cell = self.where(int(self.system.variable[self.needs.cell[need]]))
         for codes in CODES:
-            near = self.moves.near(cell, codes, self.room)[self.system.variable]
+            near = self.moves.near(cell, codes, self.room[0])[self.system.variable]
             held = np.where(near, rooms, -1.0)
             change = self.programmes.certificate(need, used, held, asked=asked)
             if change is not None:
@@ -253,14 +269,14 @@ class Search:
     ) -> Change | None:
         """Return changes that together move the cell by an amount, each as far as it can."""
         own = int(self.system.variable[self.needs.cell[need]])
-        cell = self.where(int(self.needs.cell[need]))
-        if not cell or (not rises and self.room[own] < amount * (1 - NEAR)):
+        cell = self.where(own)
+        if not cell or self.room[int(rises), own] < amount * (1 - NEAR):
             return None
         parts = int(np.ceil(amount)) if self.problem.whole else PARTS
         unit = 1.0 if self.problem.whole else amount / PARTS
         left, ask = parts, parts
         total: dict[int, int] = {}
-        fallen: list[tuple[Integers, float]] = []
+        gone: list[tuple[int, Integers, float]] = []
         try:
             while left and ask:
                 limits = (self.room, self.closed, self.price)
@@ -270,14 +286,15 @@ class Search:
                     continue
                 for variable, sign in zip(*(side.tolist() for side in move), strict=True):
                     total[variable] = total.get(variable, 0) + sign * ask
-                down = move[0][(move[1] < 0) & (move[0] != own)]
-                self.room[down] -= ask * unit
-                fallen.append((down, ask * unit))
+                for side, sign in enumerate((-1, 1)):
+                    moved = move[0][(move[1] == sign) & (move[0] != own)]
+                    self.room[side, moved] -= ask * unit
+                    gone.append((side, moved, ask * unit))
                 left -= ask
                 ask = min(ask, left)
         finally:
-            for down, by in fallen:
-                self.room[down] += by
+            for side, moved, by in gone:
+                self.room[side, moved] += by
         return None if left else self._change(total)
 
     def _change(self, total: dict[int, int]) -> Change:
@@ -315,34 +332,33 @@ class Search:
 
 
 class _Where:
-    """Which codes a cell of several tables has, by dimension; totals are left out."""
+    """Which codes a variable of several tables has, by dimension; totals are left out."""
 
-    def __init__(self, tables: list[tuple[tuple[int, ...], list[Integers]]]) -> None:
-        self.tables = tables
-        shapes = [[len(order) for order in orders] for _, orders in tables]
-        self.shapes = shapes
-        self.ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        # Places of codes once the total is last.
-        self.places = [[np.argsort(order) for order in orders] for _, orders in tables]
+    def __init__(
+        self, dimensions: Sequence[tuple[int, ...]], index: Sequence[Integers], size: int
+    ) -> None:
+        self.dimensions, self.shapes = dimensions, [array.shape for array in index]
+        self.ends = np.cumsum([array.size for array in index])
+        # Where each variable first stands.
+        self.first = np.zeros(size, np.int64)
+        every = np.concatenate([array.reshape(-1) for array in index])
+        self.first[every[::-1]] = np.arange(len(every))[::-1]
 
-    def __call__(self, cell: int) -> Cell:
-        table = int(np.searchsorted(self.ends, cell, side="right"))
-        start = int(self.ends[table - 1]) if table else 0
-        at = np.unravel_index(cell - start, self.shapes[table])
-        found = {}
-        for d, code, place in zip(self.tables[table][0], at, self.places[table], strict=True):
-            moved = int(place[int(code)])
-            if moved < len(place) - 1:
-                found[d] = moved
-        return found
+    def __call__(self, variable: int) -> Cell:
+        place = int(self.first[variable])
+        table = int(np.searchsorted(self.ends, place, side="right"))
+        shape = self.shapes[table]
+        at = np.unravel_index(place - int(self.ends[table]) + int(np.prod(shape)), shape)
+        codes = zip(self.dimensions[table], at, shape, strict=True)
+        return {d: int(code) for d, code, length in codes if code < length - 1}
 
 
 def _laid_out(
     system: TableSystem, tables: Sequence[Sequence[tuple[str, Hierarchy]]]
-) -> tuple[Moves, _Where]:
-    """Return the tables as arrays of variables with totals last, and where each cell is in them."""
+) -> tuple[list[tuple[int, ...]], list[Integers]]:
+    """Return dimensions by number, and the tables as arrays of variables with totals last."""
     names = sorted({name for table in tables for name, _ in table})
-    dimensions, index, laid, start = [], [], [], 0
+    dimensions, index, start = [], [], 0
     for table in tables:
         orders = []
         for _, tree in table:
@@ -352,8 +368,6 @@ def _laid_out(
         size = int(np.prod(shape))
         array = system.variable[start : start + size].reshape(shape)[np.ix_(*orders)]
         start += size
-        key = tuple(names.index(name) for name, _ in table)
-        dimensions.append(key)
+        dimensions.append(tuple(names.index(name) for name, _ in table))
         index.append(np.ascontiguousarray(array))
-        laid.append((key, orders))
-    return Moves(dimensions, index), _Where(laid)
+    return dimensions, index
