@@ -13,6 +13,9 @@ from typing import BinaryIO
 
 from discreet.errors import ParameterError
 
+OPEN = 0o666
+"""The mode of what may be published: whoever the user's umask lets in may read it."""
+
 MOST_BYTES = 2**29
 """The largest file that is read, unpacked: a table of a million cells has at most 200 MiB."""
 
@@ -23,6 +26,7 @@ def written(
 ) -> Iterator[BinaryIO]:
     """Give a file to write; it takes its name when all of it is on the disk, and not before.
 
+    Its owner alone can read it, unless `mode` says that it may be published (`OPEN`).
     Where nobody else writes it (`alone`), it is meanwhile NAME.new, for the next one to clear away.
     One that is not `durable` may be damaged after a crash of the machine: its reader must notice.
     Otherwise a link stays one, and its target is written; what is no file, such as a pipe or a

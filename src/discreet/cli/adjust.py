@@ -203,6 +203,7 @@ def _write(
         found.write(out)
         if report is not None:
             found.custodian.write(report)
+    options.say_private(None if found.public else out, report, problem)
 
 
 def _kept(fix: list[str] | None) -> list[list[str]]:

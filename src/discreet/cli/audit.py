@@ -101,6 +101,7 @@ def command(
         )
     if out is not None:
         report.write(out)
+        options.say_private(out)
     typer.echo(report.to_json() if as_json else str(report))
 
 

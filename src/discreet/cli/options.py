@@ -141,6 +141,13 @@ def _keep(out: Path, text: StringIO) -> None:
         file.write(text.getvalue().encode())
 
 
+def say_private(*paths: Path | None) -> None:
+    """Say of files that are not for publication that nobody else can read them."""
+    given = [path.name for path in paths if path is not None and path.is_file()]
+    if given:
+        typer.echo(f"Note: {', '.join(given)}: for you alone (mode 600).", err=True)
+
+
 def method_names(incomplete: str) -> list[str]:
     """Return the methods whose names begin so, for the completion of shells."""
     from discreet.protect.registry import methods

@@ -142,6 +142,7 @@ def command(
         report.write_pattern(pattern)
     if tab is not None and isinstance(report, SuppressReport):
         report.write_tab(tab)
+    options.say_private(pattern, tab, problem)
     typer.echo(report.to_json() if as_json else str(report))
 
 

@@ -31,7 +31,10 @@ class Chart:
         return draw(self.spec)
 
     def write(self, path: str | Path) -> None:
-        """Write the picture; the end of the name says how: .svg, .png or .json."""
+        """Write the picture; the end of the name says how: .svg, .png or .json.
+
+        It may show true figures: its owner alone can read the file.
+        """
         target = Path(path)
         if target.suffix == ".png":
             content = png(self.to_svg())
@@ -41,7 +44,7 @@ class Chart:
             content = json.dumps(self.spec, indent=2, ensure_ascii=False).encode()
         else:
             raise ParameterError(f"a picture must be .svg, .png or .json. Got {target.name}.")
-        with written(target, 0o666) as file:
+        with written(target) as file:
             file.write(content)
 
 

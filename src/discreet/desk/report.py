@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.desk.charts import Chart
 from discreet.errors import ParameterError
+from discreet.files import OPEN
 from discreet.table.sheet import Sheet
 
 WIDTH = 80
@@ -23,6 +24,9 @@ class Report(ABC):
     Printed it is the report of the command. `facts` says the same in plain values, as `--json`
     prints them. The table itself is converted, written and drawn.
     """
+
+    public = True
+    """Whether what `write` writes may be published; if not, its owner alone can read it."""
 
     @property
     @abstractmethod
@@ -74,13 +78,14 @@ class Report(ABC):
 
     def write(self, path: str | Path) -> None:
         """Write the table as CSV, whole or not at all; several tables go into a folder."""
+        mode = OPEN if self.public else 0o600
         if len(self.sheets) == 1:
-            self.sheet.write(path)
+            self.sheet.write(path, mode)
             return
         if not Path(path).is_dir():
             raise ParameterError(f"several tables are written into a folder. Got {path}.")
         for name, sheet in self.sheets.items():
-            sheet.write(Path(path) / name)
+            sheet.write(Path(path) / name, mode)
 
 
 def wrapped(line: str, further: int | None = None) -> list[str]:

@@ -292,7 +292,7 @@ class Results:
         out = Path(folder)
         if not out.is_dir():
             raise ParameterError(f"out must be a folder. Got {out}.")
-        self.sheet.write(out / "results.csv", 0o600)
+        self.sheet.write(out / "results.csv")
         with written(out / "results.parquet", 0o600) as file:
             pq.write_table(self.to_arrow(), file)
         self.plot(out / "map.svg")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.files import OPEN
 from discreet.table.dimension import TOTAL, Dimension
 from discreet.table.grid import refuse_repeats
 from discreet.table.hierarchy import is_total_code
@@ -192,7 +193,7 @@ class TableFile:
         Where the file has totals, `totals` (in file order) stand there, or else the sums of the
         counts given: a total of the original file is never written.
         """
-        self.sheet(counts, totals).write(path)
+        self.sheet(counts, totals).write(path, OPEN)
 
     def sheet(self, counts: ArrayLike, totals: ArrayLike | None = None) -> Sheet:
         """Return counts of this table's shape as columns, as `write` writes them."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.files import written
+from discreet.files import OPEN, written
 from discreet.later import later
 from discreet.table.argus import text_of
 from discreet.table.dimension import TOTAL
@@ -201,5 +201,5 @@ def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Seque
     for code in dict.fromkeys([*codes, *groups]):
         if code not in inside and not is_total_code(code):
             add(code, 0)
-    with written(Path(path), 0o666) as file:
+    with written(Path(path), OPEN) as file:
         file.write(("\n".join(lines) + "\n").encode())

@@ -143,8 +143,8 @@ def _count(word: str) -> int:
     return int(number)
 
 
-def write_jj(table: JJTable, path: str | Path) -> None:
-    """Write cells and equations as a JJ file."""
+def write_jj(table: JJTable, path: str | Path, mode: int = 0o600) -> None:
+    """Write cells and equations as a JJ file, which its owner alone can read."""
     lines = ["0", str(len(table))]
     columns: list[NDArray[Any]] = [
         table.values, table.costs, table.status, table.low, table.high, table.lower, table.upper,
@@ -159,7 +159,7 @@ def write_jj(table: JJTable, path: str | Path) -> None:
         span = range(ends[row], ends[row + 1])
         terms = " ".join(f"{cells[k]} ({_text(signs[k])})" for k in span)
         lines.append(f"{_text(right)} {len(span)} : {terms}")
-    with written(Path(path), 0o666) as file:
+    with written(Path(path), mode) as file:
         file.write(("\n".join(lines) + "\n").encode())
 
 

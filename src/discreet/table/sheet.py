@@ -28,8 +28,8 @@ class Sheet:
     texts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
     delimiter: str = ","
 
-    def write(self, path: str | Path, mode: int = 0o666) -> None:
-        """Write a CSV file; it is there whole or not at all."""
+    def write(self, path: str | Path, mode: int = 0o600) -> None:
+        """Write a CSV file, whole or not at all, which its owner alone can read."""
         columns = [
             map(self.texts.get(name, figure_text), column)
             for name, column in zip(self.header, self.columns, strict=True)

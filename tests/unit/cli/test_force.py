@@ -212,3 +212,77 @@ def test_a_folder_of_synth_is_written_over_only_if_asked(tmp_path: Path) -> None
     assert CliRunner().invoke(app, words).exit_code == 0
     assert "is there already" in str(CliRunner().invoke(app, words).exception)
     assert CliRunner().invoke(app, [*words, "--force"]).exit_code == 0
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# Commands of the desk whose --out is a table that may be published.
+PUBLISHED = {"round", "suppress", "adjust", "redesign"}
+DESK = PUBLISHED | {"audit", "adjust --order"}
+RECORDS = "a,b,v\n" + "".join(f"{'xy'[i % 2]},{i % 3},{10 + i}\n" for i in range(30))
+
+
+@pytest.fixture
+def lax() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("lax")
+@pytest.mark.parametrize("command", sorted(DESK))
+def test_what_may_be_published_is_readable_and_nothing_else_of_the_desk(
+    command: str, folder: Path, tmp_path: Path
+) -> None:
+    """All options of the desk that are paths to write are walked: those of BESIDE, and --out."""
+    name = command.split()[0]
+    words = ["--out", tmp_path / "o.csv"]
+    if "--order" in command:
+        (tmp_path / "records.csv").write_text(RECORDS)
+        words = [*words, "--by", "a,b", "--value", "v", "--order", 2, "--p", 10, "--seed", 1]
+        words += ["--report", tmp_path / "report.csv"]
+        ran = CliRunner().invoke(app, ["adjust", str(tmp_path / "records.csv"), *map(str, words)])
+    else:
+        beside = [option for one, option in sorted(BESIDE) if one == name and option != "recodes"]
+        for option in beside:
+            words += [f"--{option}", tmp_path / f"{option}.{'jj' if option == 'problem' else 'x'}"]
+        ran = run(folder, name, *words)
+    assert ran.exit_code == 0, ran.exception
+    for path in tmp_path.iterdir():
+        if path.name == "records.csv":
+            continue
+        public = path.name == "o.csv" and command in PUBLISHED
+        assert mode(path) == (0o644 if public else 0o600), path.name
+        assert (path.name in ran.stderr) == (not public) or path.suffix in (".rda", ".hrc")
+
+
+@pytest.mark.usefixtures("lax")
+@pytest.mark.parametrize("end", ["json", "hst", "csv"])
+def test_patterns_are_readable_by_their_owner_alone(end: str, folder: Path, tmp_path: Path) -> None:
+    pattern = tmp_path / f"p.{end}"
+    pattern.write_text("mine")
+    ran = run(folder, "suppress", "--out", tmp_path / "o.csv", "--pattern", pattern, "--force")
+    assert ran.exit_code == 0, ran.exception
+    assert mode(pattern) == 0o600
+
+
+@pytest.mark.usefixtures("lax")
+@pytest.mark.parametrize("command", ["suppress", "adjust"])
+def test_of_jj_files_what_was_moved_is_readable_and_true_figures_are_not(
+    command: str, tmp_path: Path
+) -> None:
+    cells = ["0 10 1 u 0 100 2 2 0", "1 20 1 s 0 100 0 0 0", "2 30 1 s 0 100 0 0 0"]
+    (tmp_path / "t.jj").write_text("\n".join(["0", "3", *cells, "1", "0 3 : 0 (1) 1 (1) 2 (-1)\n"]))
+    option, end = ("--pattern", "csv") if command == "suppress" else ("--report", "jj")
+    words = [tmp_path / "t.jj", "--out", tmp_path / f"o.{end}", option, tmp_path / "second.jj"]
+    ran = CliRunner().invoke(app, [command, *map(str, words)])
+    assert ran.exit_code == 0, ran.exception
+    assert (mode(tmp_path / f"o.{end}"), mode(tmp_path / "second.jj")) == (0o644, 0o600)
+
+
+@pytest.mark.usefixtures("lax")
+def test_a_picture_may_show_true_figures(folder: Path, tmp_path: Path) -> None:
+    dc.desk.round(folder / "t.csv").plot().write(tmp_path / "p.svg")
+    assert mode(tmp_path / "p.svg") == 0o600

@@ -18,6 +18,7 @@ from discreet.desk.cells import CellTable
 from discreet.desk.report import named
 from discreet.desk.sensitivity import Required
 from discreet.errors import ParameterError
+from discreet.files import OPEN
 from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Status
@@ -193,7 +194,7 @@ class JJReport(ChangeReport):
                 self.table, values=values, costs=np.ones(size), status=np.full(size, SAFE),
                 low=np.minimum(none, values), high=ends, lower=none, upper=none, sliding=none,
             ),
-            path,
+            path, OPEN,
         )  # fmt: skip
 
 

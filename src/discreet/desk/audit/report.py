@@ -29,6 +29,8 @@ class AuditReport(Report):
     where the true table was given.
     """
 
+    public = False
+
     name: str
     known: Known
     result: Audit

@@ -98,7 +98,7 @@ def write_history(path: str | Path, table: CellTable, sensitive: Flags) -> None:
         place = np.unravel_index(cell, table.shape)
         codes = [_written(table, d, int(i)) for d, i in enumerate(place)]
         lines.append(SEPARATOR.join([*codes, "u" if sensitive.flat[cell] else "p"]))
-    with written(Path(path), 0o666) as file:
+    with written(Path(path)) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -132,13 +132,13 @@ def write_tab(path: str | Path, table: CellTable) -> list[Path]:
     for k in range(0 if table.ranked is None else table.ranked.shape[-1]):
         columns.append(np.asarray(table.ranked)[..., k])
         described += [f"max{k + 1} 20", "  <NUMERIC>", "  <MAXSCORE>"]
-    with written(target, 0o666) as file_of_cells:
+    with written(target) as file_of_cells:
         for cell in range(table.values.size):
             place = np.unravel_index(cell, table.shape)
             codes = [_written(table, d, int(i)) for d, i in enumerate(place)]
             figures = [figure_text(column.flat[cell].item()) for column in columns]
             file_of_cells.write((SEPARATOR.join([*codes, *figures]) + "\n").encode())
-    with written(paths[1], 0o666) as file_of_words:
+    with written(paths[1]) as file_of_words:
         file_of_words.write("".join(f"{line}\n" for line in described).encode())
     return paths
 

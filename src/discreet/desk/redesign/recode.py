@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.desk.redesign.lattice import merge
 from discreet.errors import ParameterError
+from discreet.files import OPEN
 from discreet.table.dimension import Dimension
 from discreet.table.files import TableFile
 from discreet.table.hierarchy import Hierarchy, tree
@@ -153,7 +154,7 @@ def _wide(
 
 def write_csv(path: str | Path, recode: Mapping[str, str]) -> None:
     """Write two columns: each code, and the one that stands for it."""
-    Sheet(("code", "recoded"), (list(recode), list(recode.values()))).write(path)
+    Sheet(("code", "recoded"), (list(recode), list(recode.values()))).write(path, OPEN)
 
 
 def write_grc(

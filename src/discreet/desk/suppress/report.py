@@ -141,7 +141,7 @@ class SuppressReport(Report):
             columns = zip(*pattern.columns[:-1], figures, pattern.columns[-1], strict=True)
             names = [*pattern.header[:-1], name, pattern.header[-1]]
             rows = [dict(zip(names, row, strict=True)) for row in columns]
-            with written(target, 0o666) as file:
+            with written(target) as file:
                 file.write(json.dumps(rows, ensure_ascii=False, indent=1).encode())
         else:
             pattern.write(target)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from discreet.errors import ParameterError, unknown
-from discreet.files import read_bytes, written
+from discreet.files import OPEN, read_bytes, written
 from discreet.plugins import extended
 from discreet.release.formats import (
     csv,
@@ -89,10 +89,10 @@ def write(
         companions[CSVW] = description(release, quote(target.name))
     beside = {target.with_name(target.name + s): c for s, c in companions.items()}
     try:
-        with written(target, 0o666) as file:  # the last to be there: with it all the rest is
+        with written(target, OPEN) as file:  # the last to be there: with it all the rest is
             chosen.write_to(release, file)
             for path, content in beside.items():
-                with written(path, 0o666) as companion:
+                with written(path, OPEN) as companion:
                     companion.write(content)
     except OSError as error:
         raise ParameterError(f"'{target}' could not be written. {error.strerror}.") from error

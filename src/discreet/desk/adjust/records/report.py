@@ -31,6 +31,8 @@ class RecordsReport(ChangeReport):
     `tables` only these are published, by the places of their dimensions, and their margins.
     """
 
+    public = False
+
     source: Source
     value: str
     order: int | None

@@ -12,6 +12,8 @@ from discreet.types import Flags, Floats, Integers
 
 # Cells of each table from which codes of all dimensions are filled up.
 STARTS = 3
+# Codes tried where the largest lead nowhere.
+TRIES = 300
 
 Cell = dict[int, int]
 """The code of a cell in each of its dimensions that is not a total."""
@@ -80,7 +82,7 @@ class Moves:
         mine, theirs = (free, enough) if rises else (enough, free)
         mine = mine.copy()
         mine[own] = np.inf
-        codes = self._filled(cell, mine)
+        codes = self._filled(cell, mine) or self._led(cell, mine, [TRIES])
         if codes is None:
             return None
         path = self._path(codes)
@@ -100,16 +102,39 @@ class Moves:
         """Return a code of every dimension, such that the least score of its cells is large."""
         codes = dict(cell)
         for d in range(self.number):
-            if d in codes or not self.sizes[d]:
-                continue
-            least = np.full(self.sizes[d], np.inf)
-            for table, array in self.tables.items():
-                if d in table:
-                    at = [slice(0, -1) if one == d else codes.get(one, -1) for one in table]
-                    least = np.minimum(least, score[array[tuple(at)]])
-            codes[d] = int(np.argmax(least))
+            if d not in codes and self.sizes[d]:
+                codes[d] = int(np.argmax(self._least(d, codes, score)))
         least = min(score[variable] for variable in self._path(codes))
         return codes if least > -np.inf else None
+
+    def _led(self, codes: Cell, score: Floats, tries: list[int]) -> Cell | None:
+        """Return the same by trial and error: the dimension with the fewest codes left is next.
+
+        Who contributes to the cell has a code of every dimension. In small cells there are few
+        others, and the largest cells may not be theirs.
+        """
+        left = [d for d in range(self.number) if d not in codes and self.sizes[d]]
+        if not left:
+            return codes if min(score[one] for one in self._path(codes)) > -np.inf else None
+        scores = {d: self._least(d, codes, score) for d in left}
+        d = min(left, key=lambda one: int((scores[one] > -np.inf).sum()))
+        for code in np.argsort(-scores[d], kind="stable").tolist():
+            if scores[d][code] == -np.inf or tries[0] <= 0:
+                return None
+            tries[0] -= 1
+            found = self._led({**codes, d: code}, score, tries)
+            if found is not None:
+                return found
+        return None
+
+    def _least(self, d: int, codes: Cell, score: Floats) -> Floats:
+        """Return for each code of a dimension the least score of its cells with other codes."""
+        least = np.full(self.sizes[d], np.inf)
+        for table, array in self.tables.items():
+            if d in table:
+                at = [slice(0, -1) if one == d else codes.get(one, -1) for one in table]
+                least = np.minimum(least, score[array[tuple(at)]])
+        return least
 
     def _path(self, codes: Cell) -> set[int]:
         """Return the variables of all cells of all tables that have these codes, or totals."""
