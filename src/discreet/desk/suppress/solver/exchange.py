@@ -23,7 +23,7 @@ from discreet.types import Flags, Floats
 
 SEED = 19_980_604
 # Variables chosen anew at a time; where there are no more than that, all are.
-PART, WHOLE = 600, 1_500
+PART, WHOLE = 120, 1_500
 # Those are chosen from that are withheld, or cost no more than this share beyond their worth.
 LIKELY = 0.15
 # Choices of one part, conditions found between two of them, and nodes and precision of each.
@@ -75,22 +75,91 @@ class Exchange:
         self.codes = np.array(np.unravel_index(self.cells[self.starts[:-1]], tuple(shape)))
         self.rng = np.random.default_rng(SEED)
         self.withheld = self.lines.taken.copy()
+        self.changes: list[Change] = []
 
-    def run(self, withheld: Flags, parts: int) -> list[Change | None]:
+    def run(self, held: Sequence[Change], parts: int) -> list[Change | None]:
         """Return certificates of a cheaper pattern, so many parts of which were chosen anew.
 
-        `withheld` are the cells of a safe pattern. None stands where no certificate was found.
+        `held` has a certificate for each need. None stands where no certificate was found.
         """
-        self.withheld[self.system.variable[withheld]] = True
+        self.changes = [self._joined(change) for change in held]
+        self._use()
         for done in range(parts):
             if self.tell is not None:
                 self.tell("parts", done, parts)
             free = (self.likely | self.withheld) & ~self.lines.shut & ~self.lines.taken
             if int(free.sum()) <= WHOLE:
-                self._choose(free)
+                chosen = self._chosen(free)
+                if chosen is not None:
+                    self.withheld = chosen
+                    return self._certificates()
                 break
-            self._choose(self._near(free, done))
-        return self._certificates()
+            self._renew(self._near(free, done))
+        return [self._spread(change) for change in self.changes]
+
+    def _use(self) -> None:
+        """Withhold what the certificates use, and nothing else."""
+        self.withheld = self.lines.taken.copy()
+        for variable, _ in self.changes:
+            self.withheld[variable] = True
+
+    def _renew(self, free: Flags) -> None:
+        """Choose some variables anew if that is cheaper, certificates in whole numbers included."""
+        chosen = self._chosen(free)
+        if chosen is None:
+            return
+        found = self._mended(chosen, free)
+        if found is not None:
+            self.changes = found
+            self._use()
+
+    def _mended(self, chosen: Flags, free: Flags) -> list[Change] | None:
+        """Return certificates within a choice, and some cells more; None where that is no cheaper.
+
+        A certificate of one need is one of every other whose variable it moves.
+        """
+        before = float(self.lines.price[self.withheld].sum()) - NEAR
+        out = list(self.changes)
+        broken, missing = self._broken(chosen), list[int]()
+        steps = self._steps(chosen)
+        while broken:
+            need = broken.pop(0)
+            change = steps.change(int(self.own[need]))
+            if change is None:
+                missing.append(need)
+            else:
+                out[need] = change
+                broken, missing = (
+                    self._serve(change, broken, out),
+                    self._serve(change, missing, out),
+                )
+        used = chosen.copy()
+        near = (chosen | free)[self.system.variable]
+        while missing:
+            need = missing.pop(0)
+            rooms = np.where(near, np.inf, -1.0)
+            found = self.programmes.certificate(need, used[self.system.variable], rooms)
+            if found is None:
+                return None
+            out[need] = change = self._joined(found)
+            missing = self._serve(change, missing, out)
+            used[change[0]] = True
+            if self.lines.price[used].sum() >= before:
+                return None
+        return out
+
+    def _serve(self, change: Change, needs: list[int], out: list[Change]) -> list[int]:
+        """Give a certificate to all of some needs whose variable it moves; return the others."""
+        moved = np.isin(self.own[needs], change[0])
+        for need, there in zip(needs, moved, strict=True):
+            if there:
+                out[need] = change
+        return [need for need, there in zip(needs, moved, strict=True) if not there]
+
+    def _joined(self, change: Change) -> Change:
+        """Return a change of cells as one of variables."""
+        variable, first = np.unique(self.system.variable[change[0]], return_index=True)
+        return variable, change[1][first]
 
     def _near(self, free: Flags, done: int) -> Flags:
         """Return variables that lie together: around one that is withheld, or of some codes."""
@@ -107,28 +176,32 @@ class Exchange:
                 near &= codes != self.rng.choice(left)
         return near
 
-    def _choose(self, free: Flags) -> None:
-        """Choose some variables anew if that is cheaper and every primary cell can still move."""
+    def _chosen(self, free: Flags) -> Flags | None:
+        """Return what is withheld with some variables chosen anew, so that it is cheaper, or None.
+
+        Every primary cell can still move, in real numbers.
+        """
         part = _Part(self, free)
         before = float(self.lines.price[self.withheld].sum()) - NEAR
         for _ in range(CHOICES):
             choice = part.choice()
             if choice is None:
-                return
+                return None
             chosen = part.held.copy()
             chosen[part.free[choice]] = True
             if self.lines.price[chosen].sum() >= before:
-                return
+                return None
             missed = self._missed(chosen)
             if not missed:
-                self.withheld = chosen
-                return
+                return chosen
             if not part.cut(missed, chosen):
-                return
+                return None
+        return None
 
     def _missed(self, chosen: Flags) -> list[int]:
         """Return some of the primary variables that cannot move by 1, in real numbers."""
-        steps, own = self._steps(chosen), np.unique(self.own)
+        own = np.unique(self.own[self._broken(chosen)])
+        steps = self._steps(chosen)
         missed: list[int] = []
         for one in own[~steps.moved(own)].tolist():
             if not steps.reaches(one):
@@ -136,6 +209,11 @@ class Exchange:
                 if len(missed) == MOST_CUTS:
                     break
         return missed
+
+    def _broken(self, chosen: Flags) -> list[int]:
+        """Return the needs whose certificates use what is not chosen."""
+        changes = enumerate(self.changes)
+        return [need for need, (variable, _) in changes if not chosen[variable].all()]
 
     def _steps(self, chosen: Flags) -> Steps:
         kept = np.flatnonzero(chosen)
