@@ -1,12 +1,14 @@
 """Parts of a pattern chosen anew: an integer programme over some cells, the rest left as it is.
 
 The programme knows the lines of the table (`lines`). Where its choice lets a primary cell not move,
-the dual of that cell's programme is a condition that the choice misses, and it chooses again.
+the dual of that cell's programme is a condition that the choice misses, and it chooses again. A
+part is kept if it is cheaper with certificates in whole numbers, and what these need besides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +18,7 @@ from discreet.desk.suppress.solver.problem import Needs, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
 from discreet.desk.suppress.solver.steps import FAR, Steps
 from discreet.desk.suppress.solver.undoing import Change
+from discreet.errors import InternalError
 from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.system import TableSystem
@@ -88,13 +91,17 @@ class Exchange:
             if self.tell is not None:
                 self.tell("parts", done, parts)
             free = (self.likely | self.withheld) & ~self.lines.shut & ~self.lines.taken
-            if int(free.sum()) <= WHOLE:
-                chosen = self._chosen(free)
+            whole = int(free.sum()) <= WHOLE
+            # A programme that the solver gives up on leaves the pattern as it was.
+            with suppress(InternalError):
+                part = free if whole else self._near(free, done)
+                chosen = self._chosen(part)
+                if chosen is not None and whole:
+                    return self._certificates(chosen)
                 if chosen is not None:
-                    self.withheld = chosen
-                    return self._certificates()
+                    self._renew(chosen, part)
+            if whole:
                 break
-            self._renew(self._near(free, done))
         return [self._spread(change) for change in self.changes]
 
     def _use(self) -> None:
@@ -103,25 +110,22 @@ class Exchange:
         for variable, _ in self.changes:
             self.withheld[variable] = True
 
-    def _renew(self, free: Flags) -> None:
-        """Choose some variables anew if that is cheaper, certificates in whole numbers included."""
-        chosen = self._chosen(free)
-        if chosen is None:
-            return
-        found = self._mended(chosen, free)
+    def _renew(self, chosen: Flags, part: Flags) -> None:
+        """Withhold what was chosen if that is cheaper, certificates in whole numbers included."""
+        found = self._mended(chosen, part)
         if found is not None:
             self.changes = found
             self._use()
 
-    def _mended(self, chosen: Flags, free: Flags) -> list[Change] | None:
-        """Return certificates within a choice, and some cells more; None where that is no cheaper.
+    def _mended(self, chosen: Flags, part: Flags) -> list[Change] | None:
+        """Return certificates within a choice, and more of its part; None where it is no cheaper.
 
         A certificate of one need is one of every other whose variable it moves.
         """
         before = float(self.lines.price[self.withheld].sum()) - NEAR
         out = list(self.changes)
-        broken, missing = self._broken(chosen), list[int]()
-        steps = self._steps(chosen)
+        broken, steps = self._broken(chosen), self._steps(chosen)
+        missing: list[int] = []
         while broken:
             need = broken.pop(0)
             change = steps.change(int(self.own[need]))
@@ -129,12 +133,10 @@ class Exchange:
                 missing.append(need)
             else:
                 out[need] = change
-                broken, missing = (
-                    self._serve(change, broken, out),
-                    self._serve(change, missing, out),
-                )
+                broken = self._serve(change, broken, out)
+                missing = self._serve(change, missing, out)
         used = chosen.copy()
-        near = (chosen | free)[self.system.variable]
+        near = (chosen | part)[self.system.variable]
         while missing:
             need = missing.pop(0)
             rooms = np.where(near, np.inf, -1.0)
@@ -219,9 +221,9 @@ class Exchange:
         kept = np.flatnonzero(chosen)
         return Steps(self.equations, kept, self.rises[kept], self.falls[kept])
 
-    def _certificates(self) -> list[Change | None]:
+    def _certificates(self, chosen: Flags) -> list[Change | None]:
         """Return a change for each need, in whole numbers; of a few more cells where it must be."""
-        steps, used = self._steps(self.withheld), self.withheld[self.system.variable]
+        steps, used = self._steps(chosen), chosen[self.system.variable]
         out: list[Change | None] = []
         for need, own in enumerate(self.own.tolist()):
             found = steps.change(own)
