@@ -1,12 +1,14 @@
 """Parts of a pattern chosen anew: an integer programme over some cells, the rest left as it is.
 
 The programme knows the lines of the table (`lines`). Where its choice lets a primary cell not move,
-the dual of that cell's programme is a condition that the choice misses, and it chooses again.
+the dual of that cell's programme is a condition that the choice misses, and it chooses again. A
+part is kept if it is cheaper with certificates in whole numbers, and what these need besides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +18,7 @@ from discreet.desk.suppress.solver.problem import Needs, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
 from discreet.desk.suppress.solver.steps import FAR, Steps
 from discreet.desk.suppress.solver.undoing import Change
+from discreet.errors import InternalError
 from discreet.progress import Tell
 from discreet.solve.linear import LinearProgram
 from discreet.solve.system import TableSystem
@@ -23,7 +26,7 @@ from discreet.types import Flags, Floats
 
 SEED = 19_980_604
 # Variables chosen anew at a time; where there are no more than that, all are.
-PART, WHOLE = 600, 1_500
+PART, WHOLE = 120, 1_500
 # Those are chosen from that are withheld, or cost no more than this share beyond their worth.
 LIKELY = 0.15
 # Choices of one part, conditions found between two of them, and nodes and precision of each.
@@ -75,22 +78,90 @@ class Exchange:
         self.codes = np.array(np.unravel_index(self.cells[self.starts[:-1]], tuple(shape)))
         self.rng = np.random.default_rng(SEED)
         self.withheld = self.lines.taken.copy()
+        self.changes: list[Change] = []
 
-    def run(self, withheld: Flags, parts: int) -> list[Change | None]:
+    def run(self, held: Sequence[Change], parts: int) -> list[Change | None]:
         """Return certificates of a cheaper pattern, so many parts of which were chosen anew.
 
-        `withheld` are the cells of a safe pattern. None stands where no certificate was found.
+        `held` has a certificate for each need. None stands where no certificate was found.
         """
-        self.withheld[self.system.variable[withheld]] = True
+        self.changes = [self._joined(change) for change in held]
+        self._use()
         for done in range(parts):
             if self.tell is not None:
                 self.tell("parts", done, parts)
             free = (self.likely | self.withheld) & ~self.lines.shut & ~self.lines.taken
-            if int(free.sum()) <= WHOLE:
-                self._choose(free)
+            whole = int(free.sum()) <= WHOLE
+            # A programme that the solver gives up on leaves the pattern as it was.
+            with suppress(InternalError):
+                part = free if whole else self._near(free, done)
+                chosen = self._chosen(part)
+                if chosen is not None and whole:
+                    return self._certificates(chosen)
+                if chosen is not None:
+                    self._renew(chosen, part)
+            if whole:
                 break
-            self._choose(self._near(free, done))
-        return self._certificates()
+        return [self._spread(change) for change in self.changes]
+
+    def _use(self) -> None:
+        """Withhold what the certificates use, and nothing else."""
+        self.withheld = self.lines.taken.copy()
+        for variable, _ in self.changes:
+            self.withheld[variable] = True
+
+    def _renew(self, chosen: Flags, part: Flags) -> None:
+        """Withhold what was chosen if that is cheaper, certificates in whole numbers included."""
+        found = self._mended(chosen, part)
+        if found is not None:
+            self.changes = found
+            self._use()
+
+    def _mended(self, chosen: Flags, part: Flags) -> list[Change] | None:
+        """Return certificates within a choice, and more of its part; None where it is no cheaper.
+
+        A certificate of one need is one of every other whose variable it moves.
+        """
+        before = float(self.lines.price[self.withheld].sum()) - NEAR
+        out = list(self.changes)
+        broken, steps = self._broken(chosen), self._steps(chosen)
+        missing: list[int] = []
+        while broken:
+            need = broken.pop(0)
+            change = steps.change(int(self.own[need]))
+            if change is None:
+                missing.append(need)
+            else:
+                out[need] = change
+                broken = self._serve(change, broken, out)
+                missing = self._serve(change, missing, out)
+        used = chosen.copy()
+        near = (chosen | part)[self.system.variable]
+        while missing:
+            need = missing.pop(0)
+            rooms = np.where(near, np.inf, -1.0)
+            found = self.programmes.certificate(need, used[self.system.variable], rooms)
+            if found is None:
+                return None
+            out[need] = change = self._joined(found)
+            missing = self._serve(change, missing, out)
+            used[change[0]] = True
+            if self.lines.price[used].sum() >= before:
+                return None
+        return out
+
+    def _serve(self, change: Change, needs: list[int], out: list[Change]) -> list[int]:
+        """Give a certificate to all of some needs whose variable it moves; return the others."""
+        moved = np.isin(self.own[needs], change[0])
+        for need, there in zip(needs, moved, strict=True):
+            if there:
+                out[need] = change
+        return [need for need, there in zip(needs, moved, strict=True) if not there]
+
+    def _joined(self, change: Change) -> Change:
+        """Return a change of cells as one of variables."""
+        variable, first = np.unique(self.system.variable[change[0]], return_index=True)
+        return variable, change[1][first]
 
     def _near(self, free: Flags, done: int) -> Flags:
         """Return variables that lie together: around one that is withheld, or of some codes."""
@@ -107,28 +178,32 @@ class Exchange:
                 near &= codes != self.rng.choice(left)
         return near
 
-    def _choose(self, free: Flags) -> None:
-        """Choose some variables anew if that is cheaper and every primary cell can still move."""
+    def _chosen(self, free: Flags) -> Flags | None:
+        """Return what is withheld with some variables chosen anew, so that it is cheaper, or None.
+
+        Every primary cell can still move, in real numbers.
+        """
         part = _Part(self, free)
         before = float(self.lines.price[self.withheld].sum()) - NEAR
         for _ in range(CHOICES):
             choice = part.choice()
             if choice is None:
-                return
+                return None
             chosen = part.held.copy()
             chosen[part.free[choice]] = True
             if self.lines.price[chosen].sum() >= before:
-                return
+                return None
             missed = self._missed(chosen)
             if not missed:
-                self.withheld = chosen
-                return
+                return chosen
             if not part.cut(missed, chosen):
-                return
+                return None
+        return None
 
     def _missed(self, chosen: Flags) -> list[int]:
         """Return some of the primary variables that cannot move by 1, in real numbers."""
-        steps, own = self._steps(chosen), np.unique(self.own)
+        own = np.unique(self.own[self._broken(chosen)])
+        steps = self._steps(chosen)
         missed: list[int] = []
         for one in own[~steps.moved(own)].tolist():
             if not steps.reaches(one):
@@ -137,13 +212,18 @@ class Exchange:
                     break
         return missed
 
+    def _broken(self, chosen: Flags) -> list[int]:
+        """Return the needs whose certificates use what is not chosen."""
+        changes = enumerate(self.changes)
+        return [need for need, (variable, _) in changes if not chosen[variable].all()]
+
     def _steps(self, chosen: Flags) -> Steps:
         kept = np.flatnonzero(chosen)
         return Steps(self.equations, kept, self.rises[kept], self.falls[kept])
 
-    def _certificates(self) -> list[Change | None]:
+    def _certificates(self, chosen: Flags) -> list[Change | None]:
         """Return a change for each need, in whole numbers; of a few more cells where it must be."""
-        steps, used = self._steps(self.withheld), self.withheld[self.system.variable]
+        steps, used = self._steps(chosen), chosen[self.system.variable]
         out: list[Change | None] = []
         for need, own in enumerate(self.own.tolist()):
             found = steps.change(own)

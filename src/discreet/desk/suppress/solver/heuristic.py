@@ -46,7 +46,7 @@ ROUNDS, CLEANINGS = 3, 6
 # Further searches of tables that are small.
 AGAIN = 4
 # Parts of a pattern that are chosen anew, in tables with no more variables than this, times effort.
-PARTS, MOST_VARIABLES = 2, 3_000
+PARTS, MOST_VARIABLES = 80, 12_000
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
@@ -192,6 +192,7 @@ class _Search:
         self.count = 0
         self.bare = 0
         self.bound = 0.0
+        self.before: list[Change] = []
         self._programmes: Programmes | None = None
 
     def run(self) -> int:
@@ -210,6 +211,7 @@ class _Search:
                 self.bare = self._secondary()
             else:
                 self._improve("singletons", HOT if self.bound == 0 else COLD)
+                self._unexchanged()
                 self._guide(self.views)
                 if self._small:
                     self._again("singletons")
@@ -220,7 +222,22 @@ class _Search:
         state = Exchange(self.system, self.problem, self.needs, self.shape, self.tell)
         self.bound = max(self.bound, state.bound)
         parts = int(np.ceil(PARTS * self.effort))
-        self._better(state.run(self.held.used > 0, parts))
+        self.before = self._held()
+        self._better(state.run(self.before, parts))
+
+    def _unexchanged(self) -> None:
+        """Protect from contributors what there was before parts were chosen anew, if cheaper.
+
+        A pattern with few cells that is safe from readers alone may need more in the end.
+        """
+        if not self.before:
+            return
+        best, least = self._held(), self._total()
+        begun = self._begin(self.before)
+        if begun:
+            self._improve("singletons", HOT)
+        if not begun or self._total() >= least:
+            self._begin(best)
 
     def _guide(self, views: int) -> None:
         """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
@@ -232,17 +249,17 @@ class _Search:
 
     def _better(self, changes: Sequence[Change | None]) -> None:
         """Put these certificates in place of those held where that is cheaper."""
-        before, cost = [self._change(task) for task in range(self.count)], self._total()
+        before, cost = self._held(), self._total()
         if not changes or not self._begin(changes) or self._total() >= cost:
             self._begin(before)
 
     def _again(self, stage: str) -> None:
         """Search again from what there is, and keep the best that was met."""
-        best, least = [self._change(task) for task in range(self.count)], self._total()
+        best, least = self._held(), self._total()
         for _ in range(AGAIN):
             self._improve(stage, COLD)
             if self._total() < least:
-                best, least = [self._change(task) for task in range(self.count)], self._total()
+                best, least = self._held(), self._total()
         if self._total() > least:
             self._begin(best)
 
@@ -264,6 +281,10 @@ class _Search:
             self.held.cells[task, :size].astype(np.int64),
             self.held.factors[task, :size].astype(np.int64),
         )
+
+    def _held(self) -> list[Change]:
+        """Return the certificates of all tasks."""
+        return [self._change(task) for task in range(self.count)]
 
     def _begin(self, changes: Sequence[Change | None]) -> bool:
         """Put these certificates in place of those held, cubes where there is none; or fail."""

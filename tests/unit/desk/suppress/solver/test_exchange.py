@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import sparse
 
-from discreet.desk.suppress.solver import Problem, optimum, suppress
+from discreet.desk.suppress.solver import Problem, exchange, optimum, suppress
 from discreet.desk.suppress.solver.exchange import Exchange, fits
 from discreet.desk.suppress.solver.lines import line_bound
 from discreet.desk.suppress.solver.problem import Needs
@@ -24,6 +25,17 @@ def problem_of(counts: np.ndarray, **more: object) -> Problem:
     primary = (counts > 0) & (counts <= 2)
     weights = np.where(counts == 0, np.inf, 1.0)
     return Problem.of(counts, primary, weights, width=np.where(primary, 1.0, 0.0), **more)
+
+
+def with_totals(needs: Needs, shape: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """A poor certificate for each inner cell: it rises by 1, with its row, column and the total."""
+    last = np.array(shape) - 1
+    out = []
+    for cell in needs.cell:
+        row, column = np.unravel_index(cell, shape)
+        at = [(row, column), (row, last[1]), (last[0], column), tuple(last)]
+        out.append((np.ravel_multi_index(np.array(at).T, shape), np.ones(4, np.int64)))
+    return out
 
 
 def test_cells_of_an_equation_of_two_are_one_column():
@@ -61,7 +73,7 @@ def test_a_poor_pattern_becomes_the_optimum():
         needs, system = Needs.of(problem), TableSystem.of((6, 6))
         assert fits(problem, needs)
         state = Exchange(system, problem, needs, counts.shape)
-        changes = state.run(~problem.forbidden, 1)
+        changes = state.run(with_totals(needs, counts.shape), 1)
         used = np.zeros(counts.size, bool)
         for change in changes:
             assert change is not None
@@ -70,6 +82,32 @@ def test_a_poor_pattern_becomes_the_optimum():
         best = optimum(system, problem, known)
         assert str(best.status) == "solved"
         assert problem.cost[used].sum() == problem.total(best.values)
+
+
+def test_parts_are_chosen_with_whole_certificates(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exchange, "WHOLE", 8)
+    monkeypatch.setattr(exchange, "PART", 8)
+    for seed in range(3):
+        counts = with_margins(np.floor(np.random.default_rng(seed).lognormal(2, 1.25, (9, 9))))
+        problem = problem_of(counts)
+        needs, system = Needs.of(problem), TableSystem.of((9, 9))
+        begun = with_totals(needs, counts.shape)
+        changes = Exchange(system, problem, needs, counts.shape).run(begun, 20)
+        used = np.zeros((2, counts.size), bool)
+        for cell, old, new in zip(needs.cell, begun, changes, strict=True):
+            assert new is not None
+            change = np.zeros(counts.size, np.int64)
+            change[new[0]] = new[1]
+            table = change.reshape(counts.shape)
+            # Every row and column, its total last, still adds up; the cell moves; nothing below 0.
+            assert (table[:, :-1].sum(1) == table[:, -1]).all()
+            assert (table[:-1].sum(0) == table[-1]).all()
+            assert change[cell] != 0
+            assert any((counts + way * table >= 0).all() for way in (1, -1))
+            used[0, old[0]], used[1, new[0]] = True, True
+        assert not used[1, problem.forbidden].any()
+        before, after = (problem.cost[flags].sum() for flags in used)
+        assert after < before
 
 
 def test_who_is_alone_in_a_cell_asks_for_a_third():
