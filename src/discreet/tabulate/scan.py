@@ -62,6 +62,9 @@ class ScanEngine:
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
         self._kernels: Any = plain if version.rows <= SMALL else kernels
         self._parts = Parts(version, self._kernels.take)
+
+    def warm(self) -> None:
+        """Load the kernels that large data are counted by, which takes a second."""
         if self._kernels is kernels:
             warm_up()
 
@@ -73,6 +76,7 @@ class ScanEngine:
         """Return the true counts and key sums of every cell; raise `Damaged` if files changed."""
         self.version.guard.check()
         self._before()
+        self.warm()
         part = self._parts.of(
             question,
             lambda: int(np.diff(stretches(self.version, question)).sum()),
@@ -180,6 +184,8 @@ class ScanEngine:
                 if sum(len(part[0]) for part in parts) > 2 * len(parts[0][0]) + 4 * PIECE:
                     parts = [self._add_up(parts)]
         cells, cell_counts, cell_keys = self._add_up(parts)
+        there = cell_counts > 0  # a hypercube may have a cell of nobody
+        cells, cell_counts, cell_keys = cells[there], cell_counts[there], cell_keys[there]
         lengths = [len(axis) for axis in question.axes]
         strides = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
         asked = np.zeros(len(cells), np.uint64)

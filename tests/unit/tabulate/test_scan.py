@@ -139,7 +139,10 @@ def test_small_data_load_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     warmed: list[int] = []
     monkeypatch.setattr(scan, "warm_up", lambda: warmed.append(1))
     for rows, loaded in [(100, 0), (101, 1)]:
-        ScanEngine(make_version(np.random.default_rng(1), rows, [2])).close()
+        version = make_version(np.random.default_rng(1), rows, [2])
+        engine = ScanEngine(version)
+        assert not warmed, "what views answer needs no kernel"
+        engine.tabulate(Question.of(Query.parse("a"), version.schema))
         assert len(warmed) == loaded
 
 
