@@ -156,7 +156,8 @@ class Parts:
             column = (self.version.codes16 if wide else self.version.codes8)[row]
             self.take(column, part.at, part.codes[wide][row])
         with self._lock:
-            self._held.put(part.filters, filled)
+            for gone in self._held.put(part.filters, filled):
+                self._worth.drop(gone)  # copied again when it is asked for twice again
         return filled
 
 
