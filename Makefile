@@ -75,7 +75,7 @@ docs: $(VENV)/.ready ## the documentation as a site in site/
 
 bench: $(VENV)/.ready ## speed beside other programs, written to docs/benchmarks.md
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check cell-key-perturbation==3.1.0
-	@for name in measures methods study pretabular base optimisers adjustment adjustment_moderate suppression redesign questions ledger tabulate scans growth server workers timing engines; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
+	@for name in measures methods study pretabular base optimisers adjustment adjustment_moderate suppression redesign questions ledger first tabulate scans growth server workers timing engines; do (cd benchmarks && ../$(BIN)/python $$name.py) || exit 1; done
 
 bench-check: $(VENV)/.ready ## fails where CPU beside DuckDB's fell by a fifth since it was filed
 	@cd benchmarks && ../$(BIN)/python check.py

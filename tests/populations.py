@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.population import Level, Schema, Variable, Version
 from discreet.population.schema import GEOGRAPHY
 from discreet.query import Query, Question
+
+MODULI = [2**32, 256, 10**8, 2, 3, 2**32 - 1]
 
 
 @cache
@@ -99,3 +102,25 @@ def records(version: Version) -> list[dict[str, str]]:
 def ask(version: Version, by: str, where: str | None = None) -> Question:
     """Return a question about a population."""
     return Question.of(Query.parse(by, where), version.schema)
+
+
+@st.composite
+def populations_and_queries(draw: st.DrawFn) -> tuple[Version, Query]:
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    rows = draw(st.sampled_from([0, 1, 2, 7, 300]))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 9, 255, 256, 65_535]), min_size=1, max_size=3))
+    areas = draw(st.sampled_from([None, [1], [5, 2], [40, 7, 2]]))
+    version = make_version(
+        rng, rows, sizes, areas, draw(st.sampled_from(MODULI)), draw(st.booleans())
+    )
+    names = [draw(st.sampled_from(v.levels)).id for v in version.schema.variables]
+    by = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    where = {}
+    for variable in version.schema.variables:
+        if draw(st.booleans()):
+            level = draw(st.sampled_from(variable.levels))
+            members = np.unique(level.of).tolist()
+            picks = st.lists(st.sampled_from(members), min_size=1, max_size=3)
+            where[level.id] = [level.codes[i] for i in draw(picks)]
+    return version, Query.parse(by, where)

@@ -49,7 +49,7 @@ class Guard:
     """
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
-        self._known = {path: os.stat(path) for path in paths}
+        self._known = {os.fspath(path): _marks(os.stat(path)) for path in paths}
         self.wrong: Path | None = None
         self.whole = False  # every file was compared with its checksum
         self.elsewhere: object = None  # the files of records elsewhere, as they were then
@@ -63,14 +63,19 @@ class Guard:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError:
-                self.condemn(path)
+                self.condemn(Path(path))
                 break
-            same = (now.st_size, now.st_mtime_ns) == (known.st_size, known.st_mtime_ns)
-            if (now.st_ino, now.st_dev) == (known.st_ino, known.st_dev) and not same:
-                self.condemn(path)
+            marks = _marks(now)
+            if marks != known and marks[:2] == known[:2]:
+                self.condemn(Path(path))
         if self.wrong is not None:
             raise Damaged(f"{self.wrong} was changed after it was opened. Nothing is read from it.")
 
     def condemn(self, path: Path) -> None:
         """Let nothing more be read: this file is damaged."""
         self.wrong = path
+
+
+def _marks(found: os.stat_result) -> tuple[int, ...]:
+    """Return by what a file is known, and by what it is seen to have been written to."""
+    return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns

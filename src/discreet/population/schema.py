@@ -212,10 +212,9 @@ class Variable:
         levels = []
         for level in data["levels"]:
             codes, labels = tuple(level["codes"]), tuple(level["labels"])
-            of = range(len(codes)) if level["of"] is None else level["of"]
-            levels.append(
-                Level(level["id"], level["label"], codes, labels, np.array(of, np.uint32))
-            )
+            of = np.arange(len(codes)) if level["of"] is None else level["of"]
+            of = np.asarray(of, np.uint32)
+            levels.append(Level(level["id"], level["label"], codes, labels, of))
         return cls(data["id"], data["label"], tuple(levels), data["definition"])
 
 

@@ -32,7 +32,7 @@ from discreet.risk import kernels as judging
 from discreet.service.certificate import FOLDER, check_certified, served_instead
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
-from discreet.tabulate import PushDown, ViewEngine
+from discreet.tabulate import PushDown, ScanEngine, ViewEngine
 from discreet.tabulate.views import cells_of
 
 LONGEST = 60.0
@@ -82,6 +82,8 @@ def _warm(opened: Opened) -> None:
     smallest = Question(opened.schema, (min(levels, key=len),))
     with suppress(QueryRefused, EngineUnavailable):
         opened.releaser.quiet.release(smallest)
+    if isinstance(opened.engine, ViewEngine) and isinstance(opened.engine.behind, ScanEngine):
+        opened.engine.behind.warm()
     if opened.version.people > SMALL:
         judging.warm_up()
         writing.warm_up()

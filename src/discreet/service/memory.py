@@ -15,6 +15,7 @@ from typing import Protocol
 
 from discreet.release.complete import BUDGET
 from discreet.service.opened import Opened
+from discreet.tabulate.parts import BUDGET as PARTS
 from discreet.tabulate.views import BUDGET as VIEWS
 
 _STATM = Path("/proc/self/statm")
@@ -88,7 +89,7 @@ class Bound:
             tables.budget = int(BUDGET * self._share)
             made_up.budget = tables.budget // 4
             caches += [tables, made_up]
-            beside += VIEWS
+            beside += VIEWS + PARTS
         return self._within(caches, beside)
 
     def _within(self, caches: Sequence[Shrinks], beside: int) -> int:

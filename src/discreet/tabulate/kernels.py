@@ -289,6 +289,28 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
 
 
 @njit(cache=True, nogil=True)
+def list_passing(records, filters, a, b, out):
+    """List the records of a…b that every filter lets pass; return how many. `out` has one more."""
+    pass_ = np.empty(BLOCK, np.uint8)
+    found = uint64(0)
+    for block in range(a, b, BLOCK):
+        n = min(BLOCK, b - block)
+        if _passing(records, filters, block, n, pass_) == 0:
+            continue
+        for j in range(n):  # without a branch, as `_listed`
+            out[found] = uint32(block + j)
+            found += uint64(pass_[j])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def take(column, at, out):
+    """Copy what stands at some places of a column."""
+    for i in range(len(at)):
+        out[i] = column[at[i]]
+
+
+@njit(cache=True, nogil=True)
 def list_cells(records, columns, filters, areas, a, b, area, cells, cell_counts, cell_keys):
     """List cell, count and key of each record of a…b that the filters let pass; return how many.
 

@@ -72,6 +72,18 @@ def _weights(records: Arrays, at: NDArray[np.int64]) -> tuple[NDArray[np.uint64]
     return weights, keys[at].astype(np.uint64)
 
 
+def list_passing(records: Arrays, filters: Arrays, a: int, b: int, out: NDArray[np.uint32]) -> int:
+    """List the records of a…b that every filter lets pass; return how many."""
+    chosen = a + _passing(records, filters, a, b)
+    out[: len(chosen)] = chosen
+    return len(chosen)
+
+
+def take(column: NDArray[Any], at: NDArray[np.uint32], out: NDArray[Any]) -> None:
+    """Copy what stands at some places of a column."""
+    out[:] = column[at]
+
+
 def list_cells(
     records: Arrays,
     columns: Arrays,

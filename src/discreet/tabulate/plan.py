@@ -8,6 +8,7 @@ is looked up record by record, and a filter takes out what the question leaves o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.population import Variable, Version
 from discreet.population.store import is_narrow
-from discreet.query import Question
+from discreet.query import Axis, Question
 from discreet.tabulate.engine import Words, gather
 
 PIECE = 2**20
@@ -33,6 +34,8 @@ RARE = 0.2
 """The share of its codes below which a filter is taken to let few records pass."""
 
 NO_AREAS = np.empty(0, np.int64)
+_ITSELF = np.arange(2**16)
+_ITSELF.setflags(write=False)
 Masks = dict[str, NDArray[np.bool_]]
 
 
@@ -78,8 +81,9 @@ class Read:
     @cached_property
     def plain(self) -> bool:
         """Whether the place is the code itself."""
-        same = self.length == len(self.place)
-        return same and bool((self.place == np.arange(self.length)).all())
+        return self.length == len(self.place) and (
+            self.place.base is _ITSELF or bool((self.place == _ITSELF[: self.length]).all())
+        )
 
     @property
     def held(self) -> int:
@@ -160,11 +164,19 @@ class Plan:
         return folded
 
 
-def plan(version: Version, question: Question, fold: bool = True) -> Plan:
-    """Return how to answer a question; without `fold` every column is looked up."""
+def plan(
+    version: Version,
+    question: Question,
+    fold: bool = True,
+    applied: Collection[str] = (),
+) -> Plan:
+    """Return how to answer a question; without `fold` every column is looked up.
+
+    All records pass the filters on the variables in `applied`.
+    """
     geography = -1 if question.geography is None else question.geography
     areas_shown = len(question.axes[geography]) if geography >= 0 else 1
-    allowed = {f.variable.id: f.allowed for f in question.filters}
+    allowed = {f.variable.id: f.allowed for f in question.filters if f.variable.id not in applied}
     reads = _reads(question, allowed)
     if fold:
         reads = _folding(reads, allowed, areas_shown)
@@ -186,19 +198,27 @@ def plan(version: Version, question: Question, fold: bool = True) -> Plan:
         *_filters(version, reads, allowed),
         areas,
         area_cell,
-        _stretches(version, question),
+        stretches(version, question),
     )
 
 
 def _reads(question: Question, allowed: Masks) -> list[Read]:
     """Return the columns to read: those of the axes, then those that are only filtered."""
     shown = [(i, axis) for i, axis in enumerate(question.axes) if not axis.variable.is_geography]
-    reads = [Read(axis.variable, axis.position(), i, len(axis)) for i, axis in shown]
+    reads = [Read(axis.variable, _places(axis), i, len(axis)) for i, axis in shown]
     known = {axis.variable.id for axis in question.axes}
     for f in question.filters:
-        if not f.variable.is_geography and f.variable.id not in known:
+        name = f.variable.id
+        if not f.variable.is_geography and name in allowed and name not in known:
             reads.append(Read(f.variable, np.where(f.allowed, 0, -1).astype(np.int64), -1, 1))
     return reads
+
+
+def _places(axis: Axis) -> NDArray[np.int64]:
+    """Return where each code goes along an axis; itself where all of the finest are shown."""
+    if axis.level is axis.variable.finest and len(axis) == len(axis.level):
+        return _ITSELF[: len(axis)]
+    return axis.position()
 
 
 def _columns(
@@ -209,9 +229,10 @@ def _columns(
     indexed = [read for read in reads if read.axis >= 0 or read.folded]
     for i, read in enumerate(indexed):
         stride = prod(shape[i + 1 :])
-        place = np.arange(len(read.place)) if read.folded else np.maximum(read.place, 0)
+        plain = read.folded or read.plain
+        place = _ITSELF[: len(read.place)] if plain else np.maximum(read.place, 0)
         columns.append((read.variable, place * stride))
-        multiply.append(stride if read.folded or read.plain else 0)
+        multiply.append(stride if plain else 0)
     return Columns.of(version, columns), np.array(multiply, np.int64)
 
 
@@ -254,7 +275,7 @@ def _run(mask: NDArray[np.bool_]) -> tuple[int, int]:
     return (int(codes[0]), span) if span + 1 == len(codes) else (-1, 0)
 
 
-def _stretches(version: Version, question: Question) -> NDArray[np.int64]:
+def stretches(version: Version, question: Question) -> NDArray[np.int64]:
     """Return the stretches of records in the areas asked for, neighbours joined."""
     f = question.filter_on(question.schema.geography)
     if f is None:

@@ -27,7 +27,8 @@ from discreet.query import Query, Question
 from discreet.table import CountTable
 from discreet.tabulate import kernels, plain
 from discreet.tabulate.engine import Words, check, listed_table, summed_table
-from discreet.tabulate.plan import PIECE, Plan, plan
+from discreet.tabulate.parts import Part, Parts, Places
+from discreet.tabulate.plan import PIECE, Plan, plan, stretches
 
 _TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
 _REGISTERS = 12  # cells of an area up to which they are counted one after the other
@@ -60,6 +61,10 @@ class ScanEngine:
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
         self._kernels: Any = plain if version.rows <= SMALL else kernels
+        self._parts = Parts(version, self._kernels.take)
+
+    def warm(self) -> None:
+        """Load the kernels that large data are counted by, which takes a second."""
         if self._kernels is kernels:
             warm_up()
 
@@ -71,14 +76,47 @@ class ScanEngine:
         """Return the true counts and key sums of every cell; raise `Damaged` if files changed."""
         self.version.guard.check()
         self._before()
-        way = plan(self.version, question)
+        self.warm()
+        part = self._parts.of(
+            question,
+            lambda: int(np.diff(stretches(self.version, question)).sum()),
+            lambda most: self._passing(question, most, stop),
+        )
+        way = plan(part.version, question, applied=part.applied)
         few = way.cells > _MANY and way.records * _FEW < way.cells
         many = way.cells > _DENSE or few
-        table = self._list(question, stop) if many else self._scan(question, way, stop)
+        table = self._list(question, part, stop) if many else self._scan(question, part, way, stop)
         self.version.guard.check()
         return table
 
-    def _scan(self, question: Question, way: Plan, stop: Event | None) -> CountTable:
+    def _passing(self, question: Question, most: int, stop: Event | None) -> Places | None:
+        """List the records that the filters let pass, areas left aside; None if more than most."""
+        asked = question
+        for f in question.filters:
+            if f.variable.is_geography:
+                asked = asked.unfiltered(f)
+        way = plan(self.version, asked, fold=False)
+        records, _, filters, _ = _arguments(self.version, way, np.uint64)
+        pieces = way.pieces(whole_areas=False)
+        found: list[Places] = [np.empty(0, np.uint32)] * len(pieces)
+
+        def many() -> bool:
+            return sum(map(len, found)) > most
+
+        def work(thread: int, todo: Iterator[tuple[int, NDArray[np.int64]]]) -> None:
+            buffer = np.empty(PIECE + 1, np.uint32)
+            for i, piece in todo:
+                check(stop)
+                if many():
+                    return
+                ((begin, end),) = piece.tolist()
+                passing = self._kernels.list_passing(records, filters, begin, end, buffer)
+                found[i] = buffer[:passing].copy()
+
+        self._share(work, list(enumerate(pieces)), min(self.threads, len(pieces)))
+        return None if many() else np.concatenate(found)
+
+    def _scan(self, question: Question, part: Part, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
         modulus = self.version.modulus
         apart = 2**32 % modulus != 0
@@ -94,14 +132,14 @@ class ScanEngine:
         packed = np.zeros((held, lanes * way.cells), np.uint64)
         sums = np.zeros((held, way.cells if apart else 0), np.uint64)
         narrow = few or way.cells <= 2**16
-        arguments = _arguments(self.version, way, np.uint16 if narrow else np.uint32)
+        arguments = _arguments(part.version, way, np.uint16 if narrow else np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
             at = thread % held
-            for stretches in todo:
+            for piece in todo:
                 check(stop)
-                first = way.first_area(stretches)
-                self._kernels.scan(*arguments, stretches, first, packed[at], sums[at], lanes, few)
+                first = way.first_area(piece)
+                self._kernels.scan(*arguments, piece, first, packed[at], sums[at], lanes, few)
 
         self._share(work, pieces, threads)
         counted = packed.reshape(held * lanes, way.cells)
@@ -111,8 +149,8 @@ class ScanEngine:
 
     def _share(
         self,
-        work: Callable[[int, Iterator[NDArray[np.int64]]], None],
-        pieces: list[NDArray[np.int64]],
+        work: Callable[[int, Iterator[Any]], None],
+        pieces: list[Any],
         threads: int,
     ) -> None:
         """Run the work in this thread and the pool's, each taking the next piece when free."""
@@ -130,22 +168,24 @@ class ScanEngine:
             if not future.cancelled():
                 future.result()
 
-    def _list(self, question: Question, stop: Event | None) -> CountTable:
+    def _list(self, question: Question, part: Part, stop: Event | None) -> CountTable:
         """Tabulate by listing the cell of each record, sorting, adding up: for vast tables."""
         modulus = self.version.modulus
-        way = plan(self.version, question, fold=False)
-        arguments = _arguments(self.version, way, np.uint64)
+        way = plan(part.version, question, fold=False, applied=part.applied)
+        arguments = _arguments(part.version, way, np.uint64)
         parts: list[Listed] = []
-        for stretches in way.pieces(whole_areas=False):
+        for piece in way.pieces(whole_areas=False):
             check(stop)
-            areas = way.first_area(stretches).tolist()
-            for (begin, end), area in zip(stretches.tolist(), areas, strict=True):
+            areas = way.first_area(piece).tolist()
+            for (begin, end), area in zip(piece.tolist(), areas, strict=True):
                 listed = _empty(end - begin)
                 found = self._kernels.list_cells(*arguments, begin, end, area, *listed)
                 parts.append(self._add_up([listed], found))
                 if sum(len(part[0]) for part in parts) > 2 * len(parts[0][0]) + 4 * PIECE:
                     parts = [self._add_up(parts)]
         cells, cell_counts, cell_keys = self._add_up(parts)
+        there = cell_counts > 0  # a hypercube may have a cell of nobody
+        cells, cell_counts, cell_keys = cells[there], cell_counts[there], cell_keys[there]
         lengths = [len(axis) for axis in question.axes]
         strides = [prod(lengths[i + 1 :]) for i in range(len(lengths))]
         asked = np.zeros(len(cells), np.uint64)
@@ -215,6 +255,12 @@ def warm_up() -> None:
     for index in (np.uint16, np.uint32):
         cells = np.zeros(2, np.uint64)
         kernels.scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1, 0)
+    records, _, filters, _ = _arguments(version, way, np.uint64)
+    kernels.list_passing(records, filters, 0, 1, np.zeros(2, np.uint32))
+    at = np.zeros(1, np.uint32)
+    for column in (narrow[0], np.zeros((1, 1), np.uint16)[0], keys):
+        column.setflags(write=False)
+        kernels.take(column, at, np.zeros(1, column.dtype))
     listed = _empty(1)
     kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))

@@ -1,0 +1,145 @@
+"""Parts of the population that filters pick: the same figures, within a budget."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from discreet.errors import Stopped
+from discreet.population import Version
+from discreet.query import Query, Question
+from discreet.tabulate import ScanEngine, parts, plain, plan, scan
+from discreet.tabulate.duck import DuckEngine
+from discreet.tabulate.parts import Part, Parts
+from populations import make_version, populations_and_queries
+from tabulations import as_dict, same
+
+
+@pytest.mark.parametrize("small", [-1, 2**40], ids=["compiled", "plain"])
+@settings(max_examples=100, deadline=None)
+@given(populations_and_queries())
+def test_a_part_gives_the_figures_of_the_whole(small: int, case: tuple[Version, Query]) -> None:
+    version, query = case
+    question = Question.of(query, version.schema)
+    whole = DuckEngine(version)
+    counted = as_dict(whole.tabulate(question))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "SMALL", small)
+        patch.setattr(parts, "LEAST", 1)
+        patch.setattr(parts, "_SHARE", 10**9)
+        engine = ScanEngine(version, threads=2)
+        for _ in range(4):  # as ever, when the part is made, and from the part
+            assert as_dict(engine.tabulate(question)) == counted
+    whole.close()
+    engine.close()
+
+
+@pytest.fixture
+def people(monkeypatch: pytest.MonkeyPatch) -> Version:
+    monkeypatch.setattr(parts, "LEAST", 0)
+    return make_version(np.random.default_rng(3), 5_000, [4, 9, 300], [50, 5])
+
+
+def ask(version: Version, by: str, where: dict[str, Any] | None = None) -> Question:
+    return Question.of(Query.parse(by, where), version.schema)
+
+
+def kept(engine: ScanEngine) -> list[Part]:
+    return [part for _, part in engine._parts._held.items()]
+
+
+def test_the_second_question_with_a_filter_makes_a_part_and_later_ones_share_it(
+    people: Version,
+) -> None:
+    engine, duck = ScanEngine(people), DuckEngine(people)
+    where = {"c": ["c1", "c2", "c7"]}
+    engine.tabulate(ask(people, "a", where))
+    assert not kept(engine)
+    engine.tabulate(ask(people, "a", where))
+    (part,) = kept(engine)
+    assert part.filled == {"a"}
+    assert part.version.rows == int(np.isin(people.codes16[0], [1, 2, 7]).sum())
+    more: dict[str, Any]
+    for by, more in [("b,g1", {}), ("c,a", {}), ("a", {"b": "b2"}), ("g0", {"g1": ["g11"]})]:
+        question = ask(people, by, where | more)
+        for _ in range(3):
+            assert same(engine.tabulate(question), duck.tabulate(question)), by
+    assert len(kept(engine)) == 1
+    assert kept(engine)[0].filled == {"a", "b", "c"}
+
+
+def test_few_areas_make_no_part_but_use_one(people: Version) -> None:
+    engine, duck = ScanEngine(people), DuckEngine(people)
+    local = ask(people, "a", {"b": "b3", "g0": ["g04", "g05"]})
+    for _ in range(3):
+        assert same(engine.tabulate(local), duck.tabulate(local))
+    assert not kept(engine)
+    for _ in range(2):
+        engine.tabulate(ask(people, "a", {"b": "b3"}))
+    made = kept(engine)
+    assert same(engine.tabulate(local), duck.tabulate(local))
+    assert len(made) == 1
+    assert kept(engine) == made
+
+
+def test_parts_stay_within_their_budget(people: Version) -> None:
+    engine, duck = ScanEngine(people), DuckEngine(people)
+    held = engine._parts = Parts(people, plain.take, 14_000)
+    held._held.budget = 14_000
+    for where in ({"b": "b1"}, {"b": "b2"}, {"b": "b3"}, {"b": ["b4", "b5", "b6", "b7"]}):
+        for by in ("a", "a", "a,c", "b,c", "a"):
+            question = ask(people, by, where)
+            assert same(engine.tabulate(question), duck.tabulate(question))
+            assert held._held.used == sum(part.bytes for part in kept(engine)) <= 14_000
+    # About 2,200 people pass the last one, of nine bytes each: too many.
+    assert {part.filters for part in kept(engine)} == {
+        frozenset({("b", question.filters[0].allowed.tobytes())})
+        for question in (ask(people, "a", {"b": "b3"}), ask(people, "a", {"b": "b2"}))
+    }
+
+
+def test_what_too_many_pass_is_not_listed_again(
+    people: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "PIECE", 500)
+    engine = ScanEngine(people, threads=1)
+    engine._parts.budget = 100
+    listed: list[int | None] = []
+    passing = engine._passing
+
+    def listing(*given: Any) -> Any:
+        found = passing(*given)
+        listed.append(None if found is None else len(found))
+        return found
+
+    monkeypatch.setattr(engine, "_passing", listing)
+    for _ in range(4):
+        engine.tabulate(ask(people, "a", {"b": ["b1", "b2"]}))
+    assert listed == [None]
+    assert not kept(engine)
+
+
+def test_small_populations_have_no_parts(people: Version, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "LEAST", 5_001)
+    engine = ScanEngine(people)
+    for _ in range(3):
+        engine.tabulate(ask(people, "a", {"b": "b1"}))
+    assert not kept(engine)
+
+
+def test_listing_can_be_stopped(people: Version) -> None:
+    engine, stop = ScanEngine(people), Event()
+    question = ask(people, "a", {"b": "b1"})
+    engine.tabulate(question)
+    stop.set()
+    with pytest.raises(Stopped):
+        engine._passing(question, 10_000, stop)
+    with pytest.raises(Stopped):
+        engine.tabulate(question, stop)
+    stop.clear()
+    engine.tabulate(question, stop)
+    assert len(kept(engine)) == 1, "the lock was let go"
