@@ -67,6 +67,11 @@ class Design:
         return np.array([column.size for column in self.columns], np.int64)
 
     @cached_property
+    def main(self) -> NDArray[np.int64]:
+        """The columns that have no coarser one."""
+        return np.array([i for i, c in enumerate(self.columns) if c.coarser is None], np.int64)
+
+    @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shape of each table."""
         return tuple(tuple(self.columns[i].size for i in table) for table in self.tables)
