@@ -115,7 +115,7 @@ def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
 
     A figure of the look-up stands in the place of the base's, so that errors are those of keys.
     """
-    method = ProtectedBase(variance_smallest=3.0)
+    method = ProtectedBase(variance=3.0, variance_smallest=3.0)
     noise = method.noise(1, SECRET)
     sums = np.zeros((4, 4, 10))
     for chosen in chosen_tables(people.sizes, most, 7):

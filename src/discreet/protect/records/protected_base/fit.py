@@ -145,7 +145,7 @@ class Fit:
         value = np.array([worth(self.design, level) for level in apart])
         order, kinds = np.arange(len(self.starts) - 1), self.kinds
         chain = self.unit.chain[:, : len(levels)].copy()
-        cells, main = self.design.cells(codes), codes[:, self.design.main].astype(np.uint8)
+        cells, main = self.design.cells(codes), self.design.bytes_of(codes)
         for temperature in temperatures:
             kernels.shuffle(order, self.state)
             kernels.exchange(

@@ -132,20 +132,26 @@ def _alike(
 ) -> None:
     """Write what the records of one donor have in common with those of others, begin to end.
 
-    `worth` is the weight of all tables in which two records are in one cell, by the number of
-    columns in which they differ.
+    `worth` is the weight of all tables in which two records are in one cell, by the number of the
+    first columns in which they differ; at last, of each further column that they share.
     """
+    first = len(worth) - 2
     size, whose, differ = end - begin, of[begin:end], apart[begin:end]
     for k in range(size):
         out[whose[k]] = 0
     for i in range(len(own)):
         differ[:] = 0
-        for c in range(own.shape[1]):
+        for c in range(first):
             mine, column = own[i, c], columns[c, begin:end]
             for k in range(size):  # so written that many bytes are compared at a time
                 differ[k] = differ[k] + (1 if column[k] != mine else 0)
         for k in range(size):
             out[whose[k]] += worth[differ[k]]
+        for c in range(first, own.shape[1]):
+            mine, column = own[i, c], columns[c, begin:end]
+            for k in range(size):
+                if column[k] == mine:
+                    out[whose[k]] += worth[-1]
 
 
 @njit(cache=True, nogil=True)
@@ -390,7 +396,10 @@ def exchange(
     for pair in range(len(order) // 2):
         a, b = order[2 * pair], order[2 * pair + 1]
         apart = _differences(residuals, weights, kinds, tilts, chain[a], chain[b], slope)
-        here, both = starts[a + 1] - starts[a], starts[a + 1] - starts[a] + starts[b + 1] - starts[b]
+        here, both = (
+            starts[a + 1] - starts[a],
+            starts[a + 1] - starts[a] + starts[b + 1] - starts[b],
+        )
         who, score = np.empty(both, np.int32), np.empty(both, np.int64)
         who[:here] = slots[starts[a] : starts[a + 1]]
         who[here:] = slots[starts[b] : starts[b + 1]]

@@ -97,15 +97,15 @@ class ProtectedBase:
     Figures of one and two columns get noise by their cell keys, are moved by steps of one until
     they fit together, and donors are exchanged until their counts come close to them.
 
-    >>> dc.protect.ProtectedBase(share=0.5).variance
-    3.0
+    >>> dc.protect.ProtectedBase(share=0.6).variance
+    3.5
     """
 
-    share: float = 0.6
+    share: float = 0.5
     bound: int = 5
-    variance: float = 3.0
+    variance: float = 3.5
     # Noise of the smallest areas, which the fit follows most closely.
-    variance_smallest: float = 4.0
+    variance_smallest: float = 4.5
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class _Work:
     def run(self) -> Fitted:
         upper = self._upper()
         _ = self.households  # made before threads need it
-        units = [(number, upper) for number in range(len(self.units))]
+        units = [(unit, upper) for unit in range(len(self.units))]
         fits = self._each(lambda found: "choosing donors", self._alone, units)
         self._together(fits, upper)
         off = self._each(lambda found: "fitting", self._fit, [(fit,) for fit in fits])
@@ -185,15 +185,15 @@ class _Work:
             return
         above = range(within + 1, len(areas.of))
         around, triples = self._off_around(fits, upper)
-        for done, (sweeps, number) in enumerate(product(range(len(passes)), range(len(fits)))):
-            self.tell("evening out", done, len(passes) * len(fits))
-            fit, last = fits[number], sweeps == len(passes) - 1
+        steps = list(product(range(len(passes)), range(len(fits))))
+        for done, (turn, unit) in enumerate(steps):
+            self.tell("evening out", done, len(steps))
+            fit, last = fits[unit], turn == len(passes) - 1
             place = [areas.around(level, int(fit.unit.tops[0])) for level in above]
-            left = [1 if last else self._left(number, *at) for at in zip(above, place, strict=True)]
+            left = [1 if last else self._left(unit, *at) for at in zip(above, place, strict=True)]
             told = [off[at] for off, at in zip(around, place, strict=True)]
             shares = np.array([part(off, n) for off, n in zip(told, left, strict=True)], np.int32)
-            share = Off(shares, part(triples, left[-1]))
-            change = self._balance(fit, passes[sweeps], share)
+            change = self._balance(fit, passes[turn], Off(shares, part(triples, left[-1])))
             for each in told:
                 each += change.cells
             triples += change.triples

@@ -42,8 +42,8 @@ class Search:
     even: float = 0.05
     alone: int = 8
     together: tuple[int, ...] = (4, 4)
-    fitting: int = 20
-    polishing: int = 10
+    fitting: int = 40
+    polishing: int = 20
     hot: float = 2000.0
     cold: float = 20.0
 
@@ -71,16 +71,17 @@ def weigh(design: Design, weights: Sequence[int]) -> NDArray[np.int32]:
 
 
 def worth(design: Design, weights: Sequence[int], triples: int = 0) -> NDArray[np.int64]:
-    """Return the weight of all tables in which two records share a cell, by columns they differ in.
+    """Return the weight of all tables in which two records share a cell.
 
-    Of main columns. Where all tables of some columns are there, and no others, it is exact.
+    By the number of columns in every pair that they differ in; at last, of each other column that
+    they share. Where all tables of some columns are there, and no others, it is exact.
     """
-    columns = len(design.main)
+    columns = len(design.paired)
     tables = np.bincount([len(table) for table in design.tables], minlength=4)
-    tables[3] += triples
+    tables[1], tables[3] = columns, tables[3] + triples
     found = np.zeros(columns + 1)
     for order, weight in enumerate(weights, 1):
         every = max(comb(columns, order), 1)
         shared = np.array([comb(columns - k, order) for k in range(columns + 1)])
         found += weight * tables[order] * shared / every
-    return np.rint(found).astype(np.int64)
+    return np.rint([*found, weights[0]]).astype(np.int64)

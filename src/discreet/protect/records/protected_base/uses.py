@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ class Uses:
             wide += search.around[2] * around.triples
             step += weights * len(around.cells)
             total += np.array(search.around) * (len(around.cells), len(around.cells), 1)
-        cells, main = design.cells(codes), codes[:, design.main].astype(np.uint8)
+        cells, main = design.cells(codes), design.bytes_of(codes)
         number = len(triples.columns)
         value = worth(design, total.tolist(), number)
         even = round(search.even * int(worth(design, search.top, number)[0]))
@@ -126,6 +127,6 @@ class Uses:
         bounds = self.donors.bounds
         return [
             (low + np.argsort(key[low:high], kind="stable")).astype(np.int32)
-            for low, high in zip(bounds[:-1], bounds[1:], strict=True)
+            for low, high in pairwise(bounds.tolist())
             if high > low + 1
         ]
