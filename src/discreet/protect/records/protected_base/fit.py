@@ -25,8 +25,7 @@ SMALL = 5
 class Unit:
     """Areas that share their donors, and the smaller ones in them: where each has its row.
 
-    Rows are those of the smallest areas, then of each level up to that of donors, then, one a
-    level, of the areas around.
+    Rows are those of the smallest areas, then of each level up to that of donors.
     """
 
     areas: Areas
@@ -40,25 +39,22 @@ class Unit:
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
-        """The first row of each level."""
-        lengths = [len(m) for m in self.members]
-        lengths += [1] * (len(self.areas.of) - len(lengths))
-        return np.cumsum([0, *lengths]).astype(np.int64)
+        """The first row of each level, and at last how many there are."""
+        return np.cumsum([0, *(len(members) for members in self.members)]).astype(np.int64)
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:
-        """The rows of each smallest area and of the areas around it."""
+        """The rows of each smallest area and of the areas around it, up to the level of donors."""
         smallest = self.members[0]
         rows = [
             self.first[level] + np.searchsorted(members, self.areas.of[level][smallest])
             for level, members in enumerate(self.members)
         ]
-        rows += [np.full(len(smallest), row) for row in self.first[len(self.members) : -1]]
         return np.ascontiguousarray(np.stack(rows, axis=1))
 
     def sums(self, smallest: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of all levels up to that of donors, from those of smallest areas."""
-        found = np.zeros((int(self.first[len(self.members)]), *smallest.shape[1:]), smallest.dtype)
+        found = np.zeros((int(self.first[-1]), *smallest.shape[1:]), smallest.dtype)
         found[: len(smallest)] = smallest
         for level in range(1, len(self.members)):
             np.add.at(found, self.chain[:, level], smallest)
@@ -144,7 +140,6 @@ class Fit:
         apart = np.cumsum([(0, 0, 0), *levels], axis=0).tolist()
         value = np.array([worth(self.design, level) for level in apart])
         order, kinds = np.arange(len(self.starts) - 1), self.kinds
-        chain = self.unit.chain[:, : len(levels)].copy()
         cells, main = self.design.cells(codes), self.design.bytes_of(codes)
         for temperature in temperatures:
             kernels.shuffle(order, self.state)
@@ -155,7 +150,7 @@ class Fit:
                 self.slots,
                 self.starts,
                 order,
-                chain,
+                self.unit.chain,
                 residuals,
                 weights,
                 kinds,

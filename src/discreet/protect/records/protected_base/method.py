@@ -94,8 +94,9 @@ class ProtectedBase:
 
     Notes
     -----
-    Figures of one and two columns get noise by their cell keys, are moved by steps of one until
-    they fit together, and donors are exchanged until their counts come close to them.
+    Figures of one and two columns get noise by their cell keys, and are moved by steps of one until
+    they fit together. How often each donor is used is settled for larger areas and the whole, and
+    then the copies change places until the counts of smaller areas come close too.
 
     >>> dc.protect.ProtectedBase(share=0.6).variance
     3.5

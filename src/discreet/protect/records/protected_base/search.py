@@ -20,6 +20,12 @@ EMPTY = 1
 LARGE = 2
 """The kind of a cell of more columns that is larger than small."""
 
+Weights = Sequence[int] | NDArray[np.int64]
+"""What a squared residual costs in tables of one, two and three columns."""
+
+USUAL = 15
+"""Columns for which the weights of large areas are meant."""
+
 
 @dataclass(frozen=True)
 class Search:
@@ -60,17 +66,27 @@ class Search:
         tilts[LARGE] = round(-self.lift * self.smallest[1])
         return tilts
 
+    def large(self, design: Design) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the weights of the areas that share donors, and of those around them.
+
+        A column in fewer pairs weighs less beside them: else no use could be moved for a pair.
+        """
+        found = np.array([self.top, self.around])
+        others = max(len(design.paired) - 1, 1)
+        found[:, 0] = np.rint(found[:, 0] * others / (USUAL - 1))
+        return found[0], found[1]
+
     def levels(self, within: int) -> list[tuple[int, int, int]]:
         """Return the weights of each level in which areas that share donors differ."""
         return [self.smallest] + [self.between] * within
 
 
-def weigh(design: Design, weights: Sequence[int]) -> NDArray[np.int32]:
+def weigh(design: Design, weights: Weights) -> NDArray[np.int32]:
     """Return the weight of each cell."""
     return np.array(weights, np.int32)[design.orders - 1]
 
 
-def worth(design: Design, weights: Sequence[int], triples: int = 0) -> NDArray[np.int64]:
+def worth(design: Design, weights: Weights, triples: int = 0) -> NDArray[np.int64]:
     """Return the weight of all tables in which two records share a cell.
 
     By the number of columns in every pair that they differ in; at last, of each other column that

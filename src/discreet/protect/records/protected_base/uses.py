@@ -82,19 +82,20 @@ class Uses:
     ) -> Off:
         """Move uses between donors; return by how much the figures changed."""
         own, own_triples = self.tally(design, triples, codes)
-        weights = weigh(design, search.top)
+        top, beyond = search.large(design)
+        weights, total = weigh(design, top), top.copy()
         slope, step = weights * (own - self.cells), weights.copy()
-        wide, total = search.top[2] * (own_triples - self.triples), np.array(search.top)
+        wide = (top[2] * (own_triples - self.triples)).astype(np.int32)
         if around is not None:
-            weights = weigh(design, search.around)
+            weights = weigh(design, beyond)
             slope += weights * around.cells.sum(axis=0, dtype=np.int32)
-            wide += search.around[2] * around.triples
+            wide += beyond[2] * around.triples
             step += weights * len(around.cells)
-            total += np.array(search.around) * (len(around.cells), len(around.cells), 1)
+            total += beyond * (len(around.cells), len(around.cells), 1)
         cells, main = design.cells(codes), design.bytes_of(codes)
         number = len(triples.columns)
-        value = worth(design, total.tolist(), number)
-        even = round(search.even * int(worth(design, search.top, number)[0]))
+        value = worth(design, total, number)
+        even = round(search.even * int(worth(design, top, number)[0]))
         for _ in range(sweeps):
             for order in self._orders(main, state):
                 kernels.balance(

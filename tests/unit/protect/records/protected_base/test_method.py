@@ -235,12 +235,14 @@ def test_uses_are_moved_where_nothing_is_lost(members: int) -> None:
     fit, codes = a_fit(members)
     rng, uses, tables = np.random.default_rng(7), fit.uses, fit.design
     triples, search = Triples(tables), Search(even=0.03)
-    even = round(0.03 * int(worth(tables, search.top, len(triples.columns))[0]))
+    one, more = search.large(tables)
+    assert one.tolist() == [514, 120, 24]  # 2,400 · 3 / 14: a column is in three pairs
+    even = round(0.03 * int(worth(tables, one, len(triples.columns))[0]))
     rest = Off(
         rng.integers(-9, 9, (1, tables.size)).astype(np.int32),
         rng.integers(-9, 9, int(triples.offsets[-1])).astype(np.int32),
     )
-    top, around = (weigh(tables, level).astype(np.int64) for level in (search.top, search.around))
+    top, around = (weigh(tables, level).astype(np.int64) for level in (one, more))
     costs, sizes = [], np.bincount(uses.donors.sizes, uses.times)
     for _ in range(4):
         own, wide = uses.tally(tables, triples, codes)
