@@ -1,18 +1,20 @@
 """What attackers learn from everything the public may ask: each preset, before and after.
 
     python benchmarks/attacks.py [--persons 300000] [--seeds 1,2,3] [--seconds 120] [--workers 2]
-        [--folder var/bench] [--written]
+        [--folder var/bench] [--preset protected-base] [--written]
 
 *After* is the program as it is. *Before* is the same stores with the space of questions open, as in
 version 0.1 (before.py). Every attacker is the first to ask, and ends by what it has tried. The
 ceiling is in seconds of CPU, so that the figures are the same on a busy machine. What was found is
-kept beside the stores, so that a run that was stopped goes on where it was.
+kept beside the stores, so that a run that was stopped goes on where it was. Of one preset, if it is
+named, what the pages say of it is renewed, and what they say of the others stays.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -64,6 +66,7 @@ def measured(folder: Path, options: argparse.Namespace, seeds: Sequence[int]) ->
     tasks += [(BEFORE, seed, preset) for seed, preset in product(seeds, EVERY)]
     tasks = [t for t in tasks if not (t[0] == BEFORE and t[2] in ONLY_AFTER)]
     tasks = [t for t in tasks if t[2] != NOBODY or t[1] == seeds[0]]
+    tasks = [t for t in tasks if options.preset in (None, t[2])]
     tasks = sorted(tasks, key=lambda t: t[2] in ONLY_AFTER and t[1] != seeds[0])
     work = partial(_attacked, folder, options.persons, options.seconds)
     with ProcessPoolExecutor(options.workers) as pool:
@@ -284,6 +287,31 @@ def _verdict(
     return "" if bound is None else "beyond" if attack[0] > bound else "within"
 
 
+def renew(preset: str, found: list[Found]) -> None:
+    """Write what was found of one preset in the place of what the pages said of it."""
+    text = PAGE.read_text(encoding="utf-8")
+    old = re.search(rf"^`{preset}` \(seeds .*?\n\n.*?(?=\n\n|\n<!--)", text, re.M | re.S)
+    if old is None:
+        raise SystemExit(f"{PAGE.name} says nothing of {preset}: run all presets first.")
+    text = text.replace(old[0], _preset(preset, found))
+    PAGE.write_text(text, encoding="utf-8")
+    page = PAGE.with_name("attacks.md")
+    text = page.read_text(encoding="utf-8")
+    column = [p for p in EVERY if f" | `{p}`" in text].index(preset) + 2
+    cells = {attack.name: _brief(attack.name, found) for attack in ATTACKS}
+    lines = []
+    for line in text.split("\n"):
+        parts = line.split(" | ")
+        if len(parts) > column and parts[0].removeprefix("| ") in cells:
+            end = " |" if column == len(parts) else ""
+            parts[column - 1] = cells[parts[0].removeprefix("| ")] + end
+            line = " | ".join(parts)
+        elif line.startswith(f"- `{preset}`:"):
+            line = words(found)
+        lines.append(re.sub(rf"`{preset}`: [\d, ]*\d", f"`{preset}`: {_seeds(found)}", line))
+    page.write_text("\n".join(lines), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=300_000)
@@ -292,14 +320,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--written", action="store_true", help="write what is kept, run nothing")
     parser.add_argument("--folder", type=Path, default=BENCH)
+    parser.add_argument("--preset", choices=EVERY, help="this one alone")
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(",")]
     options.folder.mkdir(parents=True, exist_ok=True)
     if not options.written:
         measured(options.folder, options, seeds)
     found = kept(options.folder, options.persons)
-    write_section("attacks", report(found, options))
-    write_section("attacks-short", brief(found, options), PAGE.with_name("attacks.md"))
+    if options.preset:
+        found = _of(found, options.preset)
+        renew(options.preset, found)
+    else:
+        write_section("attacks", report(found, options))
+        write_section("attacks-short", brief(found, options), PAGE.with_name("attacks.md"))
+    if not _of(found, "protected-base"):
+        return
     base = _preset("protected-base", _of(found, "protected-base"))
     said = "[Attacks](attacks.md) explains them and [Benchmarks](benchmarks.md) the columns."
     write_section("base-attacks", f"{said}\n\n{base}", PAGE.with_name("base.md"))

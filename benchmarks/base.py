@@ -31,7 +31,7 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
-from discreet.protect.records.protected_base.fit import Search, Stage
+from discreet.protect.records.protected_base.search import Search
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
 from discreet.synth.writer import draw
@@ -115,7 +115,7 @@ def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
 
     A figure of the look-up stands in the place of the base's, so that errors are those of keys.
     """
-    method = ProtectedBase(variance_smallest=3.0)
+    method = ProtectedBase(variance=3.0, variance_smallest=3.0)
     noise = method.noise(1, SECRET)
     sums = np.zeros((4, 4, 10))
     for chosen in chosen_tables(people.sizes, most, 7):
@@ -259,7 +259,7 @@ def section(persons: int, seed: int, households: bool = False) -> str:
     )
 
 
-SHORT = Search(alone=(Stage(1, 800, 200, 0, 0),), together=(Stage(1, 12, 4, triples=1),))
+SHORT = Search(alone=1, together=(1,), fitting=1, polishing=1)
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def built(persons: int, seed: int, short: bool) -> str:
 
 
 def _sweeps(search: Search) -> int:
-    return sum(stage.sweeps for stage in (*search.alone, *search.together))
+    return search.alone + sum(search.together) + search.fitting + search.polishing
 
 
 def _build(described: Path, store: Path, short: bool) -> None:

@@ -2,8 +2,8 @@
 
 from discreet.protect.records.protected_base.areas import NAME, WHOLE, Areas
 from discreet.protect.records.protected_base.design import Column, Design
-from discreet.protect.records.protected_base.fit import Search, Stage
 from discreet.protect.records.protected_base.method import Fitted, ProtectedBase, Records
+from discreet.protect.records.protected_base.search import Search
 
 __all__ = [
     "NAME",
@@ -15,5 +15,4 @@ __all__ = [
     "ProtectedBase",
     "Records",
     "Search",
-    "Stage",
 ]

@@ -67,6 +67,21 @@ class Design:
         return np.array([column.size for column in self.columns], np.int64)
 
     @cached_property
+    def main(self) -> NDArray[np.int64]:
+        """The columns that have no coarser one."""
+        return np.array([i for i, c in enumerate(self.columns) if c.coarser is None], np.int64)
+
+    @cached_property
+    def paired(self) -> NDArray[np.int64]:
+        """The columns that are in every pair."""
+        return self.main[self.sizes[self.main] <= MOST_CATEGORIES]
+
+    def bytes_of(self, codes: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Return a byte for each column, those in every pair first: by it records are compared."""
+        others = np.setdiff1d(np.arange(len(self.columns)), self.paired)
+        return codes[:, np.concatenate([self.paired, others])].astype(np.uint8)
+
+    @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shape of each table."""
         return tuple(tuple(self.columns[i].size for i in table) for table in self.tables)

@@ -18,14 +18,11 @@ from numpy.typing import NDArray
 from discreet.compiling import njit
 from discreet.protect.records.protected_base.steps import below, next_word
 
-FORBIDDEN = 1 << 24
-"""What a person costs in a category that must stay empty in an area."""
+BLOCK = 128
+"""Donors between whom uses are moved at a time."""
 
-NEAR = 32
-"""Donors on a ring around one that stand near it."""
-
-MOST_DRAWS = 200
-"""Draws for one slot, before any donor is taken."""
+ROUNDS = 4
+"""How often all of a block are gone over."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -65,54 +62,32 @@ def add_cells(
             out[row, cells[i, f]] += values[i]
 
 
-@njit(cache=True, nogil=True)
-def first_donors(
-    cells: NDArray[Any],
-    first: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    kinds: NDArray[np.uint8],
-    empty: int,
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    state: NDArray[np.uint64],
-    slots: NDArray[np.int32],
-) -> None:
-    """Draw a donor of its size for every slot, again while it has a category to stay empty.
-
-    Where an area has none of its kind, the search that follows looks for the nearest.
-    """
-    for a in range(len(starts) - 1):
-        for s in range(starts[a], starts[a + 1]):
-            low, high = bounds[sizes[s]], bounds[sizes[s] + 1]
-            for _ in range(MOST_DRAWS):
-                donor = low + below(state, high - low)
-                fits = True
-                for cell in cells[first[donor] : first[donor + 1]].flat:
-                    if kinds[a, cell] == empty:
-                        fits = False
-                        break
-                if fits:
-                    break
-            slots[s] = donor
+@njit(cache=True, nogil=True, inline="always")
+def _triple(codes: Any, tables: Any, t: Any) -> Any:
+    """Return the cell of a record in a table: its columns, steps of the first two, and begin."""
+    i, j, k = tables[t, 0], tables[t, 1], tables[t, 2]
+    return tables[t, 5] + codes[i] * tables[t, 3] + codes[j] * tables[t, 4] + codes[k]
 
 
 @njit(cache=True, nogil=True)
-def gradient(
-    residuals: NDArray[np.int32],
-    weights: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    kinds: NDArray[np.uint8],
-    tilts: NDArray[np.int32],
-    out: NDArray[np.int32],
+def add_triples(
+    codes: NDArray[np.int32],
+    values: NDArray[np.uint32],
+    tables: NDArray[np.int32],
+    out: NDArray[np.uint32],
 ) -> None:
-    """Write the weighted residuals of an area and of those around it, cell by cell, and tilts."""
-    out[:] = 0
-    for level in range(len(rows)):
-        row = residuals[rows[level]]
-        kind = kinds[rows[level]]
-        tilt = tilts[level]
-        for c in range(len(out)):
-            out[c] += weights[level, c] * row[c] + tilt[kind[c]]
+    """Add the value of each record to its cells of the tables of three columns."""
+    for i in range(len(codes)):
+        for t in range(len(tables)):
+            out[_triple(codes[i], tables, t)] += values[i]
+
+
+@njit(cache=True, nogil=True)
+def shuffle(values: NDArray[Any], state: NDArray[np.uint64]) -> None:
+    """Put values into a random order."""
+    for k in range(len(values) - 1, 0, -1):
+        other = below(state, k + 1)
+        values[k], values[other] = values[other], values[k]
 
 
 @njit(cache=True, nogil=True)
@@ -124,257 +99,325 @@ def _score(slope: NDArray[np.int32], row: NDArray[Any]) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _score_all(
-    slope: NDArray[np.int32],
-    cells: NDArray[Any],
-    begins: NDArray[np.int64],
-    length: int,
+def _beside(
+    main: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    who: NDArray[np.int32],
+    columns: NDArray[np.uint8],
+    of: NDArray[np.int64],
+    at: NDArray[np.int64],
+) -> None:
+    """Write the records of some donors column by column, whose they are, and where each begins."""
+    number = 0
+    for k in range(len(who)):
+        at[k] = number
+        for i in range(first[who[k]], first[who[k] + 1]):
+            of[number] = k
+            for c in range(main.shape[1]):
+                columns[c, number] = main[i, c]
+            number += 1
+    at[len(who)] = number
+
+
+@njit(cache=True, nogil=True)
+def _alike(
+    own: NDArray[np.uint8],
+    columns: NDArray[np.uint8],
+    of: NDArray[np.int64],
+    begin: int,
+    end: int,
+    worth: NDArray[np.int64],
+    apart: NDArray[np.uint8],
     out: NDArray[np.int64],
 ) -> None:
-    """Write the scores of some donors, four at a time: their rows are then fetched together.
+    """Write what the records of one donor have in common with those of others, begin to end.
 
-    Each has so many cells, one after the other from where they begin.
+    `worth` is the weight of all tables in which two records are in one cell, by the number of the
+    first columns in which they differ; at last, of each further column that they share.
     """
-    last = len(begins) - len(begins) % 4
-    for k in range(0, last, 4):
-        one, two = cells[begins[k] :], cells[begins[k + 1] :]
-        three, four = cells[begins[k + 2] :], cells[begins[k + 3] :]
-        a, b, c, d = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
-        for f in range(length):
-            a += slope[one[f]]
-            b += slope[two[f]]
-            c += slope[three[f]]
-            d += slope[four[f]]
-        out[k], out[k + 1], out[k + 2], out[k + 3] = a, b, c, d
-    for k in range(last, len(begins)):
-        out[k] = _score(slope, cells[begins[k] : begins[k] + length])
+    first = len(worth) - 2
+    size, whose, differ = end - begin, of[begin:end], apart[begin:end]
+    for k in range(size):
+        out[whose[k]] = 0
+    for i in range(len(own)):
+        differ[:] = 0
+        for c in range(first):
+            mine, column = own[i, c], columns[c, begin:end]
+            for k in range(size):  # so written that many bytes are compared at a time
+                differ[k] = differ[k] + (1 if column[k] != mine else 0)
+        for k in range(size):
+            out[whose[k]] += worth[differ[k]]
+        for c in range(first, own.shape[1]):
+            mine, column = own[i, c], columns[c, begin:end]
+            for k in range(size):
+                if column[k] == mine:
+                    out[whose[k]] += worth[-1]
 
 
 @njit(cache=True, nogil=True)
-def squares(
-    cells: NDArray[Any], first: NDArray[np.int64], step: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """Return for each donor the squares of how many of its records each cell has, times steps."""
-    found = np.zeros(len(first) - 1, np.int64)
-    times = np.zeros(len(step), np.int64)
-    for d in range(len(found)):
-        own = cells[first[d] : first[d + 1]]
-        for cell in own.flat:
-            found[d] += step[cell] * (2 * times[cell] + 1)
-            times[cell] += 1
-        for cell in own.flat:
-            times[cell] = 0
-    return found
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _triple(codes: Any, tables: Any, sizes: Any, offsets: Any, t: Any) -> Any:
-    """Return the cell of a record in a table of three columns."""
-    i, j, k = tables[t, 0], tables[t, 1], tables[t, 2]
-    return offsets[t] + (codes[i] * sizes[j] + codes[j]) * sizes[k] + codes[k]
-
-
-@njit(cache=True, nogil=True)
-def add_triples(
-    codes: NDArray[np.int32],
-    values: NDArray[np.uint32],
-    tables: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.uint32],
-) -> None:
-    """Add the value of each record to its cells of the tables of three columns."""
-    for i in range(len(codes)):
-        for t in range(len(tables)):
-            out[_triple(codes[i], tables, sizes, offsets, t)] += values[i]
-
-
-@njit(cache=True, nogil=True)
-def _triple_cells(
-    codes: NDArray[np.int32],
-    tables: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.int32],
-) -> None:
-    """Write the cells of some records in the tables of three columns, one after the other."""
-    for i in range(len(codes)):
-        for t in range(len(tables)):
-            out[i * len(tables) + t] = _triple(codes[i], tables, sizes, offsets, t)
-
-
-@njit(cache=True, nogil=True)
-def triple_squares(
-    codes: NDArray[np.int32], first: NDArray[np.int64], tables: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return for each donor the squares of how many of its records each cell of three columns has.
-
-    They are the pairs of its records, in any order, that agree in the columns of a table.
-    """
-    found = np.zeros(len(first) - 1, np.int64)
-    for d in range(len(found)):
-        found[d] = (first[d + 1] - first[d]) * len(tables)
-        for i in range(first[d], first[d + 1]):
-            for j in range(i + 1, first[d + 1]):
-                for t in range(len(tables)):
-                    same = True
-                    for k in range(tables.shape[1]):
-                        same &= codes[i, tables[t, k]] == codes[j, tables[t, k]]
-                    found[d] += 2 * same
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _add_at(values: NDArray[np.int32], places: NDArray[np.int32], step: int) -> None:
-    for t in range(len(places)):
-        values[places[t]] += step
-
-
-@njit(cache=True, nogil=True)
-def _candidates(
-    state: NDArray[np.uint64],
-    rings: NDArray[np.int32],
-    places: NDArray[np.int32],
-    donor: int,
-    low: int,
-    high: int,
-    out: NDArray[np.int32],
-) -> None:
-    """Draw other donors for a slot: any one, then one that stands near the present on a ring.
-
-    All are of its size; those stand from `low` to `high`, on rings too.
-    """
-    size = high - low
-    for k in range(len(out)):
-        if k % 2 == 0:
-            out[k] = low + below(state, size)
-        else:
-            ring = below(state, rings.shape[0])
-            place = places[ring, donor] - low + 1 + below(state, NEAR)
-            out[k] = rings[ring, low + (place - NEAR // 2) % size]
-
-
-@njit(cache=True, nogil=True)
-def anneal(
+def _scores(
     cells: NDArray[Any],
+    codes: NDArray[np.int32],
     first: NDArray[np.int64],
-    bounds: NDArray[np.int64],
+    who: NDArray[np.int32],
+    slope: NDArray[np.int32],
+    wide: NDArray[np.int32],
+    triples: NDArray[np.int32],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the weighted residuals of the cells of some donors."""
+    for k in range(len(who)):
+        out[k] = 0
+        for i in range(first[who[k]], first[who[k] + 1]):
+            found, row = _score(slope, cells[i]), codes[i]
+            for t in range(len(triples)):
+                found += wide[_triple(row, triples, t)]
+            out[k] += found
+
+
+@njit(cache=True, nogil=True)
+def _even_out(
+    near: NDArray[np.int64],
+    score: NDArray[np.int64],
+    used: NDArray[np.int64],
+    even: int,
+    change: NDArray[np.int64],
+) -> None:
+    """Move uses between some donors while the sum of weighted squares falls; scores follow."""
+    size = len(score)
+    for _ in range(ROUNDS):
+        moved = False
+        for k in range(size):
+            if used[k] + change[k] <= 0:
+                continue
+            mine = near[k]
+            best, least = k, 2 * score[k] - mine[k] - 2 * even
+            for e in range(size):
+                cost = 2 * (score[e] - mine[e]) + near[e, e]
+                if cost < least and e != k:
+                    best, least = e, cost
+            if best == k:
+                continue
+            moved = True
+            theirs = near[best]
+            for e in range(size):
+                score[e] += theirs[e] - mine[e]
+            score[k] -= even
+            score[best] += even
+            change[k] -= 1
+            change[best] += 1
+        if not moved:
+            break
+
+
+@njit(cache=True, nogil=True)
+def balance(
+    cells: NDArray[Any],
+    codes: NDArray[np.int32],
+    main: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    order: NDArray[np.int32],
+    times: NDArray[np.int32],
+    slope: NDArray[np.int32],
+    step: NDArray[np.int32],
+    wide: NDArray[np.int32],
+    widely: int,
+    triples: NDArray[np.int32],
+    worth: NDArray[np.int64],
+    even: int,
+) -> None:
+    """Go once over donors of one size, and move uses between those near each other in an order.
+
+    Notes
+    -----
+    S(d) is the sum over the cells of donor d's records of their residuals times their weights, and
+    K(d, e) the sum of the weights of the cells that records of d and e share. One use moved from d
+    to e changes the sum of weighted squared residuals by 2·(S(e) − S(d)) + K(d, d) + K(e, e) −
+    2·K(d, e), and S(f) by K(f, e) − K(f, d). So with S and K of the donors of a block known, cells
+    are not looked at until the block is done. K follows from the number of columns in which
+    records differ, where all tables of an order weigh alike; where they do not, it is near enough
+    to choose by. A donor that is used u times costs `even` times u²: figures of more variables
+    than are fitted come closer where all donors are used alike.
+    """
+    most = 0
+    for k in range(len(order)):
+        most = max(most, first[order[k] + 1] - first[order[k]])
+    columns = np.empty((main.shape[1], BLOCK * most), np.uint8)
+    apart, of = np.empty(BLOCK * most, np.uint8), np.empty(BLOCK * most, np.int64)
+    at, score = np.empty(BLOCK + 1, np.int64), np.empty(BLOCK, np.int64)
+    used, change = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    near = np.empty((BLOCK, BLOCK), np.int64)
+    for start in range(0, len(order), BLOCK):
+        who = order[start : start + BLOCK]
+        size = len(who)
+        _beside(main, first, who, columns, of, at)
+        _scores(cells, codes, first, who, slope, wide, triples, score)
+        for k in range(size):
+            own = main[first[who[k]] : first[who[k] + 1]]
+            _alike(own, columns, of, 0, at[size], worth, apart, near[k])
+            used[k], change[k] = times[who[k]], 0
+            score[k] += even * used[k]
+        _even_out(near, score[:size], used, even, change)
+        for k in range(size):
+            if change[k] == 0:
+                continue
+            times[who[k]] += change[k]
+            for i in range(first[who[k]], first[who[k] + 1]):
+                for f in range(cells.shape[1]):
+                    slope[cells[i, f]] += change[k] * step[cells[i, f]]
+                for t in range(len(triples)):
+                    wide[_triple(codes[i], triples, t)] += change[k] * widely
+
+
+@njit(cache=True, nogil=True)
+def _differences(
+    residuals: NDArray[np.int32],
+    weights: NDArray[np.int32],
+    kinds: NDArray[np.uint8],
+    tilts: NDArray[np.int32],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> int:
+    """Write by how much more each cell is off in one area than in another, and around them.
+
+    Weighted, with tilts in the smallest. Returns in how many levels the two are apart.
+    """
+    row, beside = residuals[one[0]], residuals[other[0]]
+    kind, kind_beside = kinds[one[0]], kinds[other[0]]
+    for c in range(len(out)):
+        out[c] = weights[0, c] * (row[c] - beside[c]) + tilts[kind[c]] - tilts[kind_beside[c]]
+    for level in range(1, len(one)):
+        if one[level] == other[level]:
+            return level
+        row, beside = residuals[one[level]], residuals[other[level]]
+        for c in range(len(out)):
+            out[c] += weights[level, c] * (row[c] - beside[c])
+    return len(one)
+
+
+@njit(cache=True, nogil=True)
+def _exchange_two(
+    cells: NDArray[Any],
+    main: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    who: NDArray[np.int32],
+    here: int,
+    score: NDArray[np.int64],
+    worth: NDArray[np.int64],
+    temperature: float,
+    state: NDArray[np.uint64],
+    change: NDArray[np.int32],
+) -> int:
+    """Exchange donors of two areas: the first so many are the one's; return how often."""
+    both, records, exchanged = len(who), np.int64(0), 0
+    for k in range(both):
+        records += first[who[k] + 1] - first[who[k]]
+    columns, apart = np.empty((main.shape[1], records), np.uint8), np.empty(records, np.uint8)
+    of, at = np.empty(records, np.int64), np.empty(both + 1, np.int64)
+    own, near, theirs = np.empty((3, both), np.int64)
+    _beside(main, first, who, columns, of, at)
+    for k in range(both):
+        mine = main[first[who[k]] : first[who[k] + 1]]
+        _alike(mine, columns, of, at[k], at[k + 1], worth, apart, own)
+    low = high = here
+    for k in range(here):
+        donor, people = who[k], at[k + 1] - at[k]
+        while low < both and at[low + 1] - at[low] < people:
+            low += 1
+        high = max(low, high)
+        while high < both and at[high + 1] - at[high] == people:
+            high += 1
+        if low == high:
+            continue
+        mine = main[first[donor] : first[donor + 1]]
+        _alike(mine, columns, of, at[low], at[high], worth, apart, near)
+        best, least = low, score[low] + own[low] - 2 * near[low]
+        for e in range(low + 1, high):
+            cost = score[e] + own[e] - 2 * near[e]
+            if cost < least:
+                best, least = e, cost
+        worse = 2 * (least - score[k] + own[k])
+        if worse >= 0 and worse >= _patience(state, temperature):
+            continue
+        exchanged += 1
+        other = who[best]
+        who[k], who[best] = other, donor
+        score[k], score[best] = score[best], score[k]
+        own[k], own[best] = own[best], own[k]
+        for c in range(main.shape[1]):
+            for i in range(people):
+                columns[c, at[k] + i] = main[first[other] + i, c]
+                columns[c, at[best] + i] = main[first[donor] + i, c]
+        _alike(mine, columns, of, 0, records, worth, apart, near)
+        yours = main[first[other] : first[other + 1]]
+        _alike(yours, columns, of, 0, records, worth, apart, theirs)
+        for e in range(both):
+            score[e] += 2 * (theirs[e] - near[e])
+        for i in range(people):
+            for f in range(cells.shape[1]):
+                change[cells[first[donor] + i, f]] -= 1
+                change[cells[first[other] + i, f]] += 1
+    return exchanged
+
+
+@njit(cache=True, nogil=True)
+def exchange(
+    cells: NDArray[Any],
+    main: NDArray[np.uint8],
+    first: NDArray[np.int64],
     slots: NDArray[np.int32],
     starts: NDArray[np.int64],
+    order: NDArray[np.int64],
     chain: NDArray[np.int64],
     residuals: NDArray[np.int32],
     weights: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     tilts: NDArray[np.int32],
-    rings: NDArray[np.int32],
-    places: NDArray[np.int32],
+    worth: NDArray[np.int64],
     temperature: float,
-    tries: int,
     state: NDArray[np.uint64],
-    codes: NDArray[np.int32],
-    triples: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    wide: NDArray[np.int32],
-    widely: int,
-    agreeing: NDArray[np.int64],
-    even: int,
-    slack: int,
 ) -> int:
-    """Go once over all slots, trying other donors in each; return how many were exchanged.
-
-    Every other donor that is tried stands near the present one on a ring: they have much in
-    common, so that exchanging them changes few figures.
+    """Exchange donors between areas, taken two by two in an order; return how many.
 
     Notes
     -----
-    With a slot emptied, the sum of weighted squared residuals with donor b in it differs from that
-    with donor a by 2·(S(b) − S(a)) + Q(b) − Q(a). S(b) is the sum over the cells of b's records of
-    the residuals of the area and of those around it, times their weights, so one vector for each
-    area is all that the inner loop reads. Q(b) is the sum of the weights times the squares of how
-    many of b's records a cell has; it is the same for all donors of one record.
-
-    Tables of three columns count in large areas alone: `wide` has their residuals there times
-    their weights, which add up to `widely`, and `agreeing` has their squares. They take long, so
-    the other tables screen who is tried [Christen2005]: only donors by whom these lose less than
-    `slack` beyond the patience are looked at, and then the sum of both decides.
-
-    A donor that is used u times costs `even` times u²: figures of more variables than are fitted
-    come closer where all donors are used alike.
+    With S(d) and K(d, e) as in `balance`, but S of the differences of the two areas' residuals and
+    K of the levels in which they are apart, donor d of the one and e of the other in each other's
+    place change the sum of weighted squares by 2·(S(e) − S(d)) + 2·(K(d, d) + K(e, e) − 2·K(d, e)),
+    and S(f) by 2·(K(f, e) − K(f, d)). All pairs of donors are weighed so, at the price of looking
+    up the cells of each once. What the areas around both have stays as it is.
     """
-    tables, size = cells.shape[1], residuals.shape[1]
-    flat = cells.reshape(-1)
-    slope = np.empty(size, np.int32)
-    change = np.zeros(size, np.int32)
-    step = np.empty(size, np.int32)
-    for c in range(size):
-        step[c] = weights[:, c].sum()
-    own = squares(cells, first, step)
-    used = np.zeros(len(own), np.int64)
-    for s in range(len(slots)):
-        used[slots[s]] += 2 * even
-    tried, scores = np.empty(tries, np.int32), np.empty(tries, np.int64)
-    begins = np.empty(tries, np.int64)
-    now, then = np.empty((2, (len(bounds) - 2) * len(triples)), np.int32)
+    size = residuals.shape[1]
+    slope, change = np.empty(size, np.int32), np.zeros(size, np.int32)
+    wide, none = np.empty(0, np.int32), np.empty((0, 6), np.int32)
+    no_codes = np.empty((len(main), 0), np.int32)
     exchanged = 0
-    for a in range(len(starts) - 1):
-        gradient(residuals, weights, chain[a], kinds, tilts, slope)
-        for s in range(starts[a], starts[a + 1]):
-            old = slots[s]
-            people = first[old + 1] - first[old]
-            length, wider = people * tables, people * len(triples)
-            before = flat[first[old] * tables : first[old] * tables + length]
-            for f in range(length):
-                slope[before[f]] -= step[before[f]]
-            used[old] -= 2 * even
-            best, held = old, 2 * _score(slope, before) + own[old] + used[old]
-            known, held_widely = False, np.int64(0)
-            low, high = bounds[people], bounds[people + 1]
-            _candidates(state, rings, places, old, low, high, tried)
-            for k in range(tries):
-                begins[k] = first[tried[k]] * tables
-            _score_all(slope, flat, begins, length, scores)
-            for k in range(tries):
-                donor = tried[k]
-                cost = 2 * scores[k] + own[donor] + used[donor]
-                worse = cost - held
-                patience = 0.0
-                if worse > 0 or widely:
-                    patience = _patience(state, temperature)
-                    if worse >= patience + slack:
-                        continue
-                if widely and donor != best:
-                    if not known:
-                        known = True
-                        mine = codes[first[best] : first[best + 1]]
-                        _triple_cells(mine, triples, sizes, offsets, now)
-                        _add_at(wide, now[:wider], -widely)
-                        held_widely = 2 * _score(wide, now[:wider]) + widely * agreeing[best]
-                    theirs = codes[first[donor] : first[donor + 1]]
-                    _triple_cells(theirs, triples, sizes, offsets, then)
-                    found = 2 * _score(wide, then[:wider]) + widely * agreeing[donor]
-                    if worse + found - held_widely >= patience:
-                        continue
-                    now, then, held_widely = then, now, found
-                best, held = donor, cost
-            if known:
-                _add_at(wide, now[:wider], widely)
-            used[best] += 2 * even
-            after = flat[first[best] * tables : first[best] * tables + length]
-            for f in range(length):
-                slope[after[f]] += step[after[f]]
-            if best != old:
-                exchanged += 1
-                slots[s] = best
-                for f in range(length):
-                    change[before[f]] -= 1
-                    change[after[f]] += 1
-        for level in range(chain.shape[1]):
-            row = residuals[chain[a, level]]
+    for pair in range(len(order) // 2):
+        a, b = order[2 * pair], order[2 * pair + 1]
+        apart = _differences(residuals, weights, kinds, tilts, chain[a], chain[b], slope)
+        here, both = (
+            starts[a + 1] - starts[a],
+            starts[a + 1] - starts[a] + starts[b + 1] - starts[b],
+        )
+        who, score = np.empty(both, np.int32), np.empty(both, np.int64)
+        who[:here] = slots[starts[a] : starts[a + 1]]
+        who[here:] = slots[starts[b] : starts[b + 1]]
+        _scores(cells, no_codes, first, who, slope, wide, none, score)
+        some = _exchange_two(
+            cells, main, first, who, here, score, worth[apart], temperature, state, change
+        )
+        if some == 0:
+            continue
+        exchanged += some
+        slots[starts[a] : starts[a + 1]] = who[:here]
+        slots[starts[b] : starts[b + 1]] = who[here:]
+        for level in range(apart):
+            row, beside = residuals[chain[a, level]], residuals[chain[b, level]]
             for c in range(size):
                 row[c] += change[c]
-        for c in range(size):
-            change[c] = 0
+                beside[c] -= change[c]
+        change[:] = 0
     return exchanged
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import ceil
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,12 +28,13 @@ from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.donors import Donors
-from discreet.protect.records.protected_base.fit import Fit, Search, Stage, Unit, Wide
+from discreet.protect.records.protected_base.fit import Fit, Unit
 from discreet.protect.records.protected_base.households import Households
+from discreet.protect.records.protected_base.search import Search
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
+from discreet.protect.records.protected_base.uses import Off, Uses
 
-Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
@@ -92,18 +94,19 @@ class ProtectedBase:
 
     Notes
     -----
-    Figures of one and two columns get noise by their cell keys, are moved by steps of one until
-    they fit together, and donors are exchanged until their counts come close to them.
+    Figures of one and two columns get noise by their cell keys, and are moved by steps of one until
+    they fit together. How often each donor is used is settled for larger areas and the whole, and
+    then the copies change places until the counts of smaller areas come close too.
 
-    >>> dc.protect.ProtectedBase(share=0.5).variance
-    3.0
+    >>> dc.protect.ProtectedBase(share=0.6).variance
+    3.5
     """
 
-    share: float = 0.6
+    share: float = 0.5
     bound: int = 5
-    variance: float = 3.0
+    variance: float = 3.5
     # Noise of the smallest areas, which the fit follows most closely.
-    variance_smallest: float = 4.0
+    variance_smallest: float = 4.5
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
@@ -145,12 +148,17 @@ class _Work:
     secret: bytes
     tell: Tell
     threads: int | None
+    stopping: Event = field(default_factory=Event)
+    adding: Lock = field(default_factory=Lock)
 
     def run(self) -> Fitted:
         upper = self._upper()
         _ = self.households  # made before threads need it
-        fits = self._each("fitting", self._alone, [(u, upper) for u in range(len(self.units))])
-        stopped = self._polish(fits, upper)
+        units = [(unit, upper) for unit in range(len(self.units))]
+        fits = self._each(lambda found: "choosing donors", self._alone, units)
+        self._together(fits, upper)
+        off = self._each(lambda found: "fitting", self._fit, [(fit,) for fit in fits])
+        stopped = self._polish(fits, off)
         residuals = self._means(fits, upper)
         donors = [fit.people for fit in fits]
         places = [fit.unit.members[0][fit.places] for fit in fits]
@@ -167,21 +175,77 @@ class _Work:
             household,
         )
 
-    def _polish(self, fits: Sequence[Fit], upper: list[Targets]) -> bool:
-        """Better the areas around, one unit after the other; return whether Ctrl-C ended it."""
-        if self.areas.within == len(self.areas.of) - 1:
-            return False
-        around = self._off_around(fits, upper)
-        triples = self._triples_off(fits)
+    def _together(self, fits: Sequence[Fit], upper: list[Targets]) -> None:
+        """Even out what is off around the units, one after the other.
+
+        At first a unit takes its share of what is off around: the units after it take theirs, so
+        that no unit is bent by what is off in all. At last, when less is off, it takes what it can.
+        """
+        areas, within, passes = self.areas, self.areas.within, self.method.search.together
+        if within == len(areas.of) - 1:
+            return
+        above = range(within + 1, len(areas.of))
+        around, triples = self._off_around(fits, upper)
+        steps = list(product(range(len(passes)), range(len(fits))))
+        for done, (turn, unit) in enumerate(steps):
+            self.tell("evening out", done, len(steps))
+            fit, last = fits[unit], turn == len(passes) - 1
+            place = [areas.around(level, int(fit.unit.tops[0])) for level in above]
+            left = [1 if last else self._left(unit, *at) for at in zip(above, place, strict=True)]
+            told = [off[at] for off, at in zip(around, place, strict=True)]
+            shares = np.array([part(off, n) for off, n in zip(told, left, strict=True)], np.int32)
+            change = self._balance(fit, passes[turn], Off(shares, part(triples, left[-1])))
+            for each in told:
+                each += change.cells
+            triples += change.triples
+
+    def _off_around(
+        self, fits: Sequence[Fit], upper: list[Targets]
+    ) -> tuple[list[Figures], Figures]:
+        """Return what is off above the level of donors, and in the whole in tables of three."""
+        base = np.zeros_like(upper[0].cells)
+        counts, sums = self.whole
+        triples = -self._noisy(len(self.areas.of) - 1, counts.view(np.int32), sums)
+        for fit in fits:
+            codes = self.records.matrix(fit.uses.donors.rows)
+            base[fit.unit.tops[0]], own = fit.uses.tally(self.design, self.triples, codes)
+            triples += own
+        return self._above(base, upper), triples
+
+    def _balance(self, fit: Fit, sweeps: int, around: Off | None = None) -> Off:
+        """Settle how often the donors of a unit are used; return what that changed."""
+        codes = self.records.matrix(fit.uses.donors.rows)
+        return fit.uses.balance(
+            self.method.search, sweeps, self.design, self.triples, codes, fit.state, around
+        )
+
+    def _fit(self, fit: Fit) -> float:
+        """Place the donors of a unit; return how far its smallest areas are off."""
+        fit.place()
+        return self._search(fit, slice(0, self.method.search.fitting))
+
+    def _polish(self, fits: Sequence[Fit], off: list[float]) -> bool:
+        """Better all units; return whether Ctrl-C ended it. `off` is how far they were off."""
+
+        def stage(found: list[float]) -> str:
+            return f"polishing: off by {np.mean(found + off[len(found) :]):.2f}"
+
+        rest = slice(self.method.search.fitting, None)
         try:
-            stages = self.method.search.together
-            for done, (stage, number) in enumerate(product(stages, range(len(fits)))):
-                off = _root_mean_square(around[-1])
-                self.tell(f"polishing: off by {off:.1f}", done, len(stages) * len(fits))
-                self._together(stage, number, fits[number], around, triples)
+            self.tell(stage([]), 0, len(fits))
+            self._each(stage, self._search, [(fit, rest) for fit in fits])
         except KeyboardInterrupt:
             return True
         return False
+
+    def _search(self, fit: Fit, sweeps: slice) -> float:
+        """Exchange donors of a unit; return how far its smallest areas are off."""
+        search, codes = self.method.search, self.records.matrix(fit.uses.donors.rows)
+        off = fit.residuals(codes)
+        for temperature in search.temperatures[sweeps]:
+            if not self.stopping.is_set():
+                fit.search(search, np.array([temperature]), codes, off)
+        return _root_mean_square(off[: len(fit.unit.members[0])])
 
     @cached_property
     def units(self) -> list[NDArray[np.int64]]:
@@ -212,16 +276,20 @@ class _Work:
         return Donors.households(rows[: starts[ceil(share * (len(starts) - 1))]], household)
 
     def _each(
-        self, stage: str, work: Callable[..., Found], items: Sequence[tuple[Any, ...]]
+        self,
+        stage: Callable[[list[Found]], str],
+        work: Callable[..., Found],
+        items: Sequence[tuple[Any, ...]],
     ) -> list[Found]:
         """Return what the work makes of each item, in their order, whatever the threads."""
-        found = []
+        found: list[Found] = []
         with ThreadPoolExecutor(self.threads or len(os.sched_getaffinity(0))) as pool:
             try:
                 for done, one in enumerate(pool.map(lambda item: work(*item), items)):
                     found.append(one)
-                    self.tell(stage, done + 1, len(items))
+                    self.tell(stage(found), done + 1, len(items))
             except BaseException:
+                self.stopping.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         return found
@@ -298,7 +366,7 @@ class _Work:
         return Targets(people, cells)
 
     def _alone(self, number: int, upper: list[Targets]) -> Fit:
-        """Return the fit of a unit without the areas around it."""
+        """Return a unit with its targets, and how often its donors are used for it alone."""
         unit, rows = Unit(self.areas, self.units[number]), self.rows[number]
         targets = self._targets(unit, rows, upper[0])
         words = KeyMix(self.secret, "protected base: search").words(
@@ -306,14 +374,11 @@ class _Work:
         )
         donors = self._donors(rows)
         starts, sizes = self._slots(number, unit, donors, targets[0].people)
-        codes = self.records.matrix(donors.rows)
+        top = upper[0].cells[unit.tops].sum(axis=0, dtype=np.int32)
+        uses = Uses.alike(donors, sizes, top, self._noisy_triples(rows))
         held = [target.cells for target in targets]
-        fit = Fit(unit, self.design, donors, self.design.cells(codes), starts, sizes, held, words)
-        fit.draw()
-        off = fit.residuals(np.zeros((0, self.design.size), np.int32))
-        wide = Wide(self.triples, donors, codes, self._noisy_triples(rows))
-        fit.search(self.method.search, self.method.search.alone, off, wide)
-        fit.forget()
+        fit = Fit(unit, self.design, uses, starts, sizes, held, words)
+        self._balance(fit, self.method.search.alone)
         return fit
 
     def _slots(
@@ -343,20 +408,16 @@ class _Work:
     def _noisy_triples(self, rows: NDArray[np.int64]) -> Figures:
         """Return noisy figures of three columns, of the people of a unit."""
         codes = self.records.matrix(rows)
-        counts, sums = self.triples.tally(codes), self.triples.keyed(codes, self.records.keys[rows])
+        counts, sums = self.triples.tally(codes), self.triples.added(codes, self.records.keys[rows])
+        with self.adding:
+            self.whole[0] += counts.view(np.uint32)
+            self.whole[1] += sums
         return self._noisy(self.areas.within, counts, sums)
 
-    def _triples_off(self, fits: Sequence[Fit]) -> Figures:
-        """Return what is off in the whole in tables of three columns, all units taken together."""
-        size = int(self.triples.offsets[-1])
-        counts, base = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        sums = np.zeros(size, np.uint32)
-        for fit, rows in zip(fits, self.rows, strict=True):
-            codes = self.records.matrix(rows)
-            counts += self.triples.tally(codes)
-            sums += self.triples.keyed(codes, self.records.keys[rows])
-            base += self.triples.tally(self.records.matrix(fit.people))
-        return base - self._noisy(len(self.areas.of) - 1, counts, sums)
+    @cached_property
+    def whole(self) -> NDArray[np.uint32]:
+        """Counts and sums of keys of all people in tables of three columns, unit by unit."""
+        return np.zeros((2, int(self.triples.offsets[-1])), np.uint32)
 
     def _targets(self, unit: Unit, rows: NDArray[np.int64], top: Targets) -> list[Targets]:
         """Return the targets of the areas of a unit, the smallest first."""
@@ -371,21 +432,9 @@ class _Work:
             found.insert(0, self._parts(level, noisy, parents, found[0], members[level]))
         return found
 
-    def _off(self, fit: Fit, around: Figures | None = None) -> Figures:
-        """Return what is off in the areas of a unit, and in those around as it is told."""
-        if not len(fit.cells):
-            fit.cells = self.design.cells(self.records.matrix(fit.donors.rows))
-        none = np.zeros((0, self.design.size), np.int32)
-        return fit.residuals(none if around is None else around)
-
-    def _off_around(self, fits: Sequence[Fit], upper: list[Targets]) -> list[Figures]:
-        """Return what is off in every level above that of donors, all units taken together."""
-        areas, within = self.areas, self.areas.within
-        base = upper[0].cells.copy()
-        for fit in fits:
-            base[fit.unit.tops] += self._off(fit)[fit.unit.first[within] :]
-            fit.forget()
-        found = []
+    def _above(self, base: Figures, upper: list[Targets]) -> list[Figures]:
+        """Return what is off in every level above that of donors, from the counts at that level."""
+        areas, within, found = self.areas, self.areas.within, []
         for level in range(within + 1, len(areas.of)):
             above = np.zeros((areas.sizes[level], self.design.size), np.int32)
             np.add.at(above, areas.parents[level - 1], base)
@@ -393,45 +442,20 @@ class _Work:
             found.append(base - upper[level - within].cells)
         return found
 
-    def _together(
-        self, stage: Stage, number: int, fit: Fit, around: list[Figures], triples: Figures
-    ) -> None:
-        """Better the areas around a unit, and its own; what is off around is kept up to date.
-
-        At first a unit takes its share of what is off around: the units after it take theirs, so
-        that no unit is bent by what is off in all. At last, when less is off, it takes what it can.
-        """
-        areas, within, rows = self.areas, self.areas.within, self.rows[number]
-        above = range(within + 1, len(areas.of))
-        place = [areas.around(level, int(fit.unit.tops[0])) for level in above]
-        last = stage is self.method.search.together[-1]
-        left = [1 if last else self._left(number, *at) for at in zip(above, place, strict=True)]
-        told = [off[at] for off, at in zip(around, place, strict=True)]
-        shares = np.array([part(off, n) for off, n in zip(told, left, strict=True)], np.int32)
-        off = self._off(fit, shares.copy())
-        codes = self.records.matrix(fit.donors.rows)
-        before = self.triples.tally(self.records.matrix(fit.people))
-        rest = triples - before
-        wide = Wide(self.triples, fit.donors, codes, self._noisy_triples(rows), rest)
-        fit.search(self.method.search, (stage,), off, wide)
-        for each, change in zip(told, off[int(fit.unit.first[within + 1]) :] - shares, strict=True):
-            each += change
-        triples += self.triples.tally(self.records.matrix(fit.people)) - before
-        fit.forget()
-
     def _left(self, number: int, level: int, area: int) -> int:
         """Return how many units of an area have not been polished, with one that is about to."""
         return sum(self.areas.around(level, int(tops[0])) == area for tops in self.units[number:])
 
     def _means(self, fits: Sequence[Fit], upper: list[Targets]) -> NDArray[np.float64]:
         """Return root mean squares of the residuals by level and order."""
-        squares = np.zeros((len(self.areas.of), 3))
+        within, squares = self.areas.within, np.zeros((len(self.areas.of), 3))
+        base = upper[0].cells.copy()
         for fit in fits:
-            off, first = self._off(fit), fit.unit.first
-            for level in range(self.areas.within + 1):
+            off, first = fit.residuals(self.records.matrix(fit.uses.donors.rows)), fit.unit.first
+            base[fit.unit.tops] += off[first[within] :]
+            for level in range(within + 1):
                 squares[level] += self._by_order(off[first[level] : first[level + 1]])
-            fit.forget()
-        for level, off in enumerate(self._off_around(fits, upper), self.areas.within + 1):
+        for level, off in enumerate(self._above(base, upper), within + 1):
             squares[level] = self._by_order(off)
         cells = np.bincount(self.design.orders - 1, minlength=3)
         number_of = np.array(self.areas.sizes)[:, None] * np.maximum(cells, 1)

@@ -42,18 +42,26 @@ class Triples:
         """Where the cells of each table begin, and at last where they end."""
         return np.cumsum([0, *map(self._cells, self.columns.tolist())]).astype(np.int64)
 
+    @cached_property
+    def steps(self) -> NDArray[np.int32]:
+        """For each table its columns, how far one category of the first two is, and its begin."""
+        sizes = self.design.sizes
+        found = np.empty((len(self.columns), 6), np.int32)
+        found[:, :3] = self.columns
+        found[:, 4] = sizes[self.columns[:, 2]]
+        found[:, 3] = sizes[self.columns[:, 1]] * found[:, 4]
+        found[:, 5] = self.offsets[:-1]
+        return found
+
     def _cells(self, table: tuple[int, ...]) -> int:
         return int(np.prod([self.design.columns[i].size for i in table]))
 
     def tally(self, codes: NDArray[np.int32]) -> Figures:
         """Return the counts of some records."""
-        return self._added(codes, np.ones(len(codes), np.uint32)).astype(np.int32)
+        return self.added(codes, np.ones(len(codes), np.uint32)).astype(np.int32)
 
-    def keyed(self, codes: NDArray[np.int32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the sums of the keys of some records."""
-        return self._added(codes, keys)
-
-    def _added(self, codes: NDArray[np.int32], values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    def added(self, codes: NDArray[np.int32], values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the sums of the values of some records, modulo 2^32."""
         found = np.zeros(int(self.offsets[-1]), np.uint32)
-        kernels.add_triples(codes, values, self.columns, self.design.sizes, self.offsets, found)
+        kernels.add_triples(codes, values, self.steps, found)
         return found
