@@ -232,12 +232,14 @@ class Releaser:
         if self.claims:
             made = dict(zip(classes, found, strict=True))
             statuses = {of: table.status for of, table in made.items()}
-            self.ledgers.of(tier).settle_all(statuses, lambda of: self._record(made[of].record))
+            self.ledgers.of(tier).settle_all(
+                statuses, lambda new: self._record([made[of].record for of in new])
+            )
         return found
 
-    def _record(self, record: Record) -> None:
+    def _record(self, records: Sequence[Record]) -> None:
         if self.log is not None:
-            append(self.log, record)
+            append(self.log, *records)
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         if self.elsewhere is None:
