@@ -251,8 +251,13 @@ class Ledger:
             self._catch_up(transaction)
 
     def _catch_up(self, transaction: Transaction) -> None:
+        """Learn what others have decided, if anything has changed."""
+        last = transaction.last(self._place.dataset)
+        if last == self._memory.seen:
+            return
         for row in transaction.after(self._place, self._memory.last):
             self._memory.learn(row)
+        self._memory.seen = max(last, self._memory.last)
 
     @contextmanager
     def _writing(self) -> Iterator[Writing]:
@@ -295,7 +300,7 @@ class Ledger:
                 new.append((asked.name, source.name, status, origin))
             else:
                 self._memory.learn(row)
-        for row in transaction.add(self._place, new):
+        for row in transaction.add(self._place, new, self._memory.seen):
             self._memory.learn(row)
 
     def _check_claimed(self, asked: QuestionClass, source: QuestionClass, status: Status) -> None:

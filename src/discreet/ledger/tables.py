@@ -123,13 +123,22 @@ class Transaction:
         values = _own(place) | {"after_": last, "public_": place.public}
         return (Row(*row) for row in self.connection.execute(_AFTER, values))
 
-    def add(self, place: Place, decided: Sequence[tuple[str, str, str, str]]) -> list[Row]:
-        """Write down decisions and return them: class, that of its table, status and origin."""
+    def last(self, dataset: str) -> int:
+        """Return the number of the latest change of a data set's entries, 0 where there is none."""
+        return self.connection.scalar(_LAST, {"dataset_": dataset}) or 0
+
+    def add(
+        self, place: Place, decided: Sequence[tuple[str, str, str, str]], last: int | None = None
+    ) -> list[Row]:
+        """Write down decisions and return them: class, that of its table, status and origin.
+
+        `last` is the number of the latest change, if that is known. Nobody else writes, so that the
+        next ones are those that follow.
+        """
         if not decided:
             return []
         since = datetime.now(UTC).date()
-        # Nobody else writes: the numbers of changes that come next are these.
-        last = self.connection.scalar(_LAST, {"dataset_": place.dataset}) or 0
+        last = self.last(place.dataset) if last is None else last
         rows = {
             last + i: dict(zip(("asked", "source", "status", "origin"), values, strict=True))
             for i, values in enumerate(decided, 1)
