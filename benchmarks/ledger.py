@@ -70,9 +70,8 @@ def measured(url: str, looks: int) -> list[str]:
     database = Database.of(url)
     kept = Ledger(database, f"census-{looks}", "2021", "public", space, True)
     with database.writing(f"census-{looks}") as transaction:
-        for made in drawn[:TABLES]:
-            place, name = kept._place, made.name
-            transaction.add(place, name, name, Status.RELEASED, Origin.ASKED)
+        made = [(of.name, of.name, Status.RELEASED, Origin.ASKED) for of in drawn[:TABLES]]
+        transaction.add(kept._place, made)
     began = process_time()
     kept.looks()
     loaded = process_time() - began

@@ -47,9 +47,9 @@ class Kernel:
         return (self._compiled or self.compiled())(*given)
 
     @property
-    def signatures(self) -> list[Any]:
-        """The types of arguments for which it is compiled."""
-        return getattr(self._compiled, "signatures", [])
+    def overloads(self) -> Mapping[Any, Any]:
+        """What it is compiled to, by the types of arguments."""
+        return getattr(self._compiled, "overloads", {})
 
     def compiled(self) -> Any:
         """Return what numba makes of the function, and of all kernels that its module names."""
@@ -113,7 +113,7 @@ def there() -> bool:
 
 def pays(kernel: Any, size: int) -> bool:
     """Whether to call a kernel rather than its twin: it is loaded, or worth loading."""
-    return there() and (size > SMALL or bool(kernel.signatures))
+    return there() and (size > SMALL or bool(kernel.overloads))
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -60,4 +60,4 @@ def test_a_kernel_compiles_the_kernels_that_it_calls() -> None:
     two = names["two"]
     assert isinstance(two, compiling.Kernel)
     assert two() == 2
-    assert len(two.signatures) == 1
+    assert len(two.overloads) == 1

@@ -74,7 +74,7 @@ class Belonging:
             for name, status, tier, version in self._recorded():
                 place = self._place(tier, version, ledgers)
                 if transaction.find(place, name) is None:
-                    transaction.add(place, name, name, status, Origin.ASKED)
+                    transaction.add(place, [(name, name, status, Origin.ASKED)])
         self._take(database)
 
     def _place(self, tier: str, version: str, ledgers: dict[str, Ledgers]) -> Place:

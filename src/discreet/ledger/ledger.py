@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 10_000  # classes that were refused
 
-Writing = Callable[[QuestionClass, QuestionClass, Origin, Status], Route]
+Decision = tuple[QuestionClass, QuestionClass, Origin, Status]
+"""The class that is asked for, the one whose table answers it, why, and what became of it."""
+Writing = Callable[[Sequence[Decision]], list[Route]]
 
 
 class Ledger:
@@ -56,6 +58,8 @@ class Ledger:
         # Refused by this process, and how often since that was last written down.
         self._refused: set[QuestionClass] = set()
         self._uncounted: Counter[QuestionClass] = Counter()
+        # Recorded, and not written down in the end: they are not recorded once more.
+        self._recorded: set[tuple[QuestionClass, Status]] = set()
 
     # What is decided
 
@@ -172,7 +176,7 @@ class Ledger:
                 if asked in self._memory.routes:
                     continue
                 if self._memory.may_claim(asked):
-                    write(asked, asked, origin, Status.CLAIMED)
+                    write([(asked, asked, origin, Status.CLAIMED)])
                 else:
                     left_out.append(asked)
         return left_out
@@ -188,8 +192,8 @@ class Ledger:
     ) -> list[QuestionClass]:
         """Write down what became of tables at once; return those of which it was not known yet.
 
-        For each of them `record` is called first: what cannot be recorded is not settled. A guarded
-        one was claimed before it was made. The others use no look: they are claimed here. A table
+        These are handed to `record` first: what cannot be recorded is not settled. A guarded one
+        was claimed before it was made. The others use no look: they are claimed here. A table
         that was left unjudged is judged again by whoever asks next. Its figures stay the same, but
         rules on them that have changed since may judge them otherwise.
         """
@@ -213,10 +217,9 @@ class Ledger:
             with self._writing() as write:
                 for one in waiting:
                     one.first = [of for of, now in one.made.items() if self._differs(of, now)]
-                    for of in one.first:
-                        write(of, of, Origin.ASKED, one.made[of])
-                        if one.record is not None:
-                            one.record(of)
+                    write([(of, of, Origin.ASKED, one.made[of]) for of in one.first])
+                for one in waiting:
+                    self._record(one)
         except BaseException as error:
             if len(waiting) > 1 and isinstance(error, Exception):
                 for one in waiting:
@@ -226,6 +229,15 @@ class Ledger:
                 one.error = error
         for one in waiting:
             one.done = True
+            if one.error is None:
+                self._recorded.difference_update(one.made.items())
+
+    def _record(self, one: Settling) -> None:
+        """Record what is new of it, but for what was recorded and could not be written down."""
+        new = [of for of in one.first if (of, one.made[of]) not in self._recorded]
+        if new and one.record is not None:
+            one.record(new)
+            self._recorded.update((of, one.made[of]) for of in new)
 
     def _differs(self, made: QuestionClass, status: Status) -> bool:
         """Whether something else is known of a table than this."""
@@ -239,12 +251,17 @@ class Ledger:
             self._catch_up(transaction)
 
     def _catch_up(self, transaction: Transaction) -> None:
+        """Learn what others have decided, if anything has changed."""
+        last = transaction.last(self._place.dataset)
+        if last == self._memory.seen:
+            return
         for row in transaction.after(self._place, self._memory.last):
             self._memory.learn(row)
+        self._memory.seen = max(last, self._memory.last)
 
     @contextmanager
     def _writing(self) -> Iterator[Writing]:
-        """Give the function that writes down a decision or its end, all others being known.
+        """Give the function that writes down decisions or their end, all others being known.
 
         What is not on the disk in the end is forgotten.
         """
@@ -254,18 +271,10 @@ class Ledger:
             with self.database.writing(self._place.dataset) as transaction:
                 self._catch_up(transaction)
 
-                def write(
-                    asked: QuestionClass, source: QuestionClass, origin: Origin, status: Status
-                ) -> Route:
-                    written.add(asked)
-                    row = None
-                    if asked in self._memory.routes:
-                        row = transaction.settle(self._place, asked.name, status)
-                    if row is None:
-                        self._check_claimed(asked, source, status)
-                        row = transaction.add(self._place, asked.name, source.name, status, origin)
-                    self._memory.learn(row)
-                    return self._memory.routes[asked]
+                def write(decisions: Sequence[Decision]) -> list[Route]:
+                    written.update(asked for asked, *_ in decisions)
+                    self._write(transaction, decisions)
+                    return [self._memory.routes[asked] for asked, *_ in decisions]
 
                 yield write
                 if self._uncounted:
@@ -278,6 +287,21 @@ class Ledger:
         finally:
             self._writes += 1
         self._uncounted.clear()
+
+    def _write(self, transaction: Transaction, decisions: Sequence[Decision]) -> None:
+        """Write down decisions, those that are new at once, and learn them."""
+        new = []
+        for asked, source, origin, status in decisions:
+            row = None
+            if asked in self._memory.routes:
+                row = transaction.settle(self._place, asked.name, status)
+            if row is None:
+                self._check_claimed(asked, source, status)
+                new.append((asked.name, source.name, status, origin))
+            else:
+                self._memory.learn(row)
+        for row in transaction.add(self._place, new, self._memory.seen):
+            self._memory.learn(row)
 
     def _check_claimed(self, asked: QuestionClass, source: QuestionClass, status: Status) -> None:
         """Complain about a guarded table of which only the end is to be written down."""
@@ -304,7 +328,7 @@ class Ledger:
                 route = self._memory.routes.get(one)
                 source = None if route else self._memory.decide(one)
                 if source is not None:
-                    route = write(one, source, origin, self._status(one, source))
+                    route = write([(one, source, origin, self._status(one, source))])[0]
                 elif route is None:
                     self._uncounted[one] += 1
                     if len(self._refused) >= _REMEMBERED:

@@ -16,14 +16,15 @@ from discreet.query.classes import EVERYBODY
 class Memory:
     """The tables of all editions, for their looks, and what is decided in this one.
 
-    `last` is the number of the latest change that is known.
+    `last` is the number of the latest change that is known, `seen` that of the latest which there
+    was when this was looked up: it may be of another scope.
     """
 
     def __init__(self, space: Space, place: Place) -> None:
         self.space = space
         self.place = place
         self.routes: dict[QuestionClass, Route] = {}
-        self.last = 0
+        self.last = self.seen = 0
         self._index = Index(space.schema)
         self._numbers: dict[int, int] = {}  # of tables, by the id of their row
         self._rows: list[Row] = []  # by number
@@ -54,6 +55,7 @@ class Memory:
             self._learn_table(row)
         self.decided(row)
         self.last = row.changed
+        self.seen = max(self.seen, row.changed)
 
     def decided(self, row: Row) -> Route | None:
         """Take in what a row of this edition decides, and return it."""

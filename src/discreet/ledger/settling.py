@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from discreet.ledger.model import Status
 from discreet.query import QuestionClass
 
-Recording = Callable[[QuestionClass], None]
-"""Records a table, before it is settled."""
+Recording = Callable[[list[QuestionClass]], None]
+"""Records tables, before they are settled: all of them or none."""
 
 
 @dataclass(eq=False)

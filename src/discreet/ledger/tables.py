@@ -89,7 +89,10 @@ _SETTLE = (
     .values(status=sa.bindparam("status_"), changed=_NEXT)
     .returning(*_COLUMNS)
 )
-_ADD = sa.insert(entries).values(changed=_NEXT).returning(entries.c.id, entries.c.changed)
+_LAST = sa.select(sa.func.coalesce(sa.func.max(entries.c.changed), 0)).where(
+    entries.c.dataset == sa.bindparam("dataset_")
+)
+_ADD = sa.insert(entries).returning(entries.c.id, entries.c.changed)
 _IDENTIFIED = "ledger of "
 _IDENTITY = sa.select(facts.c.value).where(facts.c.name == sa.bindparam("name_"))
 _QUESTIONS = sa.select(entries.c.asked, sa.func.count()).where(
@@ -120,14 +123,33 @@ class Transaction:
         values = _own(place) | {"after_": last, "public_": place.public}
         return (Row(*row) for row in self.connection.execute(_AFTER, values))
 
-    def add(self, place: Place, asked: str, source: str, status: str, origin: str) -> Row:
-        """Write down a decision and return it."""
+    def last(self, dataset: str) -> int:
+        """Return the number of the latest change of a data set's entries, 0 where there is none."""
+        return self.connection.scalar(_LAST, {"dataset_": dataset}) or 0
+
+    def add(
+        self, place: Place, decided: Sequence[tuple[str, str, str, str]], last: int | None = None
+    ) -> list[Row]:
+        """Write down decisions and return them: class, that of its table, status and origin.
+
+        `last` is the number of the latest change, if that is known. Nobody else writes, so that the
+        next ones are those that follow.
+        """
+        if not decided:
+            return []
         since = datetime.now(UTC).date()
-        values = {"asked": asked, "source": source, "status": status, "origin": origin}
-        row = self.connection.execute(
-            _ADD, vars(place) | values | {"since": since, "dataset_": place.dataset}
-        ).one()
-        return Row(row.id, row.changed, place.edition, place.scope, **values, since=since)
+        last = self.last(place.dataset) if last is None else last
+        rows = {
+            last + i: dict(zip(("asked", "source", "status", "origin"), values, strict=True))
+            for i, values in enumerate(decided, 1)
+        }
+        same = {**vars(place), "since": since}
+        given = [{**same, **values, "changed": changed} for changed, values in rows.items()]
+        ids = {row.changed: row.id for row in self.connection.execute(_ADD, given)}
+        return [
+            Row(ids[changed], changed, place.edition, place.scope, **values, since=since)
+            for changed, values in rows.items()
+        ]
 
     def settle(self, place: Place, made: str, status: str) -> Row | None:
         """Write down what became of a table and return it; None where it was not claimed."""

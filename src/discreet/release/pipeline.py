@@ -10,7 +10,7 @@ Hints, and whether a question is answered at all, depend on the question and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -67,7 +67,7 @@ class Releaser:
     originals: Version | None = None
     claims: bool = True
     tables: Tables = field(default_factory=Tables)
-    made_up: Tables = field(default_factory=lambda: Tables(BUDGET // 4))
+    made_up: Tables = field(default_factory=lambda: Tables(BUDGET // 8))
     elsewhere: Elsewhere | None = None
 
     @classmethod
@@ -140,6 +140,36 @@ class Releaser:
         shown = with_totals(allowed.question, allowed.totals, inner, partial(project, table))
         return released(allowed, table, shown, ())
 
+    def make_together(self, asked: Sequence[tuple[Allowed, Event | None]]) -> None:
+        """Make the tables of several questions, and write them down at once.
+
+        Only where no look is used. Each question is answered by `answer` afterwards, which tells
+        what is wrong with one and does what was left out here.
+        """
+        if not self.claims or self.elsewhere is not None:
+            return
+        self.version.guard.check()
+        by_tier: dict[str, list[tuple[Allowed, Event | None]]] = {}
+        for one in asked:
+            by_tier.setdefault(one[0].tier.id, []).append(one)
+        for tier, many in by_tier.items():
+            if prepared(self.version, self.policy, self.policy.tier(tier)):
+                self._make_free(self.policy.tier(tier), many)
+
+    def _make_free(self, tier: Tier, asked: Sequence[tuple[Allowed, Event | None]]) -> None:
+        """Make the tables of questions of one tier that use no look."""
+        ledger, made = self.ledgers.of(tier), dict[QuestionClass, CompleteTable]()
+        for allowed, stop in asked:
+            if ledger.decided(allowed.of) is None and ledger.space.guarded(allowed.of):
+                continue
+            making = allowed.making(allowed.of)
+            for of in (allowed.of, *self._free_totals(allowed, making)):
+                if of in made or ledger.decided(of) is not None or ledger.space.guarded(of):
+                    continue
+                with suppress(Exception):  # it fails again, and is told, when it is answered
+                    made[of] = self._made(tier, of, stop)
+        self._settled(tier, made)
+
     def _answering(self, allowed: Allowed, stop: Event | None) -> CompleteTable:
         """Return the complete table that answers a question, claimed now or before."""
         source = self._claimed(allowed, stop)
@@ -186,11 +216,9 @@ class Releaser:
         sums of the figures beside them: a figure of their own would be one look more. So are
         those of figures that are released as counted.
         """
-        if allowed.totals is not Margins.PROTECTED or table.making.protection.build is None:
+        free = [one for one in self._free_totals(allowed, table.making) if one != table.of]
+        if not free:
             return partial(project, table)
-        ledger = self.ledgers.of(allowed.tier)
-        asked = {QuestionClass.of(other): None for _, other in allowed.question.margins}
-        free = [one for one in asked if one != table.of and not ledger.space.guarded(one)]
         sources = dict(zip(free, self._tables(allowed.tier, free, stop), strict=True))
 
         def total(other: Question) -> Projected:
@@ -198,6 +226,14 @@ class Releaser:
             return project(table if source.refused or source.partial else source, other)
 
         return total
+
+    def _free_totals(self, allowed: Allowed, making: Making) -> list[QuestionClass]:
+        """Return the classes of the totals that have tables of their own, and use no look."""
+        if allowed.totals is not Margins.PROTECTED or making.protection.build is None:
+            return []
+        space = self.ledgers.of(allowed.tier).space
+        asked = {QuestionClass.of(other): None for _, other in allowed.question.margins}
+        return [one for one in asked if not space.guarded(one)]
 
     # Steps 2 to 4
 
@@ -223,21 +259,26 @@ class Releaser:
         self, tier: Tier, classes: Sequence[QuestionClass], stop: Event | None
     ) -> list[CompleteTable]:
         """Return the complete tables of classes, written down before anybody sees them."""
-        found = [
-            self.tables.get(
-                Making(of, tier, self.version, self.policy), lambda making: self._make(making, stop)
-            )
-            for of in classes
-        ]
+        found = {of: self._made(tier, of, stop) for of in classes}
         if self.claims:
-            made = dict(zip(classes, found, strict=True))
-            statuses = {of: table.status for of, table in made.items()}
-            self.ledgers.of(tier).settle_all(statuses, lambda of: self._record(made[of].record))
-        return found
+            self._settled(tier, found)
+        return [found[of] for of in classes]
 
-    def _record(self, record: Record) -> None:
+    def _made(self, tier: Tier, of: QuestionClass, stop: Event | None) -> CompleteTable:
+        """Return the complete table of a class, from those kept or made now, for nobody to see."""
+        making = Making(of, tier, self.version, self.policy)
+        return self.tables.get(making, lambda making: self._make(making, stop))
+
+    def _settled(self, tier: Tier, made: Mapping[QuestionClass, CompleteTable]) -> None:
+        """Write down and record what became of tables, as far as that is not known."""
+        self.ledgers.of(tier).settle_all(
+            {of: table.status for of, table in made.items()},
+            lambda new: self._record([made[of].record for of in new]),
+        )
+
+    def _record(self, records: Sequence[Record]) -> None:
         if self.log is not None:
-            append(self.log, record)
+            append(self.log, *records)
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         if self.elsewhere is None:

@@ -73,24 +73,23 @@ class Record:
         return dict(vars(self))
 
 
-def append(path: Path, record: Record) -> None:
-    """Add a record to the log, one line; a release that cannot be recorded is not made.
+def append(path: Path, *records: Record) -> None:
+    """Add records to the log, a line each; a release that cannot be recorded is not made.
 
-    A line is there whole or not at all: what a full disk leaves of it is cut off again, so that
-    the next one begins on a line of its own.
+    Lines are there whole, all of them, or not at all: what a full disk leaves of them is cut off
+    again, so that the next one begins on a line of its own.
     """
-    said = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **record.as_dict()}
-    text = json.dumps(said)
-    line = f'{text[:-1]}, "{_CHECKSUM}": "{_digest(text)}"}}\n'.encode()
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    lines = "".join(_line({"time": time, **record.as_dict()}) for record in records).encode()
     try:
         handle = os.open(path, os.O_APPEND | os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             end = os.fstat(handle).st_size
             if end and os.pread(handle, 1, end - 1) != b"\n":
-                line = b"\n" + line  # a process was killed in the middle of a line
+                lines = b"\n" + lines  # a process was killed in the middle of a line
             try:
-                whole = os.write(handle, line) == len(line)
+                whole = os.write(handle, lines) == len(lines)
             except OSError:
                 os.ftruncate(handle, end)
                 raise
@@ -102,6 +101,11 @@ def append(path: Path, record: Record) -> None:
         raise InternalError("the release could not be recorded, so it was not made") from error
     if not whole:
         raise InternalError("the release could not be recorded whole, so it was not made")
+
+
+def _line(said: dict[str, Any]) -> str:
+    text = json.dumps(said)
+    return f'{text[:-1]}, "{_CHECKSUM}": "{_digest(text)}"}}\n'
 
 
 def verify(path: Path) -> int:

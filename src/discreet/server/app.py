@@ -88,7 +88,10 @@ def create_app(
     sign_on.add(app, service, identity.people, about, live)
     mount_people(app, service, identity.people, about)
     app.exception_handler(HTTPException)(_http)
-    app.add_middleware(Front, live=live, log=log, metrics=metrics, identity=identity, rates=rates)
+    app.add_middleware(
+        Front, live=live, log=log, metrics=metrics, identity=identity, rates=rates,
+        direct=app.state.direct,
+    )  # fmt: skip
     reload(app, settings)
     return app
 

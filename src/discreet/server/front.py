@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -112,6 +112,16 @@ def _apart(
     return [*kept, (b"vary", ", ".join(varies).encode("latin-1")), (TIER, tier.encode())]
 
 
+class Direct(Protocol):
+    """A route that needs no layer between the front and what answers it."""
+
+    def takes(self, scope: Scope, path: str) -> bool:
+        """Whether a request is for it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+
 class Front:
     """The outermost layer; every failure that reaches it is told in the one shape."""
 
@@ -123,8 +133,10 @@ class Front:
         metrics: Metrics,
         identity: Identity,
         rates: Rates,
+        direct: Direct,
     ) -> None:
         self._app = app
+        self._direct = direct
         self._rates = rates
         self._identity = identity
         self._live = live
@@ -177,7 +189,8 @@ class Front:
             if _is_preflight(scope, path):
                 await Response(status_code=204, headers=_PREFLIGHT)(inner, receive, answer)
                 return
-            await self._app(inner, self._in_time(receive), answer)
+            to = self._direct if self._direct.takes(inner, path) else self._app
+            await to(inner, self._in_time(receive), answer)
         except ClientDisconnect:
             status = status or 499  # nobody is left to be told
         except Exception as error:

@@ -22,6 +22,7 @@ from discreet.server.app import check, reload
 from discreet.server.connections import Acceptor, Connection
 from discreet.server.log import Log
 from discreet.server.settings import Live, Settings
+from discreet.service.memory import keep
 from discreet.service.shared import Seat
 
 _RESERVE = 64  # descriptors that connections leave to files, and…
@@ -41,6 +42,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.seat = seat
         self._until = 0.0
+        self._kept = False
         self.live: Live = app.state.live
         self.log: Log = app.state.log
         self._app = app
@@ -102,6 +104,9 @@ class Server(uvicorn.Server):
             self._app.state.metrics.tell()
             if os.getppid() != self.seat.parent:
                 self.should_exit = True  # who would replace or stop this worker is gone
+        if not self._kept and self._app.state.service.ready:
+            self._kept = True
+            keep()
         if counter % 10 == 0:
             now = asyncio.get_running_loop().time()
             for connection in tuple(self.server_state.connections):

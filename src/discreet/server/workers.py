@@ -47,7 +47,7 @@ class Supervisor:
         self._work = work
         self._settings = settings
         self._reread = reread
-        self._shared = Shared(workers, max(1, settings.limits.cache_bytes // 2), MOST)
+        self._shared = Shared(workers, settings.limits.common_bytes, MOST)
         self._log = Log()
         self._pids: dict[int, int] = {}  # by seat
         self._again: dict[int, float] = {}  # when an empty seat is taken again

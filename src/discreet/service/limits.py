@@ -19,9 +19,9 @@ class Limits:
     # Releases, refusals and finished answers that are kept, in bytes of memory.
     cache_bytes: int = 256 * 2**20
     # Questions answered from marginal views at a time, and those that read the records.
-    # Of the former there are more than cores: each waits for the disk until its table is written
-    # down, and tables that wait together are written down together.
-    light_workers: int = field(default_factory=lambda: 4 * _cores())
+    # Of the former there are many more than cores: a thread takes all that there are, makes their
+    # tables and writes them down together, so that they wait for the disk once.
+    light_workers: int = field(default_factory=lambda: 16 * _cores())
     heavy_workers: int = field(default_factory=_cores)
     # Questions of either kind that wait for a worker; the next one is turned away.
     queue: int = 200
@@ -41,3 +41,13 @@ class Limits:
     def __post_init__(self) -> None:
         for one in fields(self):
             whole(one.name, getattr(self, one.name), 0 if one.name == "queue" else 1)
+
+    @property
+    def common_bytes(self) -> int:
+        """Memory for answers that several workers have in common: files, which all of them need."""
+        return max(1, 3 * self.cache_bytes // 4)
+
+    @property
+    def own_bytes(self) -> int:
+        """The rest of it, which they share out."""
+        return max(1, self.cache_bytes - self.common_bytes)

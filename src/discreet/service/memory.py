@@ -8,6 +8,7 @@ where that is more than they may have together.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # see mallopt(3)
 _LARGE = 4 * 2**20  # bytes of a block that is given back to the system as soon as it is free
 _FREE = 32 * 2**20  # bytes that may be free at the end of a heap before they are given back
 _ARENAS = 2
+_YOUNG, _OLDER = 20_000, (10, 10)  # objects before those that are new are looked through
 _LEAST = 0.25  # of the complete tables that a process alone would keep
 ROOM = 64 * 2**20
 """Bytes for questions that are being answered, beside what is kept."""
@@ -53,6 +55,16 @@ def settle() -> None:
     _call("mallopt", _MMAP_THRESHOLD, _LARGE)
     _call("mallopt", _TRIM_THRESHOLD, _FREE)
     _call("mallopt", _ARENA_MAX, _ARENAS)
+
+
+def keep() -> None:
+    """Have the collector of cycles leave alone what is there now, and look at the rest seldom.
+
+    What is there when a server is ready stays; looking through it again and again tells nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG, *_OLDER)
 
 
 def give_back() -> None:
@@ -87,7 +99,7 @@ class Bound:
         for opened in datasets:
             tables, made_up = opened.releaser.tables, opened.releaser.made_up
             tables.budget = int(BUDGET * self._share)
-            made_up.budget = tables.budget // 4
+            made_up.budget = tables.budget // 8
             caches += [tables, made_up]
             beside += VIEWS + PARTS
         return self._within(caches, beside)

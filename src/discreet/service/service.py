@@ -57,6 +57,7 @@ DEFAULT_FORMAT = "json-stat"
 _POLL = 0.5  # seconds between looks at the stores
 _STATE = 5.0  # …and at the state database…
 _ENGINES = 15.0  # …and at records elsewhere
+_LIGHT = 1  # threads of a process for light questions, however many are answered together
 _MEMO = 10_000  # questions whose name is remembered as they were typed…
 _MEMO_TEXT = 500  # …if they are no longer than this
 
@@ -84,7 +85,7 @@ class Service:
         self._bound = Bound(self.cache, 1 if seat is None else seat.shared.workers)
         self._watches: list[asyncio.Task[None]] = []
         self.light, self.heavy = (
-            Lane("light", 1, 0, 1, seat=seat),
+            Lane("light", 1, 0, 1, seat=seat, threads=_LIGHT),
             Lane("heavy", 1, 0, 1, seat=seat),
         )
         self.use(limits or Limits())
@@ -92,11 +93,11 @@ class Service:
     def use(self, limits: Limits) -> None:
         """Have these limits from now on; one of several workers has its share of them.
 
-        Of the memory for answers half is then common to all workers, the rest their own.
+        Of the memory for answers most is then common to all workers, the rest their own.
         """
         self.limits, seat = limits, self._seat
         own = (lambda whole: whole) if seat is None else seat.share
-        self.cache.budget = limits.cache_bytes if seat is None else own(limits.cache_bytes // 2)
+        self.cache.budget = limits.cache_bytes if seat is None else own(limits.own_bytes)
         for lane, workers in (
             (self.light, limits.light_workers),
             (self.heavy, limits.heavy_workers),
@@ -452,7 +453,8 @@ class Service:
 
         complete = allowed.of.question
         light = opened.engine.covers(complete) and complete.cells <= self.limits.light_cells
-        found = await (self._lane_of(asked) if light else self.heavy).run(work)
+        lane = self._lane_of(asked) if light else self.heavy
+        found = await lane.run(work, opened.releaser.make_together, allowed)
         # What is used up may yet be added up from a table that somebody else asks for.
         if not isinstance(found, QueryRefused) or found.code == Code.NOT_AVAILABLE:
             self._kept(opened, asked.key, found)

@@ -68,7 +68,7 @@ class Answers:
         self.budget = budget
         self._sets = max(1, budget // _TYPICAL // _WAYS)
         self._begin = _HEAD + self._sets * _WAYS * _ENTRY.size
-        self._memory = mmap.mmap(-1, self._begin + budget)
+        self._memory = _reserved(self._begin + budget)
         self._key = os.urandom(32)
         self._turn = Turn()
 
@@ -87,15 +87,15 @@ class Answers:
             known, at, length = _ENTRY.unpack_from(self._memory, place)
             if known == name and self._written - at <= self.budget:
                 begin = self._begin + at % self.budget
-                raw = self._memory[begin : begin + length]
-                whole = raw[:_DIGEST] == self._digest(name, raw[_DIGEST:])
-                return _unpacked(raw[_DIGEST:]) if whole else None
+                body = begin + _DIGEST
+                mark, raw = self._memory[begin:body], self._memory[body : begin + length]
+                return _unpacked(raw) if mark == self._digest(name, raw) else None
         return None
 
     def put(self, name: bytes, file: File) -> None:
         """Keep a file, unless it would take the place of most others."""
-        raw = _packed(file)
-        raw = self._digest(name, raw) + raw
+        parts = _packed(file)
+        raw = b"".join((self._digest(name, *parts), *parts))
         if len(raw) > self.budget // _LARGEST:
             return
         with self._turn:
@@ -118,14 +118,24 @@ class Answers:
         first = _HEAD + int.from_bytes(name[:8], "little") % self._sets * _WAYS * _ENTRY.size
         return (first + i * _ENTRY.size for i in range(_WAYS))
 
-    def _digest(self, name: bytes, raw: bytes) -> bytes:
-        return hashlib.blake2b(name + raw, digest_size=_DIGEST, key=self._key).digest()
+    def _digest(self, name: bytes, *parts: bytes) -> bytes:
+        found = hashlib.blake2b(name, digest_size=_DIGEST, key=self._key)
+        for part in parts:
+            found.update(part)
+        return found.digest()
 
 
-def _packed(file: File) -> bytes:
+def _reserved(size: int) -> mmap.mmap:
+    """Return memory that is the server's from the beginning, and not only when it is filled."""
+    if not hasattr(mmap, "MAP_POPULATE"):  # not on Linux
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
+
+
+def _packed(file: File) -> tuple[bytes, ...]:
     said = [file.media_type, file.name, file.tag, file.public, file.link, len(file.body)]
     head = orjson.dumps([*said, file.compressed is not None])
-    return b"".join((len(head).to_bytes(4, "little"), head, file.body, file.compressed or b""))
+    return len(head).to_bytes(4, "little"), head, file.body, file.compressed or b""
 
 
 def _unpacked(raw: bytes) -> File:

@@ -172,12 +172,12 @@ def test_what_cannot_be_settled_or_recorded_is_not_released(
     with monkeypatch.context() as lost:
         lost.setattr(Database, "writing", _gone)
         with pytest.raises(LedgerUnavailable):
-            kept.settle_all(made, written.append)
+            kept.settle_all(made, written.extend)
     with pytest.raises(InternalError):
         kept.settle_all(made, _full)
     assert [entry.route.status for entry in kept.entries()] == [Status.CLAIMED]
     for first in ([of(name)], []):
-        assert kept.settle_all(made, written.append) == first
+        assert kept.settle_all(made, written.extend) == first
     assert written == [of(name)]
 
 

@@ -133,7 +133,9 @@ def test_tables_of_an_edition_with_other_levels_still_count() -> None:
     first = ledger(edition="2021")
     with first.database.writing("people") as transaction:
         place = first._place
-        transaction.add(place, "sex,age,parish", "sex,age,parish", Status.RELEASED, Origin.ASKED)
+        transaction.add(
+            place, [("sex,age,parish", "sex,age,parish", Status.RELEASED, Origin.ASKED)]
+        )
     assert used(ledger(first.database, edition="2022")) == {"sex,age": 1}
 
 

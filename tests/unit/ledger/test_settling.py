@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import InternalError
+from discreet.errors import InternalError, LedgerUnavailable
 from discreet.ledger import Database, Ledger, Status
+from discreet.query import QuestionClass
 from ledgers import ledger, of
 
 FREE = ("sex", "band", "sex,band")
@@ -42,7 +43,9 @@ def until(true: Callable[[], bool]) -> None:
         sleep(0.005)
 
 
-def settle(kept: Ledger, name: str, record: Callable[[Any], None] | None = None) -> list[str]:
+def settle(
+    kept: Ledger, name: str, record: Callable[[list[QuestionClass]], None] | None = None
+) -> list[str]:
     return [one.name for one in kept.settle_all({of(name): Status.RELEASED}, record)]
 
 
@@ -57,7 +60,7 @@ class Held:
     def __init__(self, fails: bool = False) -> None:
         self.begun, self.go, self.fails = threading.Event(), threading.Event(), fails
 
-    def __call__(self, made: Any) -> None:
+    def __call__(self, made: list[QuestionClass]) -> None:
         self.begun.set()
         assert self.go.wait(30)
         if self.fails:
@@ -95,6 +98,52 @@ def test_what_cannot_be_recorded_takes_no_other_with_it(kept: Ledger) -> None:
         with pytest.raises(InternalError, match="no room"):
             failing.result(30)
     assert {entry.route.asked.name for entry in kept.entries()} == {FREE[0], FREE[2]}
+
+
+def test_what_was_recorded_is_recorded_once_though_another_fails(kept: Ledger) -> None:
+    held, bad, lines = Held(), Held(fails=True), list[QuestionClass]()
+    bad.go.set()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(settle, kept, FREE[0], held)
+        assert held.begun.wait(30)
+        good = pool.submit(settle, kept, FREE[2], lines.extend)  # recorded before the other fails
+        until(lambda: len(kept._queue) == 1)
+        failing = pool.submit(settle, kept, FREE[1], bad)
+        until(lambda: len(kept._queue) == 2)
+        held.go.set()
+        assert [first.result(30), good.result(30)] == [[FREE[0]], [FREE[2]]]
+        with pytest.raises(InternalError, match="no room"):
+            failing.result(30)
+    assert lines == [of(FREE[2])]
+
+
+def test_what_was_recorded_and_not_written_down_is_recorded_once(
+    kept: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = list[QuestionClass]()
+    with monkeypatch.context() as patched:
+        patched.setattr(kept.database, "writing", _without_end(kept))
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable):
+                settle(kept, FREE[0], lines.extend)
+    assert settle(kept, FREE[0], lines.extend) == [FREE[0]]
+    assert lines == [of(FREE[0])]
+    # What has become of it otherwise is another line.
+    assert kept.settle_all({of(FREE[0]): Status.REFUSED}, lines.extend) == [of(FREE[0])]
+    assert lines == [of(FREE[0])] * 2
+
+
+def _without_end(kept: Ledger) -> Callable[[str], Any]:
+    """Return what gives transactions that cannot be ended."""
+    writing = kept.database.writing
+
+    @contextmanager
+    def writes(dataset: str) -> Iterator[Any]:
+        with writing(dataset) as transaction:
+            yield transaction
+            raise LedgerUnavailable("the disk is gone")
+
+    return writes
 
 
 def test_what_may_yet_fail_is_not_known(kept: Ledger) -> None:

@@ -307,3 +307,54 @@ def test_other_rules_on_counts_judge_the_same_table_anew(version: Version, tmp_p
         answers[0].release(fine)
     assert refusal.value.code == "NOT_AVAILABLE"
     assert answers[1].release(fine)
+
+
+def test_tables_made_together_are_those_made_alone(
+    version: Version, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = {"space": {"guard_below": 50, "looks": 1}}  # of 4,000 people: more than 80 cells
+    asked = [("a,b", "none"), ("b,c", "protected"), ("a", "none"), ("a,c,g0", "none")]
+    alone = releaser(version, policy(**guard))
+    together = releaser(version, policy(**guard), tmp_path / "records")
+    writes, writing = list[str](), together.ledgers.database.writing
+
+    def counted(dataset: str) -> Any:
+        writes.append(dataset)
+        return writing(dataset)
+
+    monkeypatch.setattr(together.ledgers.database, "writing", counted)
+    allowed = [together.check(ask(version, by), totals) for by, totals in asked]
+    together.make_together([(one, None) for one in allowed])
+    assert len(writes) == 1
+    lines = (tmp_path / "records").read_text().splitlines()
+    made = {json.loads(line)["question"] for line in lines}
+    # The guarded one is left out: it would use a look. Those of totals are there.
+    assert made == {"by=a,b", "by=b,c", "by=a", "by=b", "by=c", "by="}
+    assert len(lines) == len(made)
+    for one, (by, totals) in zip(allowed, asked, strict=True):
+        release = alone.release(ask(version, by), totals)
+        assert figures(together.answer(one)) == figures(release)
+    assert len(writes) == 3  # the guarded one was claimed, and settled
+    together.make_together([(one, None) for one in allowed])
+    assert len(writes) == 3, "all is known"
+    assert len((tmp_path / "records").read_text().splitlines()) == len(made) + 1
+
+
+def test_what_cannot_be_made_together_leaves_the_others(
+    version: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, make = releaser(version), Releaser._make
+
+    def fails(self: Releaser, making: Any, stop: Any) -> Any:
+        if making.of.name == "a,b":
+            raise InternalError("no memory")
+        return make(self, making, stop)
+
+    monkeypatch.setattr(Releaser, "_make", fails)
+    allowed = [answers.check(ask(version, by)) for by in ("a,b", "b,c")]
+    answers.make_together([(one, None) for one in allowed])
+    ledger = answers.ledgers.of(allowed[0].tier)
+    assert [ledger.decided(one.of) is None for one in allowed] == [True, False]
+    with pytest.raises(InternalError, match="no memory"):
+        answers.answer(allowed[0])
+    answers.quiet.make_together([(allowed[0], None)])  # claims nothing: makes nothing

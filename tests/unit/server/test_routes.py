@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ import discreet as dc
 from applications import Client
 from discreet.cli import app
 from discreet.release.formats import FORMATS
-from discreet.server import models
+from discreet.server import models, routes
 from stores import build_town
 
 TABLE = "/api/v1/datasets/town/table"
@@ -381,3 +382,49 @@ def test_a_policy_may_ask_for_post(tmp_path: Path, start: Any) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "NOT_RELEASED")
     assert client.post(TABLE, json={"by": ["sex"]}).status_code == 200
     assert client.get(TABLE, params={"by": "sex"}).status_code == 200
+
+
+_WAYS: list[tuple[str, str, dict[str, str]]] = [
+    ("GET", f"{TABLE}?by=sex,age_band&format=csv", {}),
+    ("GET", f"{TABLE}?by=sex,age_band&format=csv", {"Accept-Encoding": "gzip"}),
+    ("GET", f"{TABLE}?by=sex,age_band", {"Accept": "text/csv"}),
+    ("GET", f"{TABLE}?by=sex,health&totals=protected", {}),
+    ("GET", f"{TABLE}?by=health,rare", {}),
+    ("GET", f"{TABLE}?by=sex,nothing", {}),
+    ("GET", f"{TABLE}?by=sex&by=age", {}),
+    ("GET", f"{TABLE}?by=sex&tier=licensed", {}),
+    ("GET", f"{TABLE}?by=%FF", {}),
+    ("GET", TABLE, {}),
+    ("GET", f"{TABLE}/?by=sex", {}),
+    ("GET", "/api/v1/datasets/other/table?by=sex", {}),
+    ("GET", "/api/v1/datasets//table?by=sex", {}),
+    ("GET", "/api/v1/datasets/town/x/table?by=sex", {}),
+    ("GET", "/api/v1/datasets/to%2Fwn/table?by=sex", {}),
+    ("GET", "/api/v1/datasets/t%C3%B6wn/table?by=sex", {}),
+    ("GET", f"{TABLE}?by=sex", {"X-API-Key": "unknown"}),
+    ("HEAD", f"{TABLE}?by=sex", {}),
+    ("PUT", f"{TABLE}?by=sex", {}),
+    ("OPTIONS", f"{TABLE}?by=sex", {"Access-Control-Request-Method": "GET"}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "headers"), _WAYS)
+def test_the_direct_way_answers_as_all_layers_do(
+    client: Client, monkeypatch: pytest.MonkeyPatch,
+    method: str, path: str, headers: dict[str, str],
+) -> None:  # fmt: skip
+    def answered() -> tuple[int, dict[str, str], bytes]:
+        found = client.request(method, path, headers=headers)
+        told = {k: v for k, v in found.headers.items() if k not in ("x-request-id", "date")}
+        said = found.headers["x-request-id"].encode()
+        return found.status_code, told, found.content.replace(said, b"")
+
+    answered()  # what is kept then, is kept for either
+    lines = client.log.count("\n")
+    direct = answered()
+    monkeypatch.setattr(routes.Direct, "takes", lambda *given: False)
+    assert answered() == direct
+    first, second = (json.loads(line) for line in client.log.splitlines()[lines : lines + 2])
+    assert [first[k] for k in ("method", "route", "status", "cache")] == [
+        second[k] for k in ("method", "route", "status", "cache")
+    ]

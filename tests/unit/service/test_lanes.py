@@ -154,3 +154,86 @@ def test_other_bounds_hold_from_the_next_question_on() -> None:
         lane.close()
 
     run(story())
+
+
+def test_one_thread_takes_all_that_wait_and_makes_ready_for_all_at_once() -> None:
+    async def story() -> None:
+        gate = threading.Event()
+        lane = Lane("test", workers=8, queue=100, seconds=30, threads=1)
+        seen: list[list[Any]] = []
+        threads: set[int] = set()
+
+        def ahead(given: Any) -> None:
+            seen.append([one for one, _ in given])
+            threads.add(threading.get_ident())
+
+        def named(name: str) -> Any:
+            def work(stop: threading.Event) -> str:
+                threads.add(threading.get_ident())
+                assert not stop.is_set()
+                return name
+
+            return work
+
+        first = asyncio.create_task(lane.run(held(gate), ahead, "first"))
+        while not seen:
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(lane.run(named(n), ahead, n)) for n in "abc"]
+        alone = asyncio.create_task(lane.run(named("alone")))
+        await asyncio.sleep(0)
+        assert (lane.running, lane.waiting) == (5, 0)
+        gate.set()
+        assert await asyncio.gather(first, *others, alone) == ["done", *"abc", "alone"]
+        assert seen == [["first"], ["a", "b", "c"]]
+        assert len(threads) == 1
+        lane.close()
+
+    run(story())
+
+
+def test_what_fails_for_all_or_for_one_fails_for_nobody_else() -> None:
+    async def story() -> None:
+        gate = threading.Event()
+        lane = Lane("test", workers=8, queue=100, seconds=30, threads=1)
+
+        def ahead(given: Any) -> None:
+            raise ValueError("for all")
+
+        def fails(stop: threading.Event) -> None:
+            raise KeyError("for one")
+
+        first = asyncio.create_task(lane.run(held(gate)))
+        await asyncio.sleep(0)
+        works = [lambda stop: "a", fails, lambda stop: "b"]
+        others = [asyncio.create_task(lane.run(work, ahead, 0)) for work in works]
+        gone = asyncio.create_task(lane.run(lambda stop: "gone", ahead, 0))
+        await asyncio.sleep(0)
+        gone.cancel()
+        gate.set()
+        found = await asyncio.gather(first, *others, gone, return_exceptions=True)
+        assert found[:2] + found[3:4] == ["done", "a", "b"]
+        assert isinstance(found[2], KeyError)
+        assert isinstance(found[4], asyncio.CancelledError)
+        assert (lane.running, lane.waiting) == (0, 0)
+        lane.close()
+
+    run(story())
+
+
+def test_who_is_passed_over_while_they_go_away_takes_no_place() -> None:
+    async def story() -> None:
+        gate, lane = threading.Event(), Lane("test", workers=1, queue=100, seconds=30)
+        first = asyncio.create_task(lane.run(held(gate)))
+        going, staying = (asyncio.create_task(lane.run(held(gate))) for _ in range(2))
+        await asyncio.sleep(0)
+        going.cancel()  # not yet told when the place is free
+        lane._leave()
+        lane.running += 1  # the first one has not left: this is only as if
+        gate.set()
+        found = await asyncio.gather(first, going, staying, return_exceptions=True)
+        assert found[0] == found[2] == "done"
+        assert isinstance(found[1], asyncio.CancelledError)
+        assert (lane.running, lane.waiting) == (0, 0)
+        lane.close()
+
+    run(story())

@@ -107,7 +107,7 @@ def test_workers_share_the_memory_for_tables(opened: Opened) -> None:
     for workers, share in ((1, 1.0), (2, 0.5), (16, 0.25)):
         memory.Bound(Held(0, 0), workers).look([opened])
         tables, made_up = opened.releaser.tables, opened.releaser.made_up
-        assert (tables.budget, made_up.budget) == (BUDGET * share, BUDGET * share / 4)
+        assert (tables.budget, made_up.budget) == (BUDGET * share, BUDGET * share / 8)
 
 
 def test_memory_of_one_s_own_is_what_is_written_to() -> None:

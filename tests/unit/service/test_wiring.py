@@ -195,7 +195,7 @@ def test_a_file_is_made_and_written_by_one_thread(
     """Whether it is released or refused for its counts: one turn in a lane."""
     turns: list[str] = []
     run = Lane.run
-    monkeypatch.setattr(Lane, "run", lambda lane, work: turns.append(by) or run(lane, work))
+    monkeypatch.setattr(Lane, "run", lambda *given: turns.append(by) or run(*given))
     with serving([store]) as client:
         assert client.get(f"{TABLE}?by={by}&format=csv").status_code == status
         assert turns == [by]
