@@ -193,11 +193,16 @@ class _Search:
         self.bare = 0
         self.bound = 0.0
         self.before: list[Change] = []
+        self.drawn: tuple[Any, Any] = (None, None)
         self._programmes: Programmes | None = None
 
     def run(self) -> int:
         """Search; return the cell that cannot be protected, or −1."""
+        exchanged: list[Change] = []
         for count in dict.fromkeys((len(self.needs), self.views * len(self.needs))):
+            if self.before:
+                exchanged = self._held()
+                self._restore()
             self.count = count
             failed = self._fill()
             if failed >= 0:
@@ -210,8 +215,8 @@ class _Search:
                     self._exchange()
                 self.bare = self._secondary()
             else:
-                self._improve("singletons", HOT if self.bound == 0 else COLD)
-                self._unexchanged()
+                self._improve("singletons", HOT if self.before or self.bound == 0 else COLD)
+                self._from(exchanged)
                 self._guide(self.views)
                 if self._small:
                     self._again("singletons")
@@ -223,19 +228,29 @@ class _Search:
         self.bound = max(self.bound, state.bound)
         parts = int(np.ceil(PARTS * self.effort))
         self.before = self._held()
+        self.drawn = (self.work.state.copy(), self.rng.bit_generator.state)
         self._better(state.run(self.before, parts))
 
-    def _unexchanged(self) -> None:
-        """Protect from contributors what there was before parts were chosen anew, if cheaper.
+    def _restore(self) -> None:
+        """Go back to what there was before parts were chosen anew, and to the same draws.
 
-        A pattern with few cells that is safe from readers alone may need more in the end.
+        A pattern with few cells that is safe from readers may need more to be safe from
+        contributors: the search for those begins from both.
         """
-        if not self.before:
+        for task, change in enumerate(self.before):
+            kernels.take(task, self.held, self.limits.cost)
+            self._put(task, change)
+        self.work.state[:] = self.drawn[0]
+        self.rng.bit_generator.state = self.drawn[1]
+
+    def _from(self, exchanged: Sequence[Change]) -> None:
+        """Protect from contributors what parts chosen anew led to, where that is cheaper."""
+        if not exchanged:
             return
         best, least = self._held(), self._total()
-        begun = self._begin(self.before)
+        begun = self._begin(exchanged)
         if begun:
-            self._improve("singletons", HOT)
+            self._improve("singletons", COLD)
         if not begun or self._total() >= least:
             self._begin(best)
 
