@@ -213,8 +213,9 @@ class Variable:
         for level in data["levels"]:
             codes, labels = tuple(level["codes"]), tuple(level["labels"])
             of = np.arange(len(codes)) if level["of"] is None else level["of"]
-            of = np.asarray(of, np.uint32)
-            levels.append(Level(level["id"], level["label"], codes, labels, of))
+            levels.append(
+                Level(level["id"], level["label"], codes, labels, np.asarray(of, np.uint32))
+            )
         return cls(data["id"], data["label"], tuple(levels), data["definition"])
 
 
