@@ -211,8 +211,8 @@ def memory(options: Options) -> str:
         table(heads, rows),
         "",
         "- Own is what the server and its workers have for themselves, shared the answers that "
-        "workers have in common; pages of files that are mapped are the system's, which takes "
-        "them back when it needs them.",
+        "workers have in common, for which the memory is taken at the start; pages of files that "
+        "are mapped are the system's, which takes them back when it needs them.",
         f"- Errors: {seen.errors}. From the first minute to the last it grew by {growth:.1%}, in "
         f"the second half by {late:.1%}. Target: flat, {GROWTH:.0%} at most from the first minute; "
         f"{_met(growth <= GROWTH) if len(found) > 2 else 'too short to say'}.",

@@ -21,6 +21,8 @@ Answer = TypeVar("Answer")
 _REQUEST: ContextVar[set[str] | None] = ContextVar("request", default=None)
 _RECENT = 0.1  # weight of the last question in the mean of what questions take
 _LATE = 0.01  # seconds for which an answer may be held back so that others go with it
+_STUCK = 0.5  # seconds after which what waits for a thread is given another one…
+_SPARE = 4  # …up to so many
 
 Ahead = Callable[[Sequence[tuple[Any, Event]]], None]
 """What is done for several questions at once before each is answered: each with what stops it."""
@@ -40,6 +42,7 @@ class _Item:
     given: Any
     future: asyncio.Future[Any]
     stop: Event = field(default_factory=Event)
+    taken: bool = False
     found: Any = None
     error: BaseException | None = None
 
@@ -70,7 +73,8 @@ class Lane:
 
     As many questions are worked on at a time as there are `workers`, each by a thread; or, where
     that is said, by fewer `threads`: one then takes all that wait for it, and what can be done for
-    several at once is. Threads of one process take turns, so that more of them answer no more.
+    several at once is. Threads of one process take turns, so that more of them answer no more; only
+    if one is stuck, waiting for a database say, another goes on with the rest.
 
     Of several worker processes each has threads and a line of its own (`seat`); how many may wait
     is counted over all of them.
@@ -92,7 +96,7 @@ class Lane:
         self._threads = threads
         self._lock = Lock()
         self._todo: deque[_Item] = deque()
-        self._busy_threads = 0
+        self._threads_at_work = 0
         self._seat = seat
         self._line: deque[asyncio.Future[bool]] = deque()
         self._mean = 0.0
@@ -101,9 +105,9 @@ class Lane:
 
     def resize(self, workers: int, queue: int, seconds: float, wait: float) -> None:
         """Have other bounds from now on; what runs is finished as it began."""
-        many = min(workers, self._threads or workers)
+        many = workers if self._threads is None else min(workers, max(self._threads, _SPARE))
         before, self._pool = self._pool, ThreadPoolExecutor(many, thread_name_prefix=self._name)
-        self._most_threads = many
+        self._usual, self._most = min(many, self._threads or many), many
         self.workers, self.queue, self.seconds, self.wait = workers, queue, seconds, wait
         if before is not None:
             before.shutdown(wait=False)
@@ -133,8 +137,10 @@ class Lane:
         item = _Item(work, ahead, given, loop.create_future())
         timer = loop.call_at(deadline, item.stop.set)
         begin = loop.time()
+        self._todo.append(item)
+        stuck = loop.call_later(_STUCK, self._begin, loop, item)
         try:
-            self._begin(item)
+            self._begin(loop)
             found: Answer = await item.future
             return found
         except Stopped:
@@ -142,29 +148,31 @@ class Lane:
         finally:
             item.stop.set()  # whoever asked is gone: nobody waits for what may still run
             timer.cancel()
+            stuck.cancel()
             self._mean += _RECENT * (loop.time() - begin - self._mean)
             self._leave()
 
-    def _begin(self, item: _Item) -> None:
-        """Have a thread do some work, one that is busy if there is no other."""
+    def _begin(self, loop: asyncio.AbstractEventLoop, stuck: _Item | None = None) -> None:
+        """Have a thread do what is to be done, unless enough do; one more for what is stuck."""
+        most = self._usual if stuck is None else self._most
         with self._lock:
-            self._todo.append(item)
-            if self._busy_threads >= self._most_threads:
+            if self._threads_at_work >= most or (stuck is not None and stuck.taken):
                 return
-            self._busy_threads += 1
+            self._threads_at_work += 1
         assert self._pool is not None
-        self._pool.submit(self._work, item.future.get_loop())
+        self._pool.submit(self._work, loop)
 
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         """Do what is to be done until nothing is left."""
         while True:
             with self._lock:
-                items = [*self._todo] if self._threads else [*self._todo][:1]
+                many = len(self._todo) if self._threads else min(1, len(self._todo))
+                items = [self._todo.popleft() for _ in range(many)]
                 if not items:
-                    self._busy_threads -= 1
+                    self._threads_at_work -= 1
                     return
-                for _ in items:
-                    self._todo.popleft()
+                for item in items:
+                    item.taken = True
             self._do(items, loop)
 
     def _do(self, items: Sequence[_Item], loop: asyncio.AbstractEventLoop) -> None:

@@ -237,3 +237,20 @@ def test_who_is_passed_over_while_they_go_away_takes_no_place() -> None:
         lane.close()
 
     run(story())
+
+
+def test_a_thread_that_is_stuck_does_not_keep_the_others_waiting() -> None:
+    async def story() -> None:
+        gate = threading.Event()
+        lane = Lane("test", workers=8, queue=100, seconds=30, threads=1)
+        stuck = asyncio.create_task(lane.run(held(gate)))
+        await asyncio.sleep(0.05)
+        others = [asyncio.create_task(lane.run(lambda stop: "done")) for _ in range(3)]
+        assert await asyncio.gather(*others) == ["done"] * 3
+        assert not stuck.done()
+        gate.set()
+        assert await stuck == "done"
+        lane.close()
+        assert lane._threads_at_work == 0
+
+    run(story())
