@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -88,8 +88,9 @@ class Bound:
     that it keeps none.
     """
 
-    def __init__(self, answers: Shrinks, workers: int = 1) -> None:
+    def __init__(self, answers: Shrinks, workers: int = 1, own: Callable[[], int] = own) -> None:
         self._answers = answers
+        self._own = own
         self._share = max(1 / workers, _LEAST)
         self._base: int | None = None
 
@@ -105,14 +106,14 @@ class Bound:
         return self._within(caches, beside)
 
     def _within(self, caches: Sequence[Shrinks], beside: int) -> int:
-        used = own()
+        used = self._own()
         if self._base is None:
             self._base = used
         most = self._base + sum(cache.budget for cache in caches) + beside
         if used <= most:
             return 0
         give_back()
-        over = left = own() - most
+        over = left = self._own() - most
         for cache in caches:
             if left > 0:
                 left -= cache.shrink(left)

@@ -78,12 +78,11 @@ class Held:
         return gone
 
 
-def test_caches_give_way_where_the_system_counts_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caches_give_way_where_the_system_counts_more() -> None:
     """It begins with 100 and may have 30 + 20 in caches and 10 beside them: 160 in all."""
     first, second = Held(25, 30), Held(18, 20)
-    bound = memory.Bound(first)
     told = iter([100, 160, 161, 161, 185, 184])
-    monkeypatch.setattr(memory, "own", lambda: next(told))
+    bound = memory.Bound(first, own=lambda: next(told))
     assert bound._within([first, second], 10) == 0  # the beginning
     assert bound._within([first, second], 10) == 0
     assert (first.used, second.used) == (25, 18)
@@ -93,11 +92,10 @@ def test_caches_give_way_where_the_system_counts_more(monkeypatch: pytest.Monkey
     assert (first.used, second.used) == (0, 18)
 
 
-def test_what_was_only_not_given_back_costs_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_only_not_given_back_costs_no_cache() -> None:
     cache = Held(25, 30)
-    bound = memory.Bound(cache)
     told = iter([100, 150, 130])
-    monkeypatch.setattr(memory, "own", lambda: next(told))
+    bound = memory.Bound(cache, own=lambda: next(told))
     assert bound._within([cache], 0) == 0
     assert bound._within([cache], 0) == 0  # 150 is over 130, which is what is left
     assert cache.used == 25
