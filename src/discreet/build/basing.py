@@ -64,10 +64,11 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     household = raw.households(step.name)[0].astype(np.int64) if step.households else None
     records = Records(codes, place, words, household)
     design = Design.of(columns, _extra(step, raw, variables, main))
-    fitted = step.base.apply(records, areas, design, secret.value, tell)
+    edition = records.edition(secret.value)
+    fitted = step.base.apply(records, areas, design, edition, tell)
     tell("comparing", 0, None)
-    found = _compared(step, records, areas, columns, fitted, secret)
-    finely = _compared_finely(step, records, areas, columns, fitted, secret)
+    found = _compared(step, records, areas, columns, fitted, edition)
+    finely = _compared_finely(step, records, areas, columns, fitted, edition)
     facts = _facts(step, names, areas, fitted, found) | _finely(step, names, finely or found)
     try:
         _check(step, facts)
@@ -129,13 +130,13 @@ def _compared(
     areas: Areas,
     columns: Sequence[Column],
     fitted: Fitted,
-    secret: Secret,
+    edition: bytes,
 ) -> Compared:
     """Compare the base with the records in some tables of main columns."""
     main = [i for i, column in enumerate(columns) if column.coarser is None]
     most = (len(main), *CHECKED[1:])[: len(main)]
     tables = chosen_tables([columns[i].size for i in main], most)
-    return _in_tables(step, records, areas, columns, fitted, secret, tables, FITTED)
+    return _in_tables(step, records, areas, columns, fitted, edition, tables, FITTED)
 
 
 def _compared_finely(
@@ -144,7 +145,7 @@ def _compared_finely(
     areas: Areas,
     columns: Sequence[Column],
     fitted: Fitted,
-    secret: Secret,
+    edition: bytes,
 ) -> Compared | None:
     """Compare them in tables with a column that is in no pair; None where there is none."""
     sizes = [column.size for column in columns]
@@ -158,7 +159,7 @@ def _compared_finely(
                 tables.append((*(beside[i] for i in table), column))
     if not tables:
         return None
-    return _in_tables(step, records, areas, columns, fitted, secret, tables, 1)
+    return _in_tables(step, records, areas, columns, fitted, edition, tables, 1)
 
 
 def _in_tables(
@@ -167,13 +168,13 @@ def _in_tables(
     areas: Areas,
     columns: Sequence[Column],
     fitted: Fitted,
-    secret: Secret,
+    edition: bytes,
     tables: Sequence[tuple[int, ...]],
     most: int,
 ) -> Compared:
     codes, sizes = records.codes, [column.size for column in columns]
     base = Side([column[fitted.donor] for column in codes], fitted.area)
-    noises = [step.base.noise(level, secret.value) for level in range(len(areas.of))]
+    noises = [step.base.noise(level, edition) for level in range(len(areas.of))]
     true = Side(codes, records.area)
     return compare_tables(true, base, records.keys, sizes, areas, tables, noises, most)
 

@@ -303,6 +303,28 @@ def test_the_order_of_the_rows_does_not_matter(built: Path, tmp_path: Path) -> N
     assert all((one[name] == other[name]).all() for name in one)
 
 
+def test_noise_is_drawn_anew_for_each_edition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or what changes between two editions would point to who left."""
+    noise, used = dc.protect.ProtectedBase.noise, set[bytes]()
+
+    def noted(self: dc.protect.ProtectedBase, level: int, secret: bytes) -> Any:
+        used.add(secret)
+        return noise(self, level, secret)
+
+    monkeypatch.setattr(dc.protect.ProtectedBase, "noise", noted)
+    editions = []
+    for name, rows in (("all", 5_000), ("one left", 4_999)):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, people().slice(0, rows))
+        used.clear()
+        dc_build(tmp_path / name)
+        editions.append(used - {bytes(32)})  # ranges depend on no secret
+    assert [len(each) for each in editions] == [1, 1]
+    assert len({bytes(range(32)), *editions[0], *editions[1]}) == 3
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [

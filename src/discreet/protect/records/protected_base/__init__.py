@@ -2,7 +2,8 @@
 
 from discreet.protect.records.protected_base.areas import NAME, WHOLE, Areas
 from discreet.protect.records.protected_base.design import Column, Design
-from discreet.protect.records.protected_base.method import Fitted, ProtectedBase, Records
+from discreet.protect.records.protected_base.method import Fitted, ProtectedBase
+from discreet.protect.records.protected_base.records import Records
 from discreet.protect.records.protected_base.search import Search
 
 __all__ = [

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.checks import number
 from discreet.errors import ParameterError
 from discreet.progress import Tell
-from discreet.protect.keys import KeyMix, purposes
+from discreet.protect.keys import KeyMix
 from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
@@ -30,47 +30,13 @@ from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Unit
 from discreet.protect.records.protected_base.households import Households
+from discreet.protect.records.protected_base.records import Records
 from discreet.protect.records.protected_base.search import Search
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
 from discreet.protect.records.protected_base.uses import Off, Uses
 
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Records as columns of codes; `words` are random words made of the secret and their ids.
-
-    `household` numbers the households from 0, all members of one in one area, if households are
-    copied whole.
-    """
-
-    codes: Sequence[NDArray[Any]]
-    area: NDArray[Any]
-    words: NDArray[np.uint64]
-    household: NDArray[np.int64] | None = None
-
-    def matrix(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the codes of some records, a row for each."""
-        found = np.empty((len(rows), len(self.codes)), np.int32)
-        for i, column in enumerate(self.codes):
-            found[:, i] = column[rows]
-        return found
-
-    @cached_property
-    def keys(self) -> NDArray[np.uint32]:
-        """Record keys, whose sums key the noise."""
-        return purposes(self.words, 1).astype(np.uint32)
-
-    @cached_property
-    def homes(self) -> NDArray[np.uint64]:
-        """A random word for the household of each record, or for the record alone."""
-        if self.household is None:
-            return self.words
-        found = np.zeros(int(self.household.max(initial=-1)) + 1, np.uint64)
-        np.add.at(found, self.household, self.words)
-        return np.asarray(found[self.household])
 
 
 @dataclass(frozen=True, eq=False)

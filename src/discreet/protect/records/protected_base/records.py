@@ -1,0 +1,66 @@
+"""The records that a base is made of, and the secret of their edition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.protect.keys import KeyMix, purposes
+
+_CHUNK = 2**20  # records whose codes are mixed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records as columns of codes; `words` are random words made of the secret and their ids.
+
+    `household` numbers the households from 0, all members of one in one area, if households are
+    copied whole.
+    """
+
+    codes: Sequence[NDArray[Any]]
+    area: NDArray[Any]
+    words: NDArray[np.uint64]
+    household: NDArray[np.int64] | None = None
+
+    def matrix(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of some records, a row for each."""
+        found = np.empty((len(rows), len(self.codes)), np.int32)
+        for i, column in enumerate(self.codes):
+            found[:, i] = column[rows]
+        return found
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint32]:
+        """Record keys, whose sums key the noise."""
+        return purposes(self.words, 1).astype(np.uint32)
+
+    def edition(self, secret: bytes) -> bytes:
+        """Return a secret for these very records: another where one is gone, new or changed.
+
+        Noise by the secret alone would be the same in two editions wherever nobody left, so that
+        what changes would point to who did. The order of the records does not matter.
+        """
+        sums = np.zeros(4, np.uint64)
+        columns = [*self.codes, self.area]
+        for start in range(0, len(self.words), _CHUNK):
+            own = slice(start, start + _CHUNK)
+            mixed = self.words[own]
+            for column in columns:
+                mixed = purposes(mixed ^ column[own].astype(np.uint64), 2)
+            sums += [purposes(mixed, purpose).sum() for purpose in range(3, 7)]
+        return KeyMix(secret, "protected base: edition").words(sums).tobytes()
+
+    @cached_property
+    def homes(self) -> NDArray[np.uint64]:
+        """A random word for the household of each record, or for the record alone."""
+        if self.household is None:
+            return self.words
+        found = np.zeros(int(self.household.max(initial=-1)) + 1, np.uint64)
+        np.add.at(found, self.household, self.words)
+        return np.asarray(found[self.household])

@@ -1,0 +1,56 @@
+"""The secret of an edition: the same for the same records, another for any others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.protect.records.protected_base import Records
+from discreet.protect.records.protected_base import records as module
+
+SECRET = b"a secret of at least 16 bytes"
+
+
+def records(rows: int = 50) -> Records:
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(0, size, rows).astype(np.uint8) for size in (2, 9)]
+    words = rng.integers(0, 2**63, rows).astype(np.uint64)
+    return Records(codes, rng.integers(0, 4, rows), words)
+
+
+def of_rows(given: Records, rows: np.ndarray) -> Records:
+    return Records([column[rows] for column in given.codes], given.area[rows], given.words[rows])
+
+
+def test_the_order_of_the_records_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = records()
+    edition = given.edition(SECRET)
+    assert len(edition) == 32
+    monkeypatch.setattr(module, "_CHUNK", 7)  # nor in how many pieces they are read
+    assert of_rows(given, np.random.default_rng(2).permutation(50)).edition(SECRET) == edition
+
+
+def test_whoever_leaves_joins_moves_or_changes_makes_another_edition() -> None:
+    given = records()
+    codes, area = [column.copy() for column in given.codes], given.area.copy()
+    codes[0][3] ^= 1
+    area[3] ^= 1
+    editions = [
+        given.edition(SECRET),
+        given.edition(SECRET + b"!"),
+        of_rows(given, np.arange(49)).edition(SECRET),
+        of_rows(given, np.append(np.arange(50), 0)).edition(SECRET),
+        replace(given, codes=codes).edition(SECRET),
+        replace(given, area=area).edition(SECRET),
+    ]
+    assert len(set(editions)) == len(editions)
+
+
+def test_two_who_change_places_make_another_edition() -> None:
+    given = records()
+    swapped = given.area.copy()
+    a, b = np.flatnonzero(given.area == 0)[0], np.flatnonzero(given.area == 1)[0]
+    swapped[[a, b]] = swapped[[b, a]]
+    assert replace(given, area=swapped).edition(SECRET) != given.edition(SECRET)
