@@ -104,7 +104,7 @@ class Server(uvicorn.Server):
             self._app.state.metrics.tell()
             if os.getppid() != self.seat.parent:
                 self.should_exit = True  # who would replace or stop this worker is gone
-        if not self._kept and self._app.state.service.ready:
+        if not self._kept and self._ready():
             self._kept = True
             keep()
         if counter % 10 == 0:
@@ -156,6 +156,10 @@ class Server(uvicorn.Server):
 
     def _stores(self) -> int:
         return len(self._app.state.service.catalogue.stores)
+
+    def _ready(self) -> bool:
+        """Whether everything has been opened that stays open."""
+        return bool(self._app.state.service.ready)
 
 
 def check_certificate(settings: Settings) -> None:

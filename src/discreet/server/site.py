@@ -58,6 +58,9 @@ class SiteServer(Server):
     def _stores(self) -> int:
         return _STORES
 
+    def _ready(self) -> bool:
+        return self._reread is not None  # only then is it alone in its process
+
     def note(self, status: int, request_id: str) -> None:
         """Log a request that never became one."""
         self.log.write(event="request", route="malformed", status=status, id=request_id)
