@@ -11,11 +11,13 @@ from itertools import combinations
 import numpy as np
 
 from discreet.page.grid import of_sums
-from discreet.page.quality import Quality, SumLine, quality, sum_lines
+from discreet.page.quality import Quality, SumLine, Worked, quality, sum_lines
+from discreet.page.ranges import AreaRanges, by_area, of_figures
 from discreet.page.texts import Texts
 from discreet.policy import Margins, Protection
 from discreet.query import QuestionClass
 from discreet.release import Release
+from discreet.release.beforehand import is_base
 from discreet.release.told import BASE, BEFOREHAND, NINE_IN_TEN, PERTURBED
 from discreet.service import Opened
 
@@ -37,6 +39,10 @@ class Told:
     """How far off sums of so many figures may be; empty where no figure is a sum."""
     usual: bool = False
     """Whether ranges hold the true count in nine of ten cases, not always."""
+    worked: tuple[Worked, ...] = ()
+    """Some of the figures with such ranges."""
+    by_area: tuple[AreaRanges, ...] = ()
+    """Such ranges by area and number of variables."""
 
     @property
     def changed(self) -> bool:
@@ -54,19 +60,20 @@ def of_release(release: Release, opened: Opened, t: Texts) -> Told:
     source = QuestionClass.named(release.provenance.table, opened.schema)
     totals, dimensions = Margins.of(release.provenance.totals), max(len(source.levels), 1)
     kind = _kind(PERTURBED in release.notes, BEFOREHAND in release.notes)
-    found = _of_base(told(protection, totals, dimensions, kind, t), release, t)
+    found = told(protection, totals, dimensions, kind, t)
+    if BASE in release.notes:
+        found = _of_base(found, NINE_IN_TEN in release.notes, t)
+        found = replace(found, worked=of_figures(release.table, t) if found.usual else ())
     return found if release.table.parts is None else _of_sums(found, release, dimensions, t)
 
 
-def _of_base(told: Told, release: Release, t: Texts) -> Told:
-    """Return what is told of a table that is counted on a protected base."""
-    notes = {name: t(f"notes.{name}") for name in ("base", "nine_in_ten")}
-    if BASE not in release.notes:
-        return told
-    if NINE_IN_TEN not in release.notes:
-        return replace(told, notes=(told.notes[0], notes["base"], *told.notes[1:]))
-    said = (told.notes[0], *notes.values(), *told.notes[1:])
-    return replace(told, notes=said, far=t("quality.base"), usual=True)
+def _of_base(told: Told, ranges: bool, t: Texts) -> Told:
+    """Return what is told of tables counted on a protected base, with ranges or without."""
+    before, *after = told.notes
+    if not ranges:
+        return replace(told, notes=(before, t("notes.base"), *after))
+    notes = (before, t("notes.base"), t("notes.nine_in_ten"), *after)
+    return replace(told, notes=notes, far=t("quality.base"), usual=True)
 
 
 def _of_sums(told: Told, release: Release, dimensions: int, t: Texts) -> Told:
@@ -96,7 +103,12 @@ def of_tier(opened: Opened, t: Texts) -> Told:
     dimensions = 2 if 2 in protection.takes else protection.takes[0]
     beforehand = bool(opened.version.manifest.get("protected_beforehand"))
     kind = _kind(protection.build is not None, beforehand)
-    return told(protection, protection.margins, dimensions, kind, t)
+    found = told(protection, protection.margins, dimensions, kind, t)
+    if not is_base(opened.version):
+        return found
+    lines = by_area(opened, t)
+    found = _of_base(found, bool(lines), t)
+    return replace(found, by_area=lines, far=t("quality.base_by_area") if lines else found.far)
 
 
 def _kind(changed: bool, beforehand: bool) -> str:

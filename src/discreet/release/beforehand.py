@@ -46,10 +46,35 @@ def beforehand(version: Version, question: Question) -> Beforehand:
     methods = tuple(version.manifest.get("protected_beforehand") or ())
     if NAME not in methods:
         return Beforehand(methods)
-    facts = next(step for step in version.steps_beforehand if step["method"] == NAME)
+    facts = _facts(version)
     level, order = _level(version, question), _order(question)
     by_order = facts[_kind_of_ranges(question, facts)].get(level, [])
     ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
+    return _in_ranges(methods, facts, ranges)
+
+
+def by_level(version: Version) -> dict[str, list[Beforehand]]:
+    """Return what tables of a base say by level of areas, for one variable, two and so on.
+
+    Levels of very many categories aside. Empty where records are not a base.
+    """
+    if not is_base(version):
+        return {}
+    facts = _facts(version)
+    methods = tuple(version.manifest["protected_beforehand"])
+    return {
+        level: [_in_ranges(methods, facts, ranges) for ranges in by_order]
+        for level, by_order in facts["ranges"].items()
+    }
+
+
+def _facts(version: Version) -> dict[str, Any]:
+    return next(step for step in version.steps_beforehand if step["method"] == NAME)
+
+
+def _in_ranges(
+    methods: tuple[str, ...], facts: dict[str, Any], ranges: list[list[int]] | None
+) -> Beforehand:
     told = None if ranges is None else tuple((int(low), int(high)) for low, high in ranges)
     return Beforehand(methods, tuple(facts["classes"]), told)
 
@@ -98,7 +123,7 @@ def prepared(version: Version, policy: Policy, tier: Tier) -> bool:
     synthetic or a protected base.
     """
     protection = tier.protection
-    if not tier.space.guards and not (policy.synthetic or _is_base(version)):
+    if not tier.space.guards and not (policy.synthetic or is_base(version)):
         return False
     if protection.place is Place.OUTPUT:
         return True
@@ -112,6 +137,6 @@ def prepared(version: Version, policy: Policy, tier: Tier) -> bool:
     return not protection.beforehand or any(version.swap_rate(level.id) for level in levels)
 
 
-def _is_base(version: Version) -> bool:
+def is_base(version: Version) -> bool:
     """Whether every question is counted on a protected base."""
     return NAME in version.manifest.get("protected_beforehand", [])
