@@ -11,7 +11,6 @@ from discreet.policy.model import (
     Margins,
     Place,
     Policy,
-    SpaceRules,
     Tier,
 )
 from discreet.protect import Multiplier
@@ -84,7 +83,7 @@ def _tier(tier: Tier) -> list[str]:
         rules.append(f"Not available: {', '.join(question.levels_refused)}.")
     if question.filters_refused:
         rules.append(f"Not available as filters: {', '.join(question.filters_refused)}.")
-    rules += _space(tier.space)
+    rules += _space(tier)
     rules += _protection(tier)
     if tier.protection.zeros:
         rules.append(
@@ -95,10 +94,10 @@ def _tier(tier: Tier) -> list[str]:
     rules += [f"{text}" for text in _counts(tier.counts)]
     for level, counts in tier.counts_by_level.items():
         rules += [f"For tables by {level}: {text}" for text in _counts(counts)]
-    rules.append(
-        f"The risk that is left is measured {_measured(tier)}; above {risk.maximum:g} a table is "
-        "refused."
-    )
+    refused = f"above {risk.maximum:g} a table is refused"
+    if risk.maximum >= 1:
+        refused = "no table is refused for it"
+    rules.append(f"The risk that is left is measured {_measured(tier)}; {refused}.")
     rules.append(_multiplier(tier))
     rules += _left_out(tier)
     return said + [f"  - {rule}" for rule in rules]
@@ -136,10 +135,15 @@ def _measured(tier: Tier) -> str:
     return "exactly, from the true counts"
 
 
-def _space(space: SpaceRules) -> list[str]:
+def _space(tier: Tier) -> list[str]:
     """What all tables together may tell."""
+    space = tier.space
     if not space.guards:
-        return ["Detail is not guarded: all tables together tell all that the records tell."]
+        counted = "records as they were altered" if tier.protection.beforehand else "records"
+        return [
+            f"Detail is not guarded: all tables together tell all that the {counted} tell. Only "
+            "invented people or a protected base are served so."
+        ]
     shown = "one released table" if space.looks == 1 else f"{space.looks} released tables"
     said = [
         f"Detail with fewer than {space.guard_below:,} people in a cell on average may be in "
@@ -169,8 +173,8 @@ def _protection(tier: Tier) -> list[str]:
             "within a table and between tables.",
             "Tables of areas that no swap affects, and tables without areas, show true counts "
             "unless another step altered them; their risk is judged as that of true counts.",
-            "In a protected base every figure is altered, and combinations absent in the larger "
-            "area stay absent.",
+            "In a protected base no figure is certain, and combinations absent in the larger area "
+            "stay absent.",
             far,
         ]
     if protection.method == "none":
@@ -257,22 +261,33 @@ def _up_to(most: int) -> str:
 
 
 def _counts(rules: CountRules) -> list[str]:
-    small = _up_to(rules.small)
-    ones, most = "", rules.max_small_of_populated
+    mean = (
+        f", and at least {rules.minimum_mean:g} per cell on average" if rules.minimum_mean else ""
+    )
+    return [
+        "After protection a table, or each area in it, has at least "
+        f"{_number(rules.minimum_population, 'person', 'people')}{mean}.",
+        _small(rules),
+        f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "
+        "but one or two fixed) have only one cell that is not zero, and at most "
+        f"{rules.max_single_lines:.0%} of its people are in such lines."
+        if rules.max_single_lines < 1
+        else "No table is refused for lines with only one cell that is not zero.",
+    ]
+
+
+def _small(rules: CountRules) -> str:
+    """Return how many figures may be small."""
+    if not rules.small:
+        return "No figure counts as small."
+    if min(rules.max_small, rules.max_ones_of_populated, rules.max_small_of_populated) == 1:
+        return "No table is refused for small figures."
+    small, ones, most = _up_to(rules.small), "", rules.max_small_of_populated
     if rules.one == rules.small:
         most = min(most, rules.max_ones_of_populated)
     elif rules.one:
         ones = f"at most {rules.max_ones_of_populated:.0%} are {_up_to(rules.one)} and "
-    return [
-        "After protection a table, or each area in it, has at least "
-        f"{_number(rules.minimum_population, 'person', 'people')}, and at least "
-        f"{rules.minimum_mean:g} per cell on average.",
-        f"At most {rules.max_small:.0%} of its cells are {small}. Of the cells that are "
-        f"not zero, {ones}at most "
-        f"{most:.0%} are {small}."
-        if rules.small
-        else "No figure counts as small.",
-        f"At most {rules.max_single_lines:.0%} of its rows, columns or other lines (all variables "
-        "but one or two fixed) have only one cell that is not zero, and at most "
-        f"{rules.max_single_lines:.0%} of its people are in such lines.",
-    ]
+    return (
+        f"At most {rules.max_small:.0%} of its cells are {small}. Of the cells that are not zero, "
+        f"{ones}at most {most:.0%} are {small}."
+    )

@@ -468,7 +468,7 @@ def test_the_policy_in_sentences() -> None:
         "Figures are counts of the altered records, and are left as they are: they add up",
         "Totals are sums.",
         "measured from the released figures and the share of records that were swapped out of the "
-        "areas of the table; above 1 a table is refused.",
+        "areas of the table; no table is refused for it.",
     ):
         assert sentence in said
     for wrong in ("invented figures", "Every figure is protected", "noise"):
