@@ -163,6 +163,6 @@ def test_the_kernel_of_lines_is_compiled_once_however_tables_lie() -> None:
     before = len(kernels.lines.overloads)
     kept = np.ones((3, 4, 5), np.int64)
     kept.setflags(write=False)
-    for tables in (kept, np.moveaxis(kept, 2, 0), np.moveaxis(np.ones((5, 3)), 1, 0)):
-        _by_kernel(tables, 1)
+    for lying in (kept, np.moveaxis(kept, 2, 0), np.moveaxis(np.ones((5, 3)), 1, 0)):
+        _by_kernel(lying, 1)
     assert len(kernels.lines.overloads) == before
