@@ -22,7 +22,7 @@ from discreet.tabulate.views import BUDGET as VIEWS
 
 _STATM = Path("/proc/self/statm")
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # see mallopt(3)
-# Bytes of a block that has memory of its own, and is given back to the system as soon as it is free:
+# Bytes of a block that has memory of its own, and goes back to the system as soon as it is free:
 # what is kept among smaller blocks leaves holes behind that none of the next ones fits.
 _LARGE = 128 * 2**10
 _FREE = 32 * 2**20  # bytes that may be free at the end of a heap before they are given back
