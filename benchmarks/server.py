@@ -1,7 +1,7 @@
 """The server under load, on the loopback: distinct tables, repeated ones, expensive ones; memory.
 
     python benchmarks/server.py [--persons 10000000] [--folder var/bench] [--seconds 20]
-        [--minutes 10] [--workers 2] [--users 100]
+        [--minutes 10] [--workers 2] [--users 100] [--only speed]
 
 The server is a process of its own with its workers; whoever asks runs on the same cores, so the
 throughput is a lower bound. CPU is the server's alone, all its processes together. Each part has a
@@ -229,6 +229,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--users", type=int, default=100)
     parser.add_argument("--store", type=Path, help="a store of a synthetic census that exists")
+    parser.add_argument("--only", choices=("speed", "memory"), help="one of the two sections")
     parser.add_argument("--note", default="", help="a sentence on the machine")
     parser.add_argument("--dry", action="store_true", help="only print")
     given = parser.parse_args()
@@ -236,17 +237,19 @@ def main() -> None:
     store = given.store or prepare(given.persons, given.folder)
     options = Options(store, given.workers, given.users, given.seconds, given.minutes)
     cores = len(os.sched_getaffinity(0))
-    head = (
-        f"## The server, {given.persons / 1e6:g} million people\n\n"
+    size = f"{given.persons / 1e6:g} million people"
+    machine = (
         f"{datetime.now(UTC):%Y-%m-%d}, {cores} cores shared with whoever asks, {given.workers} "
         f"workers. CSV over the loopback, kept-alive connections. {given.note}".rstrip()
     )
-    text = f"{head}\n\n{speed(options)}"
-    if options.minutes:
-        text += f"\n\n{memory(options)}"
-    if not given.dry:
-        write_section("server", text)
-    print(text)
+    parts = {"speed": ("server", "The server", speed),
+             "memory": ("server-memory", "Memory of the server", memory)}  # fmt: skip
+    for part, (section, title, measure) in parts.items():
+        if given.only in (None, part):
+            text = f"## {title}, {size}\n\n{machine}\n\n{measure(options)}"
+            print(text, flush=True)
+            if not given.dry:
+                write_section(section, text)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ class Database:
         self._turn = threading.RLock()
         self._opening = threading.Lock()
         self._engine: sa.Engine | None = None
+        self._writer: sa.Connection | None = None  # to a file; whoever has the turn writes by it
         self._process = 0
         self._inode = (0, 0)
 
@@ -114,19 +115,34 @@ class Database:
     @contextmanager
     def writing(self, dataset: str) -> Iterator[Transaction]:
         """Give a transaction that nobody else can write beside; an error in it undoes it all."""
-        with self._connected(self.url.startswith(_MEMORY)) as connection:
+        alone = self.url.startswith(_MEMORY)
+        with self._connected(alone, self.path is not None) as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 _lock(connection, _key(dataset))
                 yield _transaction(connection)
 
     @contextmanager
-    def _connected(self, alone: bool) -> Iterator[sa.Connection]:
-        """Give a connection; any error of the database becomes the one that callers know."""
-        with self._turn if alone else nullcontext(), _told(), self._open().connect() as connection:
+    def _connected(self, alone: bool, kept: bool = False) -> Iterator[sa.Connection]:
+        """Give a connection; any error of the database becomes the one that callers know.
+
+        One that is `kept` is open from one turn to the next: to open it takes longer than to write.
+        """
+        with (
+            self._turn if alone else nullcontext(),
+            _told(),
+            nullcontext(self._kept()) if kept else self._open().connect() as connection,
+        ):
             if self.path is not None and _inode(self.path) != self._inode:
                 raise LedgerUnavailable(f"{self.path} was moved or replaced while it was open")
             yield connection
+
+    def _kept(self) -> sa.Connection:
+        """Return the connection by which a file is written to."""
+        engine = self._open()
+        if self._writer is None or self._writer.closed or self._writer.invalidated:
+            self._writer = engine.connect()
+        return self._writer
 
     def copy(self, dataset: str, path: Path) -> None:
         """Write all that is known of a data set into a new file, as it is at this moment."""
@@ -138,15 +154,17 @@ class Database:
     def close(self) -> None:
         """Close what is open. The database can be used again; one in memory is gone."""
         with self._opening:
+            if self._writer is not None:
+                self._writer.close()
             if self._engine is not None:
                 self._engine.dispose()
-            self._engine = None
+            self._engine = self._writer = None
 
     def _open(self) -> sa.Engine:
         with self._opening:
             if self._engine is not None and self._process != os.getpid():
                 self._engine.dispose(close=False)  # its connections are the parent's
-                self._engine = None
+                self._engine = self._writer = None
             if self._engine is None:
                 if self.path is not None and not self.path.exists():
                     _new_file(self.path)
@@ -226,7 +244,14 @@ def _set_up(connection: sqlite3.Connection, record: Any) -> None:
 
 def _begun(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def driver(connection: sa.Connection) -> sqlite3.Connection:
+    """Return the connection to SQLite itself, for what is said to it for every table."""
+    found = connection.connection.driver_connection
+    assert isinstance(found, sqlite3.Connection)
+    return found
 
 
 def _lock(connection: sa.Connection, key: int) -> None:

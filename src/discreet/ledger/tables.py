@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from discreet.ledger.database import Place, Row
+from discreet.ledger.database import Place, Row, driver
 
 FORMAT = 1
 """The version of the tables below."""
@@ -93,6 +94,13 @@ _LAST = sa.select(sa.func.coalesce(sa.func.max(entries.c.changed), 0)).where(
     entries.c.dataset == sa.bindparam("dataset_")
 )
 _ADD = sa.insert(entries).returning(entries.c.id, entries.c.changed)
+# The same two as SQLite itself has them: what is said for every table that is made.
+_LAST_PLAIN = "SELECT coalesce(max(changed), 0) FROM discreet_entries WHERE dataset = ?"
+_ADD_PLAIN = (
+    "INSERT INTO discreet_entries (changed, dataset, edition, scope, public, asked, source, "
+    "status, origin, since) VALUES (:changed, :dataset, :edition, :scope, :public, :asked, "
+    ":source, :status, :origin, :since)"
+)
 _IDENTIFIED = "ledger of "
 _IDENTITY = sa.select(facts.c.value).where(facts.c.name == sa.bindparam("name_"))
 _QUESTIONS = sa.select(entries.c.asked, sa.func.count()).where(
@@ -125,6 +133,8 @@ class Transaction:
 
     def last(self, dataset: str) -> int:
         """Return the number of the latest change of a data set's entries, 0 where there is none."""
+        if self._by_driver:
+            return int(driver(self.connection).execute(_LAST_PLAIN, (dataset,)).fetchone()[0])
         return self.connection.scalar(_LAST, {"dataset_": dataset}) or 0
 
     def add(
@@ -144,12 +154,27 @@ class Transaction:
             for i, values in enumerate(decided, 1)
         }
         same = {**vars(place), "since": since}
-        given = [{**same, **values, "changed": changed} for changed, values in rows.items()]
-        ids = {row.changed: row.id for row in self.connection.execute(_ADD, given)}
+        ids = self._added([{**same, **values, "changed": n} for n, values in rows.items()])
         return [
             Row(ids[changed], changed, place.edition, place.scope, **values, since=since)
             for changed, values in rows.items()
         ]
+
+    def _added(self, rows: Sequence[dict[str, Any]]) -> dict[int, int]:
+        """Add rows and return their ids by change."""
+        if not self._by_driver:
+            return {row.changed: row.id for row in self.connection.execute(_ADD, rows)}
+        add = driver(self.connection).execute
+        found = {}
+        for row in rows:
+            plain = {**row, "since": row["since"].isoformat(), "public": int(row["public"])}
+            found[row["changed"]] = int(add(_ADD_PLAIN, plain).lastrowid or 0)
+        return found
+
+    @property
+    def _by_driver(self) -> bool:
+        """Whether what is said for every table goes to SQLite directly, at a third of the cost."""
+        return self.connection.dialect.name == "sqlite"
 
     def settle(self, place: Place, made: str, status: str) -> Row | None:
         """Write down what became of a table and return it; None where it was not claimed."""

@@ -65,6 +65,10 @@ class QuestionClass:
         )
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.schema.id, self.ranks))
 
     @cached_property

@@ -20,6 +20,9 @@ from discreet.types import Integers
 
 def project(table: CompleteTable, question: Question) -> Projected:
     """Return the figures of a question that the class of a complete table covers."""
+    whole = _whole(table, question)
+    if whole is not None:
+        return whole
     moves = [_move(question, *question.schema.find(level.id)) for level in table.of.levels]
     shape = tuple(map(len, question.axes))
     source = table.making.question
@@ -55,6 +58,26 @@ def project(table: CompleteTable, question: Question) -> Projected:
         blocked,
         None if low is None else shown(low),
         None if high is None else shown(high),
+    )
+
+
+def _whole(table: CompleteTable, question: Question) -> Projected | None:
+    """Return the figures as they lie where a question asks for all of them, as totals mostly do."""
+    places = {id(level): i for i, level in enumerate(question.levels)}
+    order = [places.get(id(level), -1) for level in table.of.levels]
+    if question.filters or table.partial or sorted(order) != list(range(len(places))):
+        return None
+    if any(level.member.min() < 0 for level in question.levels):  # a category that nothing is in
+        return None
+    parts = np.ones([len(level) for level in question.levels], np.int64)
+    low, high = table.ranges
+    return Projected(
+        _arranged(table.figures, order, len(order)),
+        parts,
+        parts if table.making.protection.build is not None else np.zeros_like(parts),
+        np.zeros(parts.shape, bool),
+        None if low is None else _arranged(low, order, len(order)),
+        None if high is None else _arranged(high, order, len(order)),
     )
 
 

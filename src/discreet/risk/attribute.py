@@ -102,7 +102,8 @@ def _by_kernel(
     tables: NDArray[np.integer], populated: int
 ) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
     shape = tables.shape[1:]
-    cells = np.array(tables, np.int64).reshape(len(tables), -1)
+    # Of one type with the warm-up, in rows and not read-only: others would be compiled for anew.
+    cells = np.array(tables, np.int64, order="C").reshape(len(tables), -1)
     everybody = np.maximum(cells.sum(axis=1), 1)
     axes = [axis for axis, length in enumerate(shape) if length > 1]
     found = {}

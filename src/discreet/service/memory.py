@@ -1,8 +1,9 @@
 """Memory as the operating system counts it: what is this process's own, and given back.
 
 Caches add up what their values take. The allocator takes more: what is freed in the middle of its
-memory stays with the process. So the sum is compared with what the system says, and caches give way
-where that is more than they may have together.
+memory stays with the process. So what is free goes back to the system as memory grows. The sum is
+compared with what the system says, and caches give way where that is more than they may have
+together.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from discreet.tabulate.views import BUDGET as VIEWS
 
 _STATM = Path("/proc/self/statm")
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # see mallopt(3)
-_LARGE = 4 * 2**20  # bytes of a block that is given back to the system as soon as it is free
+# Bytes of a block that has memory of its own, and goes back to the system as soon as it is free:
+# what is kept among smaller blocks leaves holes behind that none of the next ones fits.
+_LARGE = 128 * 2**10
 _FREE = 32 * 2**20  # bytes that may be free at the end of a heap before they are given back
 _ARENAS = 2
 _YOUNG, _OLDER = 20_000, (10, 10)  # objects before those that are new are looked through
 _LEAST = 0.25  # of the complete tables that a process alone would keep
+_GROWN = 16 * 2**20  # bytes by which memory grows before what is free is given back
 ROOM = 64 * 2**20
 """Bytes for questions that are being answered, beside what is kept."""
 
@@ -93,6 +97,7 @@ class Bound:
         self._own = own
         self._share = max(1 / workers, _LEAST)
         self._base: int | None = None
+        self._settled = 0  # what was left when free memory was last given back
 
     def look(self, datasets: Iterable[Opened]) -> int:
         """Shrink caches where the system counts more than they may have; return by how much."""
@@ -108,15 +113,19 @@ class Bound:
     def _within(self, caches: Sequence[Shrinks], beside: int) -> int:
         used = self._own()
         if self._base is None:
-            self._base = used
+            self._base = self._settled = used
         most = self._base + sum(cache.budget for cache in caches) + beside
-        if used <= most:
+        grown = used > self._settled + _GROWN
+        if grown:
+            gc.collect()  # what refers to itself is found late, with all that it holds
+        if grown or used > most:
+            give_back()
+            self._settled = used = self._own()
+        over = left = used - most
+        if over <= 0:
             return 0
-        give_back()
-        over = left = self._own() - most
         for cache in caches:
             if left > 0:
                 left -= cache.shrink(left)
-        if over > 0:
-            give_back()
-        return max(over, 0)
+        give_back()
+        return over

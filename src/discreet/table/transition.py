@@ -207,4 +207,7 @@ def checked_transition(given: object) -> Transition:
 
 def checked_chances(given: object) -> Chances:
     """Return chances: a transition, or a closed form."""
-    return given if isinstance(given, Chances) else checked_transition(given)
+    # A protocol looks at every name: it is asked only about what is no transition.
+    if isinstance(given, Transition) or not isinstance(given, Chances):
+        return checked_transition(given)
+    return given

@@ -19,7 +19,9 @@ import pytest
 
 from discreet.errors import InternalError, LedgerUnavailable, ParameterError, QueryRefused
 from discreet.ledger import Database, Ledger, Route, Status
+from discreet.ledger.database import Place
 from discreet.ledger.tables import Transaction
+from discreet.ledger.tables import entries as ENTRIES
 from discreet.query import QuestionClass
 from ledgers import ledger, most_looks, of, wide_classes, wide_space
 
@@ -64,6 +66,28 @@ def test_what_is_claimed_is_on_the_disk_and_written_ahead(tmp_path: Path) -> Non
         ask = transaction.connection.exec_driver_sql
         assert ask("PRAGMA journal_mode").scalar() == "wal"
         assert ask("PRAGMA synchronous").scalar() == 2  # FULL
+
+
+def test_sqlite_is_told_the_same_directly_and_by_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = [("sex", "sex", "released", "asked"), ("age", "sex,age", "partial", "plan")]
+    second = [("sex,la", "sex,la", "claimed", "asked")]
+    found = []
+    for directly in (True, False):
+        monkeypatch.setattr(Transaction, "_by_driver", directly)
+        database, rows = Database.of(tmp_path / f"{directly}.db"), []
+        for public, decided in ((True, first), (False, second)):
+            place = Place("people", "2021", f"scope {public}", public)
+            with database.writing("people") as transaction:
+                rows += transaction.add(place, decided)
+                assert transaction.last("people") == len(rows)
+                assert list(transaction.own(place)) == rows[-len(decided) :]
+        database.close()
+        with closing(sqlite3.connect(tmp_path / f"{directly}.db")) as raw:
+            columns = ", ".join(f"{column.name}, typeof({column.name})" for column in ENTRIES.c)
+            found.append((rows, raw.execute(f"SELECT {columns} FROM {ENTRIES}").fetchall()))
+    assert found[0] == found[1]
 
 
 def test_the_database_of_a_store_is_in_it_unless_another_is_set(tmp_path: Path) -> None:

@@ -155,3 +155,14 @@ def test_lines_along_one_axis_and_two_by_hand() -> None:
     found = _by_kernel(np.array([[[5, 0, 0], [20, 30, 0]]]), 1)
     shares = {free: (float(lines[0]), float(people[0])) for free, (lines, people) in found.items()}
     assert shares == {(1,): (1 / 2, 5 / 55), (0,): (1 / 2, 30 / 55), (0, 1): (0.0, 0.0)}
+
+
+def test_the_kernel_of_lines_is_compiled_once_however_tables_lie() -> None:
+    """A reader would wait for the compiler where a table lies in columns, or is kept as it is."""
+    kernels.warm_up()
+    before = len(kernels.lines.overloads)
+    kept = np.ones((3, 4, 5), np.int64)
+    kept.setflags(write=False)
+    for lying in (kept, np.moveaxis(kept, 2, 0), np.moveaxis(np.ones((5, 3)), 1, 0)):
+        _by_kernel(lying, 1)
+    assert len(kernels.lines.overloads) == before

@@ -101,6 +101,19 @@ def test_what_was_only_not_given_back_costs_no_cache() -> None:
     assert cache.used == 25
 
 
+def test_free_memory_is_given_back_as_memory_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By 16 MiB from 100; 110 are left, and so again after 126."""
+    given = list[int]()
+    monkeypatch.setattr(memory, "give_back", lambda: given.append(1))
+    told = (mib * 2**20 for mib in (100, 116, 117, 110, 126, 127, 112))
+    bound, cache = memory.Bound(Held(0, 0), own=lambda: next(told)), Held(0, 100 * 2**20)
+    found = []
+    for _ in range(5):
+        assert bound._within([cache], 0) == 0
+        found.append(len(given))
+    assert found == [0, 0, 1, 1, 2]
+
+
 def test_workers_share_the_memory_for_tables(opened: Opened) -> None:
     for workers, share in ((1, 1.0), (2, 0.5), (16, 0.25)):
         memory.Bound(Held(0, 0), workers).look([opened])

@@ -41,7 +41,7 @@ def write_to(release: Public, file: BinaryIO) -> None:
 
 def _rows(
     table: ProtectedTable, categories: list[tuple[str, ...]], names: list[str]
-) -> Iterator[bytes]:
+) -> Iterator[bytes | memoryview]:
     """Yield the rows in pieces, by the kernel where it is loaded or worth loading."""
     figures = np.stack([table.figures[name].reshape(-1) for name in names])
     if not pays(kernels.rows, figures.size) or figures.min() < 0:
@@ -52,7 +52,7 @@ def _rows(
     lengths = [len(texts) for texts in categories]
     first = np.cumsum([0, *lengths[:-1]])
     widest = sum(max(len(text.encode()) for text in texts) for texts in categories)
-    widest += len(names) * (kernels.DIGITS + 1) + len(_ROW)
+    widest += len(names) * (len(str(figures.max())) + 1) + len(_ROW)
     # Arrays that can be written to, as in the warm-up: others would be compiled for anew.
     text = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
     withheld = table.withheld.reshape(-1).copy()
@@ -63,7 +63,7 @@ def _rows(
         end = kernels.rows(
             text, begins, first, np.array(lengths), chunk, withheld[part], start, out
         )
-        yield out[:end].tobytes()
+        yield out[:end].data
 
 
 def plain_rows(

@@ -30,35 +30,52 @@ def rows(
     at = 0
     digits = np.empty(DIGITS, np.uint8)
     columns, cells = figures.shape
+    place, left = np.zeros(len(shape), np.int64), start
+    for d in range(len(shape) - 1, -1, -1):
+        place[d] = left % shape[d]
+        left //= shape[d]
     for cell in range(cells):
-        left, size = start + cell, 1
         for d in range(len(shape)):
-            size *= shape[d]
-        for d in range(len(shape)):
-            size //= shape[d]
-            category = first[d] + left // size
-            left %= size
-            for i in range(begins[category], begins[category + 1]):
-                out[at] = text[i]
-                at += 1
+            category = first[d] + place[d]
+            at = _copied(text, begins[category], begins[category + 1], out, at)
         for column in range(columns):
             if column:
                 out[at] = 44  # a comma
                 at += 1
-            if withheld[cell]:
-                continue
-            figure, many = figures[column, cell], 0
-            while many == 0 or figure > 0:
-                digits[many] = 48 + figure % 10
-                figure //= 10
-                many += 1
-            while many:
-                many -= 1
-                out[at] = digits[many]
-                at += 1
+            if not withheld[cell]:
+                at = _written(figures[column, cell], digits, out, at)
         out[at], out[at + 1] = 13, 10  # the end of a row
         at += 2
+        for d in range(len(shape) - 1, -1, -1):
+            place[d] += 1
+            if place[d] < shape[d]:
+                break
+            place[d] = 0
     return at
+
+
+@njit(cache=True, nogil=True)
+def _copied(text: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    """Write a piece of text; return where it ends."""
+    # Without a sign, so that no place could be counted from the end: six times as fast.
+    source, target = np.uint64(begin), np.uint64(at)
+    for i in range(np.uint64(end - begin)):
+        out[target + i] = text[source + i]
+    return at + end - begin
+
+
+@njit(cache=True, nogil=True)
+def _written(figure: int, digits: Bytes, out: Bytes, at: int) -> int:
+    """Write a figure; return where it ends."""
+    left, many, ten = np.uint64(figure), 0, np.uint64(10)
+    while many == 0 or left > 0:
+        rest = left // ten
+        digits[many] = 48 + (left - rest * ten)
+        left = rest
+        many += 1
+    for i in range(many):
+        out[at + i] = digits[many - 1 - i]
+    return at + many
 
 
 def warm_up() -> None:
