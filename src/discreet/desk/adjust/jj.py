@@ -11,10 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.audit import digits
 from discreet.desk.adjust.carriers import adjust_carried
 from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust
 from discreet.desk.adjust.magnitudes.exact import PROVED
-from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport, protected
+from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport, digit_facts, protected
 from discreet.desk.cells import CellTable
 from discreet.desk.report import named
 from discreet.desk.sensitivity import Required
@@ -142,6 +143,7 @@ class JJReport(ChangeReport):
             "equations": int(self.table.equations.shape[0]),
             "cost": float(weights @ np.abs(self.change)),
             "above_bound": self.gap if np.isfinite(self.gap) else None,
+            "digits": digit_facts(digits(np.abs(self.table.values), np.abs(self.values))),
             "percent_change": plain_rows(self._listing.changes),
         }
 
@@ -164,6 +166,10 @@ class JJReport(ChangeReport):
         if facts["status"] == "stopped":
             lines.append(STOPPED)
         lines.append(f"{facts['cells']:,} cells that are not 0, {facts['equations']:,} equations.")
+        if facts["digits"] is not None:
+            lines.append(
+                f"{facts['digits']['said']} Round them all alike before they are published."
+            )
         return [*lines, "", *listing_text(self._listing, facts["cells"] >= LISTED).splitlines()]
 
     @property
