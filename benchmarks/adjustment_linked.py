@@ -1,4 +1,10 @@
-"""Adjustment of linked tables of the shape of the public instances: three-way, ten variables."""
+"""Adjustment of linked tables of the shape of the public instances: three-way, ten variables.
+
+    python benchmarks/adjustment_linked.py [40 80 120] [--jj]
+
+From records, or with --jj from a JJ file of the same tables, which names neither dimensions nor
+codes nor contributors: the time of reading it is counted.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +16,20 @@ from math import prod
 import numpy as np
 from report import kept_rows, table, timed, write_section
 
+from discreet.desk.adjust.jj import adjust_jj
 from discreet.desk.adjust.records import RecordAdjustment, adjust_records, cell_rows, needs_of
 from discreet.desk.adjust.records.chosen import margins_of
 from discreet.desk.sensitivity import PriorPosterior
 from discreet.table.hierarchy import Hierarchy
+from discreet.table.jj import read_jj
 
 # So that 40, 80 and 120 tables have about 210,000, 275,000 and 324,000 cells, as those have.
 SIZES = (28, 25, 20, 15, 14, 11, 9, 8, 6, 6)
 TABLES, RECORDS, P = (40, 80, 120), 20_000, 10
+HEADER = (
+    "tables", "cells", "not 0", "equations", "sensitive", "short", "whole figures", "within 1%",
+    "within 5%", "CPU, s", "wall, s", "GiB",
+)  # fmt: skip
 
 
 def records() -> tuple[np.ndarray, np.ndarray]:
@@ -63,17 +75,47 @@ def section(rows: list[list[str]]) -> str:
         f"by the p% rule with p = {P}: the shape of the public instances of 210,183, 274,638 and "
         "323,539 cells, not their data. No cube is made. Shares are of cells that are not "
         "sensitive, and not 0. The machine was shared: the wall time says little.\n\n"
-        + table(
-            ("tables", "cells", "not 0", "equations", "sensitive", "short", "whole figures",
-             "within 1%", "within 5%", "CPU, s", "wall, s", "GiB"),
-            rows,
-        )
+        + table(HEADER, rows)
+    )
+
+
+def jj_row(number: int) -> tuple[str, ...]:
+    """What the JJ file of so many tables comes to."""
+    # Its own import: that file takes the records from here.
+    from suppression_linked import jj_file
+
+    path = jj_file(number)
+    cpu, wall, found = timed(lambda: adjust_jj(read_jj(path), path.name, seed=1))
+    true, others = found.table.values, ~found.table.sensitive & (found.table.values > 0)
+    change = np.abs(found.change[others]) / true[others]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    facts = found.facts
+    return (
+        f"{len(true):,}", f"{facts['cells']:,}", f"{facts['equations']:,}",
+        f"{facts['sensitive']:,}", f"{len(facts['short']):,}",
+        "yes" if (found.values == np.rint(found.values)).all() else "no",
+        *(f"{(change <= share).mean():.1%}" for share in (0.01, 0.05)),
+        f"{cpu:.0f}", f"{wall:.0f}", f"{peak:.2f}",
     )  # fmt: skip
+
+
+def jj_section(rows: list[list[str]]) -> str:
+    """The rows of JJ files with what they are."""
+    return (
+        "The same tables from a JJ file, which names neither dimensions nor codes nor "
+        "contributors; equations are all lines of the file. The time of reading it is counted, and "
+        "that of loading kernels.\n\n" + table(HEADER, rows)
+    )
 
 
 def main() -> None:
     """Run and write the section; numbers on the command line stand for so many tables alone."""
-    for number in [int(one) for one in sys.argv[1:]] or TABLES:
+    given = [one for one in sys.argv[1:] if one != "--jj"]
+    for number in [int(one) for one in given] or TABLES:
+        if "--jj" in sys.argv:
+            rows = kept_rows("adjustment-linked-jj", number, jj_row)
+            write_section("adjustment-linked-jj", jj_section(rows))
+            continue
         write_section("adjustment-linked", section(kept_rows("adjustment-linked", number, row)))
 
 

@@ -11,23 +11,29 @@ import numpy as np
 from scipy import sparse
 
 from discreet.desk.adjust import Norm, Weight
+from discreet.desk.adjust.audit import digits
+from discreet.desk.adjust.carriers import adjust_carried
 from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust
 from discreet.desk.adjust.magnitudes.exact import PROVED
-from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport
+from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport, digit_facts, protected
 from discreet.desk.cells import CellTable
 from discreet.desk.report import named
 from discreet.desk.sensitivity import Required
 from discreet.errors import ParameterError
 from discreet.files import OPEN
 from discreet.progress import Tell
+from discreet.solve.layout import laid_out
 from discreet.solve.linear import LinearProgram
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
+from discreet.table.decimals import decimals_of
 from discreet.table.jj import KEPT, SAFE, UNSAFE, JJTable, write_jj
 from discreet.table.sheet import Sheet
 from discreet.types import Flags, Floats, Integers
 from discreet.utility.change import listing_text, plain_rows
 
+# Programmes are for up to so many cells that can change: beyond, carriers are.
+MOST_LINEAR = 20_000
 # Whole figures are asked of an integer programme of up to so many cells, in so many nodes.
 MOST_WHOLE, NODES = 5_000, 500
 # Values of less weigh as much as this; figures that are not whole have so many decimals, that sums
@@ -137,6 +143,7 @@ class JJReport(ChangeReport):
             "equations": int(self.table.equations.shape[0]),
             "cost": float(weights @ np.abs(self.change)),
             "above_bound": self.gap if np.isfinite(self.gap) else None,
+            "digits": digit_facts(digits(np.abs(self.table.values), np.abs(self.values))),
             "percent_change": plain_rows(self._listing.changes),
         }
 
@@ -149,10 +156,7 @@ class JJReport(ChangeReport):
                 f"reach their protection: {named(cells)}.",
                 "Nothing is written. Raise the capacity, or keep fewer cells.",
             ]
-        return [
-            f"{self.name}: all {facts['sensitive']:,} sensitive cells are at or beyond the "
-            "protection needed, and everything adds up."
-        ]
+        return [protected(self.name, facts["sensitive"])]
 
     @property
     def lines(self) -> list[str]:
@@ -162,6 +166,10 @@ class JJReport(ChangeReport):
         if facts["status"] == "stopped":
             lines.append(STOPPED)
         lines.append(f"{facts['cells']:,} cells that are not 0, {facts['equations']:,} equations.")
+        if facts["digits"] is not None:
+            lines.append(
+                f"{facts['digits']['said']} Round them all alike before they are published."
+            )
         return [*lines, "", *listing_text(self._listing, facts["cells"] >= LISTED).splitlines()]
 
     @property
@@ -209,6 +217,9 @@ def adjust_jj(
 ) -> JJReport:
     """Return the cells of a JJ file moved to safety, the others little."""
     this = jj_problem(table, weight, capacity)
+    carried = _carried(table, this, weight, seed, tell) if norm is Norm.L1 else None
+    if carried is not None:
+        return JJReport(name, table, carried[1], carried[0], np.nan, weight)
     found = adjust(this, norm, seed, tell)
     change, status, gap = found.values, found.status, found.gap
     if _whole(table):
@@ -221,9 +232,36 @@ def adjust_jj(
     return JJReport(name, table, change, status, gap, weight)
 
 
+def _carried(
+    table: JJTable, this: Problem, weight: Weight, seed: int, tell: Tell | None
+) -> tuple[Status, Floats] | None:
+    """Return changes of the tables behind a long list of cells; None where it is for programmes.
+
+    Programmes find cheaper tables, and keep whatever bounds there are, but take hours for so many
+    cells. Carriers keep the bounds of inner cells; sums may then go up and down by their value.
+    """
+    if len(this.kept) <= MOST_LINEAR or (table.values < 0).any() or table.right.any():
+        return None
+    tables = laid_out(table.equations)
+    if tables is None:
+        return None
+    room = np.zeros(len(table))
+    room[this.kept] = np.minimum(-this.least, this.most)
+    sums = np.ones(len(table), bool)
+    for one in tables:
+        inner = one.cells[np.ix_(*(tree.leaves for tree in one.trees))]
+        sums[inner[inner >= 0]] = False
+    if (room[sums] < table.values[sums]).any():
+        return None
+    needed = np.where(table.sensitive, np.maximum(table.lower, table.upper), 0.0)
+    return adjust_carried(
+        tables, table.values, np.minimum(room, table.values), needed, np.random.default_rng(seed),
+        decimals_of(table.values), float(weight is Weight.ONE), tell,
+    )  # fmt: skip
+
+
 def _whole(table: JJTable) -> bool:
-    given = np.concatenate([table.values, table.lower, table.upper])
-    return bool((given == np.rint(given)).all())
+    return bool((table.values == np.rint(table.values)).all())
 
 
 def _rounded(this: Problem, found: Adjusted) -> Floats | None:

@@ -160,7 +160,10 @@ class ControlledAdjustment:
     ) -> AdjustedTable:
         system = TableSystem.table(cells.hierarchies)
         if cells.counts and not all(isinstance(rule, Threshold) for rule in rules):
-            raise ParameterError("counts are adjusted by the threshold rule alone.")
+            raise ParameterError(
+                "counts are adjusted by the threshold rule alone: minimum. For sums of a column, "
+                "name it (value)."
+            )
         task = _Task(cells, required(cells, rules), system, still, shown, tell)
         if cells.counts:
             minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))

@@ -233,10 +233,9 @@ class AdjustReport(ChangeReport):
                 "with the norm l2."
             )
         if facts.get("rounded"):
-            lines.append(
-                f"{facts['rounded']:,} figures are rounded: they would change by more than "
-                f"{100 * (self.coarse or 0):g}%."
-            )
+            many = facts["rounded"]
+            said = "1 figure is rounded: it" if many == 1 else f"{many:,} figures are rounded: they"
+            lines.append(f"{said} would change by more than {100 * (self.coarse or 0):g}%.")
         if "intruder" in facts:
             lines.append(_proved(facts["intruder"]))
         return [*lines, "", *listing_text(self._listing, facts["cells"] >= LISTED).splitlines()]
@@ -257,12 +256,7 @@ class AdjustReport(ChangeReport):
                 "NOT ADJUSTED: no table was found that keeps what is fixed and all capacities; "
                 "nothing is written."
             ]
-        if not sensitive:
-            return [f"{self.name}: no cell is sensitive, and no figure was changed."]
-        cells = (
-            "the sensitive cell is" if sensitive == 1 else f"all {sensitive:,} sensitive cells are"
-        )
-        return [f"{self.name}: {cells} at or beyond the protection needed, and everything adds up."]
+        return [protected(self.name, sensitive)]
 
     def _withheld(self, held: Withheld, short: list[str]) -> list[str]:
         far = int((held.primary & ~self.result.short).sum())
@@ -340,6 +334,14 @@ class AdjustReport(ChangeReport):
         decimals = 6 if self.result.decimals is None else max(0, self.result.decimals)
         text = f"{figure:.{decimals}f}"
         return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def protected(name: str, sensitive: int) -> str:
+    """Return the sentence on a table of which no sensitive cell is short."""
+    if not sensitive:
+        return f"{name}: no cell is sensitive, and no figure was changed."
+    cells = "the sensitive cell is" if sensitive == 1 else f"all {sensitive:,} sensitive cells are"
+    return f"{name}: {cells} at or beyond the protection needed, and everything adds up."
 
 
 def digit_facts(odd: Digits | None) -> dict[str, Any] | None:

@@ -48,6 +48,8 @@ class Change:
         given = [cls(name, bound, precision) for name, bound in bounds if bound is not None]
         if len(given) > 1:
             raise ParameterError("rounded, random-rounded and within cannot be given together.")
+        if within is not None and not within >= 0:
+            raise ParameterError(f"within must be 0 or more. Got {within:g}.")
         if not precision > 0:
             raise ParameterError(f"precision must be above 0. Got {precision:g}.")
         return given[0] if given else cls(None, 0.0, precision)

@@ -235,7 +235,8 @@ def _bars(widths: list[dict[str, Any]]) -> list[str]:
 
 def _protection(sensitive: dict[str, Any]) -> list[str]:
     cells, close = sensitive["cells"], sensitive["too_close"]
-    lines = [f"PROTECTED: all {cells:,} sensitive cells are as uncertain as the rule asks."]
+    every = "the sensitive cell is" if cells == 1 else f"all {cells:,} sensitive cells are"
+    lines = [f"PROTECTED: {every} as uncertain as the rule asks."]
     if close:
         lines = [
             f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "

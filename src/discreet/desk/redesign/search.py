@@ -105,7 +105,9 @@ class Search:
                 for key, verdict in forced
                 if not any(key != other and axis.space.refines(key, other) for other, _ in forced)
             ]
-        return True
+        # What must be merged may be all of a dimension that the user keeps.
+        floors = zip(lattice.axes, self._floor, strict=True)
+        return all(axis.allowed(floor) for axis, floor in floors)
 
     def _descend(self) -> None:
         """Start from the coarsest design allowed and undo what need not be merged."""

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from discreet.desk.adjust import Weight
-from discreet.desk.adjust.jj import adjust_jj, jj_of
+from discreet.desk.adjust.jj import JJReport, adjust_jj, jj_of
 from discreet.desk.adjust.magnitudes import adjust_exactly, problem
 from discreet.desk.cells import CellTable
 from discreet.desk.sensitivity import Given, required
+from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.table.jj import read_jj, write_jj
 
@@ -76,3 +77,16 @@ def test_a_table_as_a_jj_file_costs_the_same(tmp_path: Path) -> None:
     assert report.facts["status"] == best.status == "solved"
     assert report.facts["cost"] == pytest.approx(best.cost)
     assert (report.values == np.rint(report.values)).all()
+
+
+def test_digits_that_give_moved_figures_away_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "linked.jj"
+    path.write_text(LINKED)
+    table = read_jj(path)
+    moved = np.array([5.5, -5.5, 2.0, -2.0, 0.0])
+    report = JJReport("linked.jj", table, moved, Status.FEASIBLE, np.nan, Weight.ONE)
+    # All five figures are whole; of the four that moved two are not any more.
+    assert report.facts["digits"]["off"] == 2
+    assert report.facts["digits"]["moved"] == 4
+    assert any("DIGITS" in line for line in report.lines)
+    assert adjust_jj(table, "linked.jj").facts["digits"] is None

@@ -291,6 +291,17 @@ def test_whole_numbers_stay_protected_and_additive() -> None:
     assert not this.short(found).any()
 
 
+def test_what_is_whole_already_goes_no_further() -> None:
+    # All cells and sums may go further up at no loss of protection, but it would cost more.
+    system = TableSystem.of((2, 2))
+    values = system.values(np.array([[100.0, 200.0], [300.0, 400.0]]))
+    this = problem(system, values, np.ones(system.shape, bool), values / 10, values / 10)
+    change = this.values / 10
+    found = made_whole(this, change)
+    assert found is not None
+    assert found.tolist() == change.tolist()
+
+
 def test_mistakes_are_explained() -> None:
     system = TableSystem.of((2,))
     for values, options, message in [

@@ -370,6 +370,10 @@ def test_dimensions_can_be_kept_or_fixed() -> None:
     assert kept.design.dropped == ("a",)
     none = least_coarsening(table, {}, SmallestCount(3), keep=["a", "b"])
     assert none.status is Status.INFEASIBLE
+    # With a as it is, b would have to be dropped, and it is kept.
+    neither = least_coarsening(table, {}, SmallestCount(3), keep=["b"], fixed=["a"])
+    assert neither.status is Status.INFEASIBLE
+    assert neither.design is None
 
 
 def test_a_weight_makes_a_dimension_dearer() -> None:

@@ -51,16 +51,19 @@ def made_whole(problem: Problem, change: Floats, seed: int = 0) -> Floats | None
     still = problem.least == problem.most
     # A change of a large cell by 1 matters less than one of a small cell.
     weights = np.where(problem.sensitive | still, MUST, problem.weights)
-    search = Search(
-        members, np.clip(target[inner], low, high), low, high, least, most,
-        np.random.default_rng(seed), weights=weights,
-    )  # fmt: skip
-    search.run(0.0, 0.0, TRIALS)
 
     def kept(figures: NDArray[np.int64]) -> bool:
         far = ~problem.sensitive | short | (figures >= above) | (figures <= below)
         return bool(((figures >= lowest) & (figures <= highest) & far).all())
 
+    # What is whole already stays: the search would move sensitive cells further, as it may.
+    if kept(target) and (members @ target[inner] == target).all():
+        return (target - value).astype(np.float64)
+    search = Search(
+        members, np.clip(target[inner], low, high), low, high, least, most,
+        np.random.default_rng(seed), weights=weights,
+    )  # fmt: skip
+    search.run(0.0, 0.0, TRIALS)
     figures = search.y
     if not kept(figures) and len(inner) <= FEW:
         moving = up | down

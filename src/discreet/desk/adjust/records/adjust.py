@@ -117,6 +117,7 @@ def adjust_records(
     effort: float = 1.0,
     tell: Tell | None = None,
     decimals: int | None = None,
+    start: Floats | None = None,
 ) -> RecordAdjustment:
     """Return records adjusted so that sensitive cells are protected and others change little.
 
@@ -126,7 +127,8 @@ def adjust_records(
     keeps; without, the cells of each order together weigh the same. A change counts in relation to
     value^(1 − `value_power`): 0 is the relative change, 1 the absolute. `price` is what a unit of
     missing protection costs against a unit of change. `effort` multiplies the work. With `decimals`
-    the records are settled to so many, where that leaves no more cells short.
+    the records are settled to so many, where that leaves no more cells short. From a `start`, what
+    is added to each record, only improvements are taken.
 
     Notes
     -----
@@ -139,7 +141,7 @@ def adjust_records(
     work = _Work(rows, protection, rng, price)
     work.bound(capacity, fixed)
     work.weigh(order_weights, value_power)
-    status = work.run(effort, tell)
+    status = work.run(effort, tell, start)
     kept = decimals is not None and status is Status.FEASIBLE and work.to_places(decimals)
     found = RecordAdjustment(
         status, rows, rows.values + work.a, work.needed, decimals if kept else None
@@ -217,8 +219,8 @@ class _Work:
         mean = float(value.mean()) if rows.size else 1.0
         self.unit = np.where(rows.total > 0, weight / value * (value / mean) ** value_power, 0.0)
 
-    def run(self, effort: float, tell: Tell | None) -> Status:
-        """Search; return how it ended."""
+    def run(self, effort: float, tell: Tell | None, start: Floats | None = None) -> Status:
+        """Search, or go on from a start; return how it ended."""
         entries = max(1, len(self.row_of))
         sweeps = int(effort * np.clip(WORK // entries, FEWEST_SWEEPS, MOST_SWEEPS))
         steps = int(effort * np.clip(SMOOTH_WORK // entries, FEWEST_STEPS, MOST_STEPS))
@@ -227,7 +229,13 @@ class _Work:
         self.tell, self.done = tell, 0
         self._alternate()
         status, best, least_cost = Status.FEASIBLE, self.a, np.inf
+        if start is not None:
+            starts, self.stages = 0, SETTLE + STRICT
+            best = self.a = np.array(start, np.float64)
         try:
+            if start is not None:
+                self._settle()
+                best = self.a
             for _ in range(starts):
                 self._alternate()
                 self._anneal(sweeps)

@@ -1,0 +1,142 @@
+"""The cells of a list as rows over carriers, and what the search for records makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.desk.adjust.carriers.find import Carriers, carriers_of, further
+from discreet.desk.adjust.records.adjust import EXACT, adjust_records
+from discreet.desk.adjust.records.rows import CellRows
+from discreet.desk.cells import RANKS
+from discreet.progress import Tell
+from discreet.solve.layout import Laid
+from discreet.solve.solution import Status
+from discreet.types import Floats
+
+# The odds that two different sets share a sum of random 64-bit numbers are 2^-64 a pair.
+_SEED = 20_020_716
+# Cells that are left short get more carriers, and the search goes on from where it was, so often.
+ROUNDS = 6
+# A share of the work for records: more makes little better.
+EFFORT = 0.4
+
+
+def adjust_carried(
+    tables: Sequence[Laid],
+    values: Floats,
+    room: Floats,
+    need: Floats,
+    rng: np.random.Generator,
+    decimals: int | None = None,
+    value_power: float = 0.0,
+    tell: Tell | None = None,
+) -> tuple[Status, Floats]:
+    """Return how it ended, and what is added to each cell of these tables.
+
+    No inner cell changes by more than its `room`; read whether all change by what they `need`. With
+    `decimals` changes have so many, where that leaves no more cells short.
+    """
+    carriers = carriers_of(tables, values, room, need)
+    start: Floats | None = None
+    for _ in range(ROUNDS):
+        if not len(carriers.values):
+            return Status.RELAXED, np.zeros(len(values))
+        members = members_of(tables, carriers, len(values))
+        rows, needs = _rows(members, carriers, values, need)
+        found = adjust_records(
+            rows, needs, rng, capacity=carriers.most / carriers.values, order_weights=[1.0],
+            value_power=value_power, effort=EFFORT, tell=tell, decimals=decimals, start=start,
+        )  # fmt: skip
+        start = found.records - carriers.values
+        if found.decimals is not None:
+            start = np.round(start, found.decimals)
+        change = np.asarray(members @ start)
+        short = np.abs(change) < need * (1 - EXACT)
+        if found.status is Status.STOPPED or not short.any():
+            break
+        more = further(tables, carriers, room, np.where(short, need, 0.0))
+        start = np.append(start, np.zeros(len(more.values) - len(carriers.values)))
+        carriers = more
+    return found.status, change
+
+
+def members_of(tables: Sequence[Laid], carriers: Carriers, cells: int) -> Any:
+    """Return a 0/1 matrix: which carriers each cell has, at every level of every dimension."""
+    seen: set[tuple[tuple[int, int], ...]] = set()
+    rows, columns = [], []
+    for table in tables:
+        paths = [
+            _paths(tree.parents, carriers.codes[:, d])
+            for d, tree in zip(table.dimensions, table.trees, strict=True)
+        ]
+        for levels in product(*(range(len(path)) for path in paths)):
+            pairs = zip(table.dimensions, levels, strict=True)
+            kept = tuple((d, level) for d, level in pairs if level)
+            if kept in seen:
+                continue
+            seen.add(kept)
+            at = np.stack([path[level] for path, level in zip(paths, levels, strict=True)])
+            there = np.flatnonzero((at >= 0).all(axis=0))
+            cell = table.cells[tuple(at[:, there])]
+            rows.append(cell[cell >= 0])
+            columns.append(there[cell >= 0])
+    where = np.concatenate(rows), np.concatenate(columns)
+    shape = cells, len(carriers.values)
+    return sparse.csr_matrix((np.ones(len(where[0])), where), shape)
+
+
+def _paths(parents: Sequence[int], codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the codes from the total down to these, −1 where one is above already."""
+    up = np.append(np.array(parents), -1)
+    paths = [codes]
+    while (up[paths[-1]] >= 0).any():
+        paths.append(up[paths[-1]])
+    whole = np.stack(paths)
+    depth = (whole >= 0).sum(axis=0)
+    place = depth[None, :] - 1 - np.arange(len(paths))[:, None]
+    return [
+        np.where(row >= 0, whole[np.maximum(row, 0), np.arange(len(codes))], -1) for row in place
+    ]
+
+
+def _rows(
+    members: Any, carriers: Carriers, values: Floats, need: Floats
+) -> tuple[CellRows, tuple[Floats, Floats]]:
+    """Return the cells of two carriers and more as rows, those with the same as one; their needs.
+
+    What holds one carrier alone is asked of that carrier. Each cell counts the same.
+    """
+    size = np.diff(members.indptr)
+    number = len(carriers.values)
+    marks = np.random.default_rng(_SEED).integers(0, 2**64, number, np.uint64, endpoint=False)
+    several = np.flatnonzero(size > 1)
+    with np.errstate(over="ignore"):
+        sums = np.cumsum(np.append(np.uint64(0), marks[members.indices]), dtype=np.uint64)
+        keys = sums[members.indptr[1:]] - sums[members.indptr[:-1]]
+    _, first, row = np.unique(keys[several], return_index=True, return_inverse=True)
+    total, asked = np.zeros(len(first)), np.zeros(len(first))
+    np.maximum.at(total, row, values[several])
+    np.maximum.at(asked, row, need[several])
+    single = np.flatnonzero(size == 1)
+    alone, own = members.indices[members.indptr[single]], np.zeros(number)
+    np.maximum.at(own, alone, need[single])
+    kept = members[several[first]]
+    rows = CellRows(
+        carriers.values,
+        kept.indptr.astype(np.int64),
+        kept.indices.astype(np.int32),
+        np.bincount(row, minlength=len(first)).astype(np.int32)[:, None],
+        np.bincount(alone, minlength=number)[:, None],
+        total,
+        np.zeros((len(first), RANKS)),
+        np.zeros(len(first), np.int64),
+        0,
+        np.lexsort((-carriers.values, *carriers.codes.T[::-1])),
+    )
+    return rows, (asked, own)
