@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.compiling import SMALL
+from discreet.compiling import PATIENT, SMALL, under_way, warm
 from discreet.population import Level, Schema, Variable, Version
 from discreet.protect import kernels as protecting
 from discreet.query import Query, Question
@@ -37,6 +37,7 @@ _DENSE = 2**27  # cells above which populated cells are listed instead (1 GiB)
 _MANY = 2**22  # cells above which they are also listed if records are fewer than cells by…
 _FEW = 4  # …this factor
 
+_MODULE = "discreet.tabulate.kernels"
 _NONE = np.empty(0, np.uint64)
 _NO_COUNTS = np.empty(0, np.uint32)
 _NO_COUNTS.setflags(write=False)  # of one type with mapped columns, for the kernels
@@ -60,13 +61,20 @@ class ScanEngine:
         self._before = before
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
-        self._kernels: Any = plain if version.rows <= SMALL else kernels
-        self._parts = Parts(version, self._kernels.take)
+        self._parts = Parts(version, lambda *given: self._kernels.take(*given))
+        self._small, self._patient = version.rows <= SMALL, version.rows <= PATIENT
+        self._warm = False
+
+    @property
+    def _kernels(self) -> Any:
+        """What records are counted by: for few of them, and while kernels are compiled, plain."""
+        return plain if self._small or (self._patient and under_way(_MODULE)) else kernels
 
     def warm(self) -> None:
         """Load the kernels that large data are counted by, which takes a second."""
-        if self._kernels is kernels:
-            warm_up()
+        if not (self._warm or self._small):
+            self._warm = True
+            warm({_MODULE: f"{__name__}:warm_up"}, self._patient)
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
