@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -46,6 +47,23 @@ Listed = tuple[Words, Words, Words]
 """Cells, their counts, their key sums."""
 
 
+@dataclass(frozen=True)
+class _Code:
+    """What records are counted by: for few of them, and while kernels are compiled, plain code."""
+
+    small: bool
+    patient: bool
+
+    @property
+    def now(self) -> Any:
+        """The kernels, or their twins."""
+        return plain if self.small or (self.patient and under_way(_MODULE)) else kernels
+
+    def take(self, column: NDArray[Any], at: Places, out: NDArray[Any]) -> None:
+        """Copy what stands at some places of a column."""
+        self.now.take(column, at, out)
+
+
 class ScanEngine:
     """Tabulates one version of a population by reading every record in question once."""
 
@@ -61,20 +79,19 @@ class ScanEngine:
         self._before = before
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
-        self._parts = Parts(version, lambda *given: self._kernels.take(*given))
-        self._small, self._patient = version.rows <= SMALL, version.rows <= PATIENT
+        self._code = _Code(version.rows <= SMALL, version.rows <= PATIENT)
+        self._parts = Parts(version, self._code.take)
         self._warm = False
 
     @property
     def _kernels(self) -> Any:
-        """What records are counted by: for few of them, and while kernels are compiled, plain."""
-        return plain if self._small or (self._patient and under_way(_MODULE)) else kernels
+        return self._code.now
 
     def warm(self) -> None:
         """Load the kernels that large data are counted by, which takes a second."""
-        if not (self._warm or self._small):
+        if not (self._warm or self._code.small):
             self._warm = True
-            warm({_MODULE: f"{__name__}:warm_up"}, self._patient)
+            warm({_MODULE: f"{__name__}:warm_up"}, self._code.patient)
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""
