@@ -21,6 +21,7 @@ from time import perf_counter, sleep
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import psutil
 from report import ROOT, table, write_section
 
 PEOPLE = """\
@@ -47,7 +48,7 @@ def clock() -> tuple[float, float]:
 
 def program(folder: Path) -> tuple[list[str], dict[str, str]]:
     """Return how to call a copy of the program without compiled kernels."""
-    ignored = shutil.ignore_patterns("*.nbi", "*.nbc")
+    ignored = shutil.ignore_patterns("*.nbi", "*.nbc", "*.warm")
     shutil.copytree(ROOT / "src" / "discreet", folder / "src" / "discreet", ignore=ignored)
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "NO_COLOR": "1"}
     return [sys.executable, "-m", "discreet"], environment
@@ -64,7 +65,7 @@ def took(commands: list[list[str]], folder: Path, environment: dict[str, str]) -
 
 
 def demo(command: list[str], environment: dict[str, str], port: int) -> list[float]:
-    """Return the wall and CPU seconds until the demo answers, in a process of its own."""
+    """Return the wall and CPU seconds until the demo answers, and those until all is compiled."""
     begin = clock()
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -74,10 +75,14 @@ def demo(command: list[str], environment: dict[str, str], port: int) -> list[flo
                 server.kill()
                 sys.exit("the demo did not answer")
             sleep(0.1)
-        ready = perf_counter()
+        ready, process = perf_counter(), psutil.Process(server.pid)
+        used = sum(sum(one.cpu_times()[:4]) for one in [process, *process.children()])
+        while process.children() and perf_counter() - ready < LONGEST:
+            sleep(0.1)  # kernels are compiled behind
+        behind = perf_counter()
         server.send_signal(signal.SIGTERM)
         server.wait()
-    return [ready - begin[0], clock()[1] - begin[1]]
+    return [ready - begin[0], used, behind - begin[0], clock()[1] - begin[1]]
 
 
 def _answers(port: int) -> bool:
@@ -117,13 +122,16 @@ def main() -> None:
         add("`discreet check`", took([[*discreet, "check"]], folder, environment), "3")
         served = [*discreet, "demo", "--no-browser", "--port", str(chosen.port), "--folder"]
         served.append(str(folder / "demo"))
-        add("`discreet demo`, 1.5 million people", demo(served, environment, chosen.port), "20")
-        add("the same again", demo(served, environment, chosen.port), "")
+        found = demo(served, environment, chosen.port)
+        add("`discreet demo`, 1.5 million people", found[:2], "20")
+        add("the same, until what is compiled behind is there too", found[2:], "")
+        add("the same again", demo(served, environment, chosen.port)[:2], "")
     text = (
         "## The first second\n\nFrom a copy of the program without compiled kernels, in this "
         "order. Of the commands the best of three. Eight people are three commands: `init`, "
         "`build`, and `table`, which is refused because they are so few: the steps are those of a "
-        "release. The demo is ready when its page is there; its CPU is until it ended.\n\n"
+        "release. The demo is ready when its page is there. The kernels of questions are compiled "
+        "behind, at a low priority, and plain code answers until they are there.\n\n"
         + table(["", "wall s", "target", "CPU s", "target"], rows)
         + f"\n\nOn {os.cpu_count()} processors that others used at the same time: the load was "
         f"{os.getloadavg()[1]:.0f}, so that the wall time is longer by the CPU of others.\n"

@@ -318,9 +318,10 @@ class Held:
 def released(store: Store, version: Version, engine: ScanEngine) -> Cost:
     """The cost of a release of 2,457 cells with margins after tabulation, serialised."""
     policy = parse_policy(version.policy_values, "policy", "policy")
-    releaser = Releaser(version, Held(engine), policy, Secret.read(store.secret), None)
+    releaser = Releaser.alone(version, Held(engine), policy, Secret.read(store.secret))
     query = Query.parse("age_band,education,occupation", "nuts2=1")
-    return measured(lambda: orjson.dumps(releaser.release(query, "protected").as_dict()))
+    question = Question.of(query, version.schema)
+    return measured(lambda: orjson.dumps(releaser.release(question, "protected").as_dict()))
 
 
 def _views(version: Version) -> str:

@@ -2,6 +2,7 @@
 
 Numba takes half a second to load and seconds to compile, so nothing of it happens before a kernel
 is called: small data have plain twins beside the kernels (`plain.py`, `SMALL`) and never call one.
+Larger data are answered by the twins too while a process compiles (`ahead`, `PATIENT`).
 
 Numba keeps what it compiled in the folder of the program, else in the home of the user. Where
 neither can be written to, it refuses to compile at all; it is then kept in a folder for temporary
@@ -21,14 +22,19 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 
 SMALL = 2**16
 """Records or cells up to which plain code is faster than loading a kernel from disk."""
 
+PATIENT = 2**23
+"""Records or cells up to which plain code, which takes a second, is faster than compiling."""
+
+_NICE = 10  # how far what is compiled behind stands back
 _lock = RLock()
 _processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -64,24 +70,57 @@ class Kernel:
             return self._compiled
 
 
-def ahead(warm_ups: Mapping[str, str]) -> bool:
+def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
     """Begin to compile kernels, each module of them in a process of its own; return whether any.
 
     `warm_ups` names the function that calls every kernel of a module, as module:function. Kernels
-    that are on disk are left alone; whoever calls one of the others waits for its process.
+    that are on disk are left alone; whoever calls one of the others waits for its process. With
+    `behind` one process compiles them all while others work: they have twins in plain code.
     """
     if not there():
         return False
     cold = [name for name in warm_ups if name not in _processes and not _on_disk(name)]
-    for name in cold:
-        module, _, function = warm_ups[name].partition(":")
-        code = f"from {module} import {function}; {function}()"
+    for names in [cold] if behind and cold else [[name] for name in cold]:
+        given = {name: warm_ups[name] for name in names}
+        code = f"from discreet.compiling import compile_all; compile_all({given!r}, {behind})"
         with suppress(OSError):  # then whoever calls them compiles them
-            _processes[name] = subprocess.Popen(  # noqa: S603 - names of this program
+            process = subprocess.Popen(  # noqa: S603 - names of this program
                 [sys.executable, "-c", code],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
+            _processes.update(dict.fromkeys(names, process))
     return bool(cold)
+
+
+def compile_all(warm_ups: Mapping[str, str], behind: bool) -> None:
+    """Compile modules of kernels, and leave a mark beside each."""
+    if behind:
+        os.nice(_NICE)
+    for name, warm_up in warm_ups.items():
+        _call(warm_up)
+        with suppress(OSError):  # compiled kernels are then kept elsewhere
+            _mark(name).parent.mkdir(exist_ok=True)
+            _mark(name).touch()
+
+
+def warm(warm_ups: Mapping[str, str], patient: bool) -> None:
+    """Load the kernels of some modules, which have twins.
+
+    Where they must be compiled first and whoever asks is patient, that is done behind, and they are
+    loaded when it is done.
+    """
+    if not there():
+        return
+    if patient and (ahead(warm_ups, behind=True) or any(map(under_way, warm_ups))):
+        Thread(target=_call, args=warm_ups.values(), name="warming", daemon=True).start()
+    else:
+        _call(*warm_ups.values())
+
+
+def _call(*functions: str) -> None:
+    for function in functions:
+        module, _, name = function.partition(":")
+        getattr(import_module(module), name)()
 
 
 def _wait_for(name: str) -> None:
@@ -91,15 +130,27 @@ def _wait_for(name: str) -> None:
         process.wait()  # whatever became of it: what is not on disk is compiled here
 
 
-def _on_disk(name: str) -> bool:
-    """Whether the kernels of a module were kept beside it since it was last changed."""
+def under_way(name: str) -> bool:
+    """Whether a process compiles the kernels of a module now."""
+    process = _processes.get(name)
+    return process is not None and process.poll() is None
+
+
+def _mark(name: str) -> Path:
+    """Return the file that says that all kernels of a module were compiled, and when."""
     found = find_spec(name)
-    if found is None or found.origin is None:
-        return True  # nothing to compile
-    source = Path(found.origin)
-    kept = source.parent.glob(f"__pycache__/{source.stem}.*.nbi")
-    newest = max((path.stat().st_mtime for path in kept), default=0.0)
-    return newest >= source.stat().st_mtime
+    source = Path((found and found.origin) or name)
+    return source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.warm"
+
+
+def _on_disk(name: str) -> bool:
+    """Whether all kernels of a module were kept beside it since it was last changed."""
+    mark = _mark(name)
+    source = mark.parents[1] / f"{name.rpartition('.')[2]}.py"
+    try:
+        return mark.stat().st_mtime >= source.stat().st_mtime
+    except OSError:
+        return False
 
 
 @cache
@@ -112,13 +163,27 @@ def there() -> bool:
 
 
 def pays(kernel: Any, size: int) -> bool:
-    """Whether to call a kernel rather than its twin: it is loaded, or worth loading."""
-    return there() and (size > SMALL or bool(kernel.overloads))
+    """Whether to call a kernel rather than its twin: it is loaded, or worth loading.
+
+    Nobody waits for one that is being compiled, unless the twin would take longer.
+    """
+    if not there() or kernel.overloads:
+        return there()
+    return size > (PATIENT if under_way(kernel.py_func.__module__) else SMALL)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return what `numba.njit` would, without loading numba before the function is called."""
     return lambda function: Kernel(function, options)
+
+
+def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return `njit` of a function that only kernels call: it is kept within them.
+
+    What would let Python call it, which takes a fifth of the time to compile, is left out: a call
+    of it would end the program.
+    """
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:

@@ -23,6 +23,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [tmp_path, *sys.path])))
     monkeypatch.setattr(compiling, "_processes", {})
+    monkeypatch.setitem(sys.modules, "some_kernels", None)  # put back what was there, nothing
+    monkeypatch.delitem(sys.modules, "some_kernels")
     return tmp_path
 
 
@@ -36,15 +38,48 @@ def test_what_is_not_on_disk_is_compiled_in_a_process_of_its_own(module: Path) -
     assert (module / "calls").read_text() == "x"
 
 
-def test_what_is_on_disk_is_left_alone_until_its_source_changes(module: Path) -> None:
-    kept = module / "__pycache__" / "some_kernels.warm_up-1.py311.nbi"
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_bytes(b"")
+def test_what_was_compiled_is_left_alone_until_its_source_changes(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert compiling.ahead(WARM_UPS)
+    compiling._wait_for("some_kernels")
+    monkeypatch.setattr(compiling, "_processes", {})  # as another program
     assert not compiling.ahead(WARM_UPS)
-    later = kept.stat().st_mtime + 10
+    later = compiling._mark("some_kernels").stat().st_mtime + 10
     os.utime(module / "some_kernels.py", (later, later))
     assert compiling.ahead(WARM_UPS)
     compiling._wait_for("some_kernels")
+    assert (module / "calls").read_text() == "xx"
+
+
+def test_nobody_is_told_to_wait_for_what_is_compiled_behind(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = module / "go"
+    os.mkfifo(go)  # the process waits until somebody writes
+    with (module / "some_kernels.py").open("a") as file:
+        file.write("    (Path(__file__).parent / 'go').read_text()\n")
+    kernel = compiling.njit()(lambda: 7)
+    kernel.py_func.__module__ = "some_kernels"
+    large = compiling.SMALL + 1
+    assert compiling.pays(kernel, large)
+    assert not compiling.pays(kernel, compiling.SMALL)
+    assert compiling.ahead(WARM_UPS, behind=True)
+    assert not compiling.pays(kernel, compiling.PATIENT)
+    assert compiling.pays(kernel, compiling.PATIENT + 1)  # the twin would take longer
+    go.write_text("")
+    compiling._wait_for("some_kernels")
+    assert compiling.pays(kernel, large)
+    assert (module / "calls").read_text() == "x"
+
+
+def test_warming_calls_at_once_what_is_on_disk(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling._mark("some_kernels").parent.mkdir(exist_ok=True)
+    compiling._mark("some_kernels").touch()
+    compiling.warm(WARM_UPS, patient=True)
+    assert (module / "calls").read_text() == "x"
 
 
 def test_a_process_that_fails_leaves_the_work_to_whoever_calls(module: Path) -> None:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from discreet.compiling import SMALL, ahead
 from discreet.progress import Tell
 
-_WARM_UPS = {
+_BUILT_WITH = {
     "discreet.population.kernels": "discreet.population.kernels:warm_up",
-    "discreet.tabulate.kernels": "discreet.tabulate.scan:warm_up",
     "discreet.tabulate.lattice.kernels": "discreet.tabulate.lattice:warm_up",
+}
+_ASKED_WITH = {
+    "discreet.protect.kernels": "discreet.protect.kernels:warm_up",
+    "discreet.risk.kernels": "discreet.risk.kernels:warm_up",
+    "discreet.release.formats.kernels": "discreet.release.formats.kernels:warm_up",
+    "discreet.tabulate.kernels": "discreet.tabulate.scan:warm_up",
 }
 
 
 def compile_ahead(rows: int, tell: Tell) -> None:
-    """Begin to compile what so many rows need, with a word where that takes a while."""
-    if rows > SMALL and ahead(_WARM_UPS):
-        tell("compiling", 0, None)
+    """Begin to compile what so many rows need, with a word where that takes a while.
+
+    What questions need has twins that answer until it is there.
+    """
+    if rows > SMALL:
+        built, asked = ahead(_BUILT_WITH), ahead(_ASKED_WITH, behind=True)
+        if built or asked:
+            tell("compiling", 0, None)

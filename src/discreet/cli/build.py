@@ -109,12 +109,13 @@ def _planned(store: Path, progress: Tell) -> list[str]:
     """Make the tables that the policy plans; return what to say of those that cannot be."""
     from discreet.policy import parse_policy
     from discreet.population import Store
-    from discreet.service.opened import open_store
 
     values = Store(store).open().policy_values
     policy = parse_policy(values, "policy", "policy")
     if not policy.official and not any(tier.space.plan for tier in policy.tiers.values()):
         return []
+    from discreet.service.opened import open_store
+
     releaser = open_store(store).releaser
     releaser.make_planned(progress)
     return [

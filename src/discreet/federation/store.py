@@ -37,7 +37,7 @@ from discreet.population.keys import DEFAULT_MODULUS, Secret
 from discreet.population.schema import GEOGRAPHY
 from discreet.release.signature import Signer
 
-FILE, HOW = "federation.json", "hub.json"
+FILE, HOW = manifests.FEDERATION, "hub.json"
 _TOLD = {COMMON: "", NONE: " (not protected)"}
 
 

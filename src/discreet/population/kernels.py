@@ -12,7 +12,7 @@ import numpy as np
 from numpy import uint8, uint64
 from numpy.typing import NDArray
 
-from discreet.compiling import njit
+from discreet.compiling import inner, njit
 
 IV = np.array(
     [
@@ -28,6 +28,9 @@ IV = np.array(
     np.uint64,
 )
 LANES = 32  # messages that are hashed side by side: fewer are not vectorised
+# Numbers of NumPy's: for each constant of Python's a function would be compiled anew.
+_16, _24, _32, _63 = uint64(16), uint64(24), uint64(32), uint64(63)
+_A0, _A1, _A2, _A3, _B0, _B1, _B2, _B3, _C0, _C1, _C2, _C3, _D0, _D1, _D2, _D3 = np.arange(16)
 # The rounds 10 and 11 use the first two rows again.
 _SIGMA = np.array(
     [
@@ -46,109 +49,59 @@ _SIGMA = np.array(
 )
 
 
-@njit(inline="always")
-def _rotate(x: Any, n: int) -> Any:
-    return (x >> uint64(n)) | (x << uint64(64 - n))
+@inner(forceinline=True)
+def _rotate(x: Any, n: Any) -> Any:
+    return (x >> n) | (x << (uint64(64) - n))
 
 
-@njit(inline="always")
-def _mix(v: NDArray[np.uint64], a: int, b: int, c: int, d: int, x: int, y: int) -> None:
-    v[a] = v[a] + v[b] + x
-    v[d] = _rotate(v[d] ^ v[a], 32)
-    v[c] = v[c] + v[d]
-    v[b] = _rotate(v[b] ^ v[c], 24)
-    v[a] = v[a] + v[b] + y
-    v[d] = _rotate(v[d] ^ v[a], 16)
-    v[c] = v[c] + v[d]
-    v[b] = _rotate(v[b] ^ v[c], 63)
-
-
-@njit(cache=True, nogil=True)
-def _compress(
-    h: NDArray[np.uint64], m: NDArray[np.uint64], v: NDArray[np.uint64], t: int, last: int
-) -> None:
-    """Mix a block into the state; `last` has all bits set for the last one of a message."""
-    for i in range(8):
-        v[i] = h[i]
-        v[i + 8] = IV[i]
-    v[12] ^= t
-    v[14] ^= last
-    for r in range(12):
-        s = _SIGMA[r % 10]
-        _mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]])
-        _mix(v, 1, 5, 9, 13, m[s[2]], m[s[3]])
-        _mix(v, 2, 6, 10, 14, m[s[4]], m[s[5]])
-        _mix(v, 3, 7, 11, 15, m[s[6]], m[s[7]])
-        _mix(v, 0, 5, 10, 15, m[s[8]], m[s[9]])
-        _mix(v, 1, 6, 11, 12, m[s[10]], m[s[11]])
-        _mix(v, 2, 7, 8, 13, m[s[12]], m[s[13]])
-        _mix(v, 3, 4, 9, 14, m[s[14]], m[s[15]])
-    for i in range(8):
-        h[i] ^= v[i] ^ v[i + 8]
-
-
-@njit(inline="always")
-def _mix_lanes(
+@inner(forceinline=True)
+def _mix(
     v: NDArray[np.uint64], a: int, b: int, c: int, d: int, m: NDArray[np.uint64], x: int, y: int
 ) -> None:
-    """Mix as `_mix` does, in every lane: one instruction for all of them."""
+    """Mix four rows of v and two of m, in every lane: one instruction for several of them."""
     for i in range(LANES):
         p = v[a, i] + v[b, i] + m[x, i]
-        s = _rotate(v[d, i] ^ p, 32)
+        s = _rotate(v[d, i] ^ p, _32)
         r = v[c, i] + s
-        q = _rotate(v[b, i] ^ r, 24)
+        q = _rotate(v[b, i] ^ r, _24)
         p = p + q + m[y, i]
-        s = _rotate(s ^ p, 16)
+        s = _rotate(s ^ p, _16)
         r = r + s
         v[a, i] = p
-        v[b, i] = _rotate(q ^ r, 63)
+        v[b, i] = _rotate(q ^ r, _63)
         v[c, i] = r
         v[d, i] = s
 
 
-@njit(cache=True, nogil=True)
-def _last_blocks(
-    h: NDArray[np.uint64], m: NDArray[np.uint64], v: NDArray[np.uint64], t: NDArray[np.uint64]
+@inner()
+def _compress(
+    h: NDArray[np.uint64],
+    m: NDArray[np.uint64],
+    v: NDArray[np.uint64],
+    t: NDArray[np.uint64],
+    last: NDArray[np.uint64],
 ) -> None:
-    """Mix the last block of a message into the state in every lane; row 0 of v is the result."""
-    for i in range(LANES):
-        for j in range(8):
-            v[j, i] = h[j]
+    """Mix a block into the state in every lane; `last` has all bits set for the last one."""
+    for j in range(8):
+        for i in range(LANES):
+            v[j, i] = h[j, i]
             v[j + 8, i] = IV[j]
+    for i in range(LANES):
         v[12, i] ^= t[i]
-        v[14, i] ^= uint64(0xFFFFFFFFFFFFFFFF)
+        v[14, i] ^= last[i]
     for r in range(12):
         s = _SIGMA[r % 10]
-        _mix_lanes(v, 0, 4, 8, 12, m, s[0], s[1])
-        _mix_lanes(v, 1, 5, 9, 13, m, s[2], s[3])
-        _mix_lanes(v, 2, 6, 10, 14, m, s[4], s[5])
-        _mix_lanes(v, 3, 7, 11, 15, m, s[6], s[7])
-        _mix_lanes(v, 0, 5, 10, 15, m, s[8], s[9])
-        _mix_lanes(v, 1, 6, 11, 12, m, s[10], s[11])
-        _mix_lanes(v, 2, 7, 8, 13, m, s[12], s[13])
-        _mix_lanes(v, 3, 4, 9, 14, m, s[14], s[15])
-    for i in range(LANES):
-        v[0, i] ^= h[0] ^ v[8, i]
-
-
-@njit(cache=True, nogil=True)
-def _one(
-    keyed: NDArray[np.uint64], alone: NDArray[np.uint64], message: NDArray[np.uint8]
-) -> np.uint64:
-    """Return the first 64 bits of the digest of one message of any length."""
-    size = len(message)
-    m, v = np.zeros(16, np.uint64), np.zeros(16, np.uint64)
-    block = m.view(np.uint8)
-    h = keyed.copy() if size > 0 else alone.copy()
-    more, end = uint64(0), uint64(0xFFFFFFFFFFFFFFFF)
-    for done in range(0, size, 128):
-        n = min(size - done, 128)
-        for j in range(16):
-            m[j] = 0
-        for j in range(n):
-            block[j] = message[done + j]
-        _compress(h, m, v, uint64(128 + done + n), end if done + n == size else more)
-    return h[0]
+        _mix(v, _A0, _B0, _C0, _D0, m, s[0], s[1])
+        _mix(v, _A1, _B1, _C1, _D1, m, s[2], s[3])
+        _mix(v, _A2, _B2, _C2, _D2, m, s[4], s[5])
+        _mix(v, _A3, _B3, _C3, _D3, m, s[6], s[7])
+        _mix(v, _A0, _B1, _C2, _D3, m, s[8], s[9])
+        _mix(v, _A1, _B2, _C3, _D0, m, s[10], s[11])
+        _mix(v, _A2, _B3, _C0, _D1, m, s[12], s[13])
+        _mix(v, _A3, _B0, _C1, _D2, m, s[14], s[15])
+    for j in range(8):
+        for i in range(LANES):
+            h[j, i] ^= v[j, i] ^ v[j + 8, i]
 
 
 @njit(cache=True, nogil=True)
@@ -162,42 +115,52 @@ def blake2b_64(
     """Write the first 64 bits of the keyed BLAKE2b of each message data[offsets[i]:offsets[i+1]].
 
     `start` is the initial state for the parameters (digest length, key length, person); the key
-    fills a first block of 128 bytes. Messages of one block are hashed side by side.
+    fills a first block of 128 bytes. Messages are hashed side by side; one that has ended goes on
+    being mixed, and nobody looks.
     """
-    m = np.zeros(16, np.uint64)
-    block = m.view(np.uint8)
-    v = np.zeros(16, np.uint64)
-    keyed = start.copy()
-    for j in range(len(key)):
-        block[j] = key[j]
-    # Unsigned numbers throughout, and no slices on the left: each form would compile anew.
-    full, more, end = uint64(128), uint64(0), uint64(0xFFFFFFFFFFFFFFFF)
-    _compress(keyed, m, v, full, more)
-    alone = start.copy()
-    _compress(alone, m, v, full, end)
-    lanes, work = np.zeros((16, LANES), np.uint64), np.zeros((16, LANES), np.uint64)
-    t = np.zeros(LANES, np.uint64)
+    end = uint64(0xFFFFFFFFFFFFFFFF)
+    keyed, alone = np.zeros((8, LANES), np.uint64), np.zeros((8, LANES), np.uint64)
+    h, m, v = (
+        np.zeros((8, LANES), np.uint64),
+        np.zeros((16, LANES), np.uint64),
+        np.zeros((16, LANES), np.uint64),
+    )
+    t, last = np.zeros(LANES, np.uint64), np.zeros(LANES, np.uint64)
+    for i in range(LANES):
+        t[i] = uint64(128)
+        for j in range(8):
+            keyed[j, i] = alone[j, i] = start[j]
+        for j in range(len(key)):
+            m[j >> 3, i] |= uint64(key[j]) << uint64(8 * (j & 7))
+    _compress(keyed, m, v, t, last)
+    for i in range(LANES):
+        last[i] = end
+    _compress(alone, m, v, t, last)
     for first in range(0, len(digests), LANES):
         n = min(LANES, len(digests) - first)
-        shortest, longest = offsets[first + 1] - offsets[first], 0
-        for i in range(first, first + n):
-            shortest = min(shortest, offsets[i + 1] - offsets[i])
-            longest = max(longest, offsets[i + 1] - offsets[i])
-        if n < LANES or shortest == 0 or longest > 128:
-            for i in range(first, first + n):
-                digests[i] = _one(keyed, alone, data[offsets[i] : offsets[i + 1]])
-            continue
-        for j in range(16):
+        longest = 0
+        for i in range(n):
+            longest = max(longest, offsets[first + i + 1] - offsets[first + i])
+            digests[first + i] = alone[0, i]  # of nothing, unless there is something
+        for j in range(8):
             for i in range(LANES):
-                lanes[j, i] = 0
-        for i in range(LANES):
-            left, size = offsets[first + i], offsets[first + i + 1] - offsets[first + i]
-            t[i] = uint64(128 + size)
-            for j in range(size):
-                lanes[j >> 3, i] |= uint64(data[left + j]) << uint64(8 * (j & 7))
-        _last_blocks(keyed, lanes, work, t)
-        for i in range(LANES):
-            digests[first + i] = work[0, i]
+                h[j, i] = keyed[j, i]
+        for done in range(0, longest, 128):
+            for j in range(16):
+                for i in range(LANES):
+                    m[j, i] = 0
+            for i in range(n):
+                left, size = offsets[first + i] + done, offsets[first + i + 1] - offsets[first + i]
+                here = min(size - done, 128)
+                t[i] = uint64(128 + done + here)
+                last[i] = end if done + here == size else uint64(0)
+                for j in range(here):
+                    m[j >> 3, i] |= uint64(data[left + j]) << uint64(8 * (j & 7))
+            _compress(h, m, v, t, last)
+            for i in range(n):
+                size = offsets[first + i + 1] - offsets[first + i]
+                if done < size <= done + 128:
+                    digests[first + i] = h[0, i]
 
 
 @njit(cache=True, nogil=True)
@@ -212,18 +175,24 @@ def twice(hashed: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
         part[(hashed[i] >> by if bits > 0 else uint64(0)) + uint64(1)] += 1
     for i in range(1, len(part)):
         part[i] += part[i - 1]
-    place, divided = part.copy(), np.empty_like(hashed)
+    # Loops, and one way to make an array: what NumPy has for it would take seconds to compile.
+    place, divided = np.zeros(len(part), np.int64), np.zeros(len(hashed), np.uint64)
+    longest = 0
+    for i in range(len(part) - 1):
+        place[i] = part[i]
+        longest = max(longest, part[i + 1] - part[i])
     for i in range(len(hashed)):
         to = hashed[i] >> by if bits > 0 else uint64(0)
         divided[place[to]] = hashed[i]
         place[to] += 1
     size = uint64(1)
-    while size < 2 * np.diff(part).max() + 1:
+    while size < 2 * longest + 1:
         size *= uint64(2)
     seen, mask = np.zeros(size, np.uint64), size - uint64(1)
-    found, again, zeros = np.empty_like(hashed), 0, 0
+    found, again, zeros = divided, 0, 0  # in its place: those that come again are behind
     for p in range(len(part) - 1):
-        seen[:] = 0
+        for i in range(len(seen)):
+            seen[i] = 0
         for i in range(part[p], part[p + 1]):
             digest = divided[i]
             at = digest & mask
@@ -234,7 +203,7 @@ def twice(hashed: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
                 found[again] = digest
                 again += 1
             seen[at] = digest
-    return found[:again].copy()
+    return found[:again]
 
 
 @njit(cache=True, nogil=True)

@@ -16,6 +16,9 @@ from discreet.files import sync
 
 FORMAT = 2
 NAME = "manifest.json"
+FEDERATION = "federation.json"
+"""The file that a version has whose records are at other offices."""
+
 _TYPES: dict[str, type] = {
     "dataset": str,
     "created": str,

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from discreet.compiling import SMALL
+from discreet.compiling import SMALL, warm
 from discreet.errors import (
     Damaged,
     DiscreetError,
@@ -27,8 +27,6 @@ from discreet.federation.hub import Federation
 from discreet.population import Store, Version
 from discreet.population.intact import Pause
 from discreet.query import Question
-from discreet.release.formats import kernels as writing
-from discreet.risk import kernels as judging
 from discreet.service.certificate import FOLDER, check_certified, served_instead
 from discreet.service.opened import Opened, open_store
 from discreet.service.verifying import views_of
@@ -38,6 +36,10 @@ from discreet.tabulate.views import cells_of
 LONGEST = 60.0
 """Seconds after which a store that cannot be opened is tried again, at the latest."""
 
+_WARM_UPS = {
+    "discreet.risk.kernels": "discreet.risk.kernels:warm_up",
+    "discreet.release.formats.kernels": "discreet.release.formats.kernels:warm_up",
+}
 _AWAY = "records"  # elsewhere, and they cannot be counted now
 _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (Sealed, "sealed"),
@@ -85,8 +87,7 @@ def _warm(opened: Opened) -> None:
     if isinstance(opened.engine, ViewEngine) and isinstance(opened.engine.behind, ScanEngine):
         opened.engine.behind.warm()
     if opened.version.people > SMALL:
-        judging.warm_up()
-        writing.warm_up()
+        warm(_WARM_UPS, patient=True)
 
 
 @dataclass(frozen=True)

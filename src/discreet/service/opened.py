@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.federation.hub import Combined, Countries, federation_of
+from discreet.later import later
 from discreet.ledger import Database, Ledger, Ledgers
 from discreet.ledger.belonging import Belonging
 from discreet.policy import Margins, Policy, Tier, parse_policy
 from discreet.population import Schema, Store, Version
+from discreet.population.manifest import FEDERATION
 from discreet.population.sealed import secret_of, unsealed
 from discreet.query import Question
 from discreet.release.originals import open_originals
@@ -27,8 +28,10 @@ from discreet.service.certificate import Subject
 from discreet.tabulate import PushDown, ScanEngine, ViewEngine, engine_of
 
 if TYPE_CHECKING:
+    from discreet.federation.hub import Combined, Countries
     from discreet.service.asking import Asking
 
+_hub = later("discreet.federation.hub")
 _TAG = b"discreet answer\0"
 
 
@@ -137,7 +140,7 @@ def open_store(
     policy = parse_policy(version.policy_values, "policy", str(version.path))
     if version.counts is not None:
         version.verified()  # how many people there are is added up from the counts
-    sites = federation_of(path, version)
+    sites = _hub.federation_of(path, version) if FEDERATION in version.manifest["files"] else None
     engine = sites or ViewEngine(version, engine_of(version), version.views)
     kept = None if originals is None else open_originals(originals, version)
     state = Database.of_store(path.resolve()) if database is None else Database.of(database)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.compiling import njit
+from discreet.compiling import inner, njit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -27,41 +27,42 @@ COLUMNS = 15
 # Numbers of the tables that tables.py fills. They stand here because a compiled kernel is kept on
 # disk as long as this file does not change.
 # Distributions; after each name what its row number counts, the last fastest.
-KIND = 0  # age class of the area
-FIRST_AGE = 1  # kind of household
-AGE_GAP = 2
-CHILDREN = 3
-MOTHER_AT_BIRTH = 4
-SIBLING_GAP = 5
-SHARERS = 6
-GRANDPARENT_OLDER = 7
-COUPLE = 8  # same sex, age
-UNPARTNERED = 9  # company, sex, age
-TENURE = 10  # kind group, work, deprivation, age
-BIRTH = 11  # ethnic group, age group
-CITIZENSHIP = 12  # country of birth, age group
-RELIGION = 13  # class of the area, ethnic group, age group
-EDUCATION = 14  # sex, deprivation, age
-ACTIVITY = 15  # sex, education, young child, deprivation, age
-OCCUPATION = 16  # sex, education, age group
-TRAVEL = 17  # kind of area, occupation, under 17
-HEALTH = 18  # inactive, deprivation, age
+KIND = np.int64(0)  # age class of the area
+FIRST_AGE = np.int64(1)  # kind of household
+AGE_GAP = np.int64(2)
+CHILDREN = np.int64(3)
+MOTHER_AT_BIRTH = np.int64(4)
+SIBLING_GAP = np.int64(5)
+SHARERS = np.int64(6)
+GRANDPARENT_OLDER = np.int64(7)
+COUPLE = np.int64(8)  # same sex, age
+UNPARTNERED = np.int64(9)  # company, sex, age
+TENURE = np.int64(10)  # kind group, work, deprivation, age
+BIRTH = np.int64(11)  # ethnic group, age group
+CITIZENSHIP = np.int64(12)  # country of birth, age group
+RELIGION = np.int64(13)  # class of the area, ethnic group, age group
+EDUCATION = np.int64(14)  # sex, deprivation, age
+ACTIVITY = np.int64(15)  # sex, education, young child, deprivation, age
+OCCUPATION = np.int64(16)  # sex, education, age group
+TRAVEL = np.int64(17)  # kind of area, occupation, under 17
+HEALTH = np.int64(18)  # inactive, deprivation, age
 # Chances of single events.
-MEN_ALONE = 19  # age
-STILL_AT_HOME = 20  # age
-CHILD_BORN_HERE = 21  # age group
-HAS_OCCUPATION = 22  # activity, age
-LIMITED = 23  # old, health
-CHANCE = 24  # the positions named in the kernel
+MEN_ALONE = np.int64(19)  # age
+STILL_AT_HOME = np.int64(20)  # age
+CHILD_BORN_HERE = np.int64(21)  # age group
+HAS_OCCUPATION = np.int64(22)  # activity, age
+LIMITED = np.int64(23)  # old, health
+CHANCE = np.int64(24)  # the positions named in the kernel
 # Numbers to look up.
-CHILD_GROUP = 25  # ethnic groups of the parents
-ORIGIN_AGE = 26  # age
-OCCUPATION_AGE = 27  # age
-EDUCATION_FROM = 28  # education
+CHILD_GROUP = np.int64(25)  # ethnic groups of the parents
+ORIGIN_AGE = np.int64(26)  # age
+OCCUPATION_AGE = np.int64(27)  # age
+EDUCATION_FROM = np.int64(28)  # education
 # Places in the table CHANCE.
-SAME_SEX, MAN_LONE_PARENT, MAN_SHARER, BOY, SON, TWO_GRANDPARENTS, MAN_FIRST = range(7)
-GROUP_COUPLE, GROUP_SHARER, BIRTH_COUPLE, BORN_HERE_CHILD, CITIZEN_CHILD = range(7, 12)
-RELIGION_COUPLE, RELIGION_CHILD, RELIGION_SHARER, EDUCATION_COUPLE = range(12, 16)
+SAME_SEX, MAN_LONE_PARENT, MAN_SHARER, BOY, SON, TWO_GRANDPARENTS, MAN_FIRST = np.arange(7)
+GROUP_COUPLE, GROUP_SHARER, BIRTH_COUPLE, BORN_HERE_CHILD, CITIZEN_CHILD = np.arange(7, 12)
+RELIGION_COUPLE, RELIGION_CHILD, RELIGION_SHARER, EDUCATION_COUPLE = np.arange(12, 16)
+_ONLY = np.int64(0)  # the row of a table that has one
 
 _AGES = 101
 _OLDEST = 100
@@ -115,21 +116,21 @@ class Members(NamedTuple):
     roles: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _mix(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2
     return z ^ (z >> _31)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _next(state: NDArray[np.uint64]) -> np.uint32:
     """The next 31 random bits."""
     state[0] += _GOLDEN
     return np.uint32(_mix(state[0]) >> _33)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scan(state: NDArray[np.uint64], bank: NDArray[np.uint32], start: int) -> int:
     """A position drawn from the thresholds that begin at start; the last one ends the search."""
     u = _next(state)
@@ -139,43 +140,42 @@ def _scan(state: NDArray[np.uint64], bank: NDArray[np.uint32], start: int) -> in
     return k - start
 
 
-# Inlined, and plain integers kept from being constants (np.int64(0) below): each would otherwise be
-# compiled once for every table number, which doubles the time of the first run.
-@njit(cache=True, nogil=True, inline="always")
+# Numbers are NumPy's, above and below: for each constant of Python's a function is compiled anew.
+@inner(forceinline=True)
 def _pick(draws: Draws, table: int, row: int) -> int:
     """A position drawn from a row of a table."""
     start, width = draws.layout[table]
     return int(_scan(draws.state, draws.bank, start + row * width))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(forceinline=True)
 def _happens(draws: Draws, table: int, place: int) -> bool:
     """Whether the event with the chance at this place of a table happens."""
     return bool(_next(draws.state) < draws.bank[draws.layout[table, 0] + place])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(forceinline=True)
 def _look(draws: Draws, table: int, place: int) -> int:
     """The number at this place of a table."""
     return int(draws.bank[draws.layout[table, 0] + place])
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _child_ages(draws: Draws, mother: int, ages: NDArray[np.int64], start: int) -> int:
     """Write the ages of the children at home from position start; return how many."""
     oldest = -1
     for _ in range(_TRIES):
-        age = mother - _YOUNGEST_MOTHER - _pick(draws, MOTHER_AT_BIRTH, 0)
+        age = mother - _YOUNGEST_MOTHER - _pick(draws, MOTHER_AT_BIRTH, _ONLY)
         if age >= 0 and _happens(draws, STILL_AT_HOME, age):
             oldest = age
             break
     if oldest < 0:  # an old mother: somebody came back home
         oldest = mother - 30 if mother >= 60 else max(0, min(mother - _YOUNGEST_MOTHER, 8))
     ages[start] = oldest
-    wanted = _pick(draws, CHILDREN, 0) + 1
+    wanted = _pick(draws, CHILDREN, _ONLY) + 1
     count = 1
     while count < wanted:
-        age = ages[start + count - 1] - _pick(draws, SIBLING_GAP, 0)
+        age = ages[start + count - 1] - _pick(draws, SIBLING_GAP, _ONLY)
         if age < 0 or mother - age > _OLDEST_MOTHER:
             break
         ages[start + count] = age
@@ -183,7 +183,7 @@ def _child_ages(draws: Draws, mother: int, ages: NDArray[np.int64], start: int) 
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _mirror(age: int) -> int:
     """An age from 18 to 100: what lies outside is folded back, so that no age is a heap."""
     if age < _YOUNGEST_PARTNER:
@@ -193,7 +193,7 @@ def _mirror(age: int) -> int:
     return age
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _compose(draws: Draws, kind: int, members: Members) -> int:
     """Write ages, sexes and roles of the members of a household; return how many."""
     ages, sexes, roles = members
@@ -203,14 +203,14 @@ def _compose(draws: Draws, kind: int, members: Members) -> int:
         sexes[0] = 0 if _happens(draws, MEN_ALONE, ages[0]) else 1
         return 1
     if kind == _SHARERS:
-        size: int = 2 + _pick(draws, SHARERS, 0)
+        size: int = 2 + _pick(draws, SHARERS, _ONLY)
         for i in range(size):
             roles[i] = _SHARER if i else _FIRST
             sexes[i] = 0 if _happens(draws, CHANCE, MAN_SHARER) else 1
             if i:
                 # Within some years of the first: half the difference of two age gaps of couples.
-                gap = _pick(draws, AGE_GAP, 0)
-                gap -= _pick(draws, AGE_GAP, 0)
+                gap = _pick(draws, AGE_GAP, _ONLY)
+                gap -= _pick(draws, AGE_GAP, _ONLY)
                 ages[i] = _mirror(ages[0] + gap // 2)
         return size
     size = 1
@@ -221,7 +221,7 @@ def _compose(draws: Draws, kind: int, members: Members) -> int:
         size = 2
         roles[1] = _PARTNER
         sexes[0] = 0 if _happens(draws, CHANCE, MAN_FIRST) else 1
-        gap = _pick(draws, AGE_GAP, 0) - _GAP_BELOW
+        gap = _pick(draws, AGE_GAP, _ONLY) - _GAP_BELOW
         ages[1] = _mirror(ages[0] - gap if sexes[0] == 0 else ages[0] + gap)
         sexes[1] = sexes[0] if _happens(draws, CHANCE, SAME_SEX) else 1 - sexes[0]
         mother = ages[1] if sexes[1] == 1 and sexes[0] == 0 else ages[0]
@@ -233,12 +233,13 @@ def _compose(draws: Draws, kind: int, members: Members) -> int:
             sexes[i] = 0 if _happens(draws, CHANCE, boy) else 1
         size += count
     if kind == _THREE_GENERATIONS:
-        ages[size] = min(ages[0] + _GRANDPARENT_FROM + _pick(draws, GRANDPARENT_OLDER, 0), _OLDEST)
+        older = _GRANDPARENT_FROM + _pick(draws, GRANDPARENT_OLDER, _ONLY)
+        ages[size] = min(ages[0] + older, _OLDEST)
         roles[size] = _GRANDPARENT
         sexes[size] = 1
         size += 1
         if _happens(draws, CHANCE, TWO_GRANDPARENTS):
-            gap = _pick(draws, AGE_GAP, 0) - _GAP_BELOW
+            gap = _pick(draws, AGE_GAP, _ONLY) - _GAP_BELOW
             ages[size] = min(ages[size - 1] + gap, _OLDEST)
             roles[size] = _GRANDPARENT
             sexes[size] = 0
@@ -246,7 +247,7 @@ def _compose(draws: Draws, kind: int, members: Members) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _marital(draws: Draws, members: Members, out: NDArray[np.uint8]) -> None:
     """Write the marital status of the members of a household."""
     ages, sexes, roles = members
@@ -270,7 +271,7 @@ def _marital(draws: Draws, members: Members, out: NDArray[np.uint8]) -> None:
             out[_MARITAL, i] = _pick(draws, UNPARTNERED, row) + 1
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _origins(
     draws: Draws, ethnic: NDArray[np.uint32], secular: int, members: Members, out: NDArray[np.uint8]
 ) -> None:
@@ -284,7 +285,7 @@ def _origins(
         role = roles[i]
         years = _look(draws, ORIGIN_AGE, ages[i])
         if role == _FIRST:
-            group = _scan(draws.state, ethnic, 0)
+            group = _scan(draws.state, ethnic, _ONLY)
             group0 = other = group
         elif role == _CHILD:
             group = _look(draws, CHILD_GROUP, group0 * _GROUPS + other)
@@ -292,7 +293,7 @@ def _origins(
             group = group0
         else:
             place = GROUP_COUPLE if role == _PARTNER else GROUP_SHARER
-            group = group0 if _happens(draws, CHANCE, place) else _scan(draws.state, ethnic, 0)
+            group = group0 if _happens(draws, CHANCE, place) else _scan(draws.state, ethnic, _ONLY)
             if role == _PARTNER:
                 other = group
 
@@ -333,7 +334,7 @@ def _origins(
         out[_RELIGION, i] = religion + 1
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _lives(
     draws: Draws, kind: int, urban: int, deprived: int, members: Members, out: NDArray[np.uint8]
 ) -> None:

@@ -17,7 +17,7 @@ from discreet.synth.shares import AGES, Thresholds, chances, thresholds
 from discreet.types import Floats
 
 
-def _distributions() -> dict[int, Floats | tuple[float, ...]]:
+def _distributions() -> dict[np.int64, Floats | tuple[float, ...]]:
     return {
         k.KIND: households.kind_shares(),
         k.FIRST_AGE: households.first_adult_ages(),
@@ -41,7 +41,7 @@ def _distributions() -> dict[int, Floats | tuple[float, ...]]:
     }
 
 
-def _events() -> dict[int, Floats | tuple[float, ...]]:
+def _events() -> dict[np.int64, Floats | tuple[float, ...]]:
     chance = {
         k.SAME_SEX: households.SAME_SEX_COUPLES,
         k.MAN_LONE_PARENT: households.MEN_AMONG_LONE_PARENTS,
@@ -66,11 +66,11 @@ def _events() -> dict[int, Floats | tuple[float, ...]]:
         k.CHILD_BORN_HERE: origins.CHILD_BORN_HERE,
         k.HAS_OCCUPATION: work.last_occupation_chances(),
         k.LIMITED: work.LIMITED,
-        k.CHANCE: np.array([chance[place] for place in range(len(chance))]),
+        k.CHANCE: np.array([chance[place] for place in np.arange(len(chance))]),
     }
 
 
-def _numbers() -> dict[int, NDArray[np.uint32]]:
+def _numbers() -> dict[np.int64, NDArray[np.uint32]]:
     return {
         k.CHILD_GROUP: origins.group_of_child(),
         k.ORIGIN_AGE: origins.age_groups(AGES),
@@ -82,10 +82,10 @@ def _numbers() -> dict[int, NDArray[np.uint32]]:
 @cache
 def bank() -> k.Bank:
     """Return all tables, made once."""
-    pieces: dict[int, Thresholds] = {key: thresholds(v) for key, v in _distributions().items()}
+    pieces: dict[np.int64, Thresholds] = {key: thresholds(v) for key, v in _distributions().items()}
     pieces |= {key: chances(v) for key, v in _events().items()}
     pieces |= _numbers()
-    ordered = [pieces[key] for key in range(len(pieces))]
+    ordered = [pieces[np.int64(key)] for key in range(len(pieces))]
     sizes = np.array([piece.size for piece in ordered])
     widths = [piece.shape[-1] for piece in ordered]
     return k.Bank(

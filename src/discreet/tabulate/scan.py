@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.compiling import SMALL
+from discreet.compiling import PATIENT, SMALL, under_way, warm
 from discreet.population import Level, Schema, Variable, Version
 from discreet.protect import kernels as protecting
 from discreet.query import Query, Question
@@ -37,12 +38,30 @@ _DENSE = 2**27  # cells above which populated cells are listed instead (1 GiB)
 _MANY = 2**22  # cells above which they are also listed if records are fewer than cells by…
 _FEW = 4  # …this factor
 
+_MODULE = "discreet.tabulate.kernels"
 _NONE = np.empty(0, np.uint64)
 _NO_COUNTS = np.empty(0, np.uint32)
 _NO_COUNTS.setflags(write=False)  # of one type with mapped columns, for the kernels
 
 Listed = tuple[Words, Words, Words]
 """Cells, their counts, their key sums."""
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What records are counted by: for few of them, and while kernels are compiled, plain code."""
+
+    small: bool
+    patient: bool
+
+    @property
+    def now(self) -> Any:
+        """The kernels, or their twins."""
+        return plain if self.small or (self.patient and under_way(_MODULE)) else kernels
+
+    def take(self, column: NDArray[Any], at: Places, out: NDArray[Any]) -> None:
+        """Copy what stands at some places of a column."""
+        self.now.take(column, at, out)
 
 
 class ScanEngine:
@@ -60,13 +79,19 @@ class ScanEngine:
         self._before = before
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
-        self._kernels: Any = plain if version.rows <= SMALL else kernels
-        self._parts = Parts(version, self._kernels.take)
+        self._code = _Code(version.rows <= SMALL, version.rows <= PATIENT)
+        self._parts = Parts(version, self._code.take)
+        self._warm = False
+
+    @property
+    def _kernels(self) -> Any:
+        return self._code.now
 
     def warm(self) -> None:
         """Load the kernels that large data are counted by, which takes a second."""
-        if self._kernels is kernels:
-            warm_up()
+        if not (self._warm or self._code.small):
+            self._warm = True
+            warm({_MODULE: f"{__name__}:warm_up"}, self._code.patient)
 
     def close(self, wait: bool = True) -> None:
         """End the threads; what still runs is finished."""

@@ -29,6 +29,7 @@ def test_a_part_gives_the_figures_of_the_whole(small: int, case: tuple[Version, 
     counted = as_dict(whole.tabulate(question))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan, "SMALL", small)
+        patch.setattr(scan, "PATIENT", -1)
         patch.setattr(parts, "LEAST", 1)
         patch.setattr(parts, "_SHARE", 10**9)
         engine = ScanEngine(version, threads=2)

@@ -42,6 +42,7 @@ def by_hand(version: Version, query: Query) -> dict[tuple[str, ...], tuple[int, 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts small data by the kernels, and large ones by their plain twins."""
     monkeypatch.setattr(scan, "SMALL", -1 if request.param == "compiled" else 2**40)
+    monkeypatch.setattr(scan, "PATIENT", -1)  # kernels are waited for
 
 
 @pytest.mark.parametrize("small", [-1, 2**40], ids=["compiled", "plain"])
@@ -52,6 +53,7 @@ def test_engines_agree(small: int, case: tuple[Version, Query]) -> None:
     question = Question.of(query, version.schema)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan, "SMALL", small)
+        patch.setattr(scan, "PATIENT", -1)
         engine = ScanEngine(version, threads=2)
     duck = DuckEngine(version)
     try:
@@ -137,13 +139,26 @@ def test_more_cells_than_can_be_numbered_are_refused() -> None:
 def test_small_data_load_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "SMALL", 100)
     warmed: list[int] = []
-    monkeypatch.setattr(scan, "warm_up", lambda: warmed.append(1))
+    monkeypatch.setattr(scan, "warm", lambda *given: warmed.append(1))
     for rows, loaded in [(100, 0), (101, 1)]:
         version = make_version(np.random.default_rng(1), rows, [2])
         engine = ScanEngine(version)
         assert not warmed, "what views answer needs no kernel"
         engine.tabulate(Question.of(Query.parse("a"), version.schema))
         assert len(warmed) == loaded
+
+
+def test_while_kernels_are_compiled_plain_code_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "SMALL", 10)
+    monkeypatch.setattr(scan, "PATIENT", 20)
+    monkeypatch.setattr(scan, "warm", lambda *given: None)
+    compiling = True
+    monkeypatch.setattr(scan, "under_way", lambda module: compiling)
+    patient, large = (ScanEngine(make_version(np.random.default_rng(1), n, [2])) for n in (20, 21))
+    assert patient._kernels is scan.plain
+    assert large._kernels is scan.kernels
+    compiling = False
+    assert patient._kernels is scan.kernels
 
 
 @pytest.mark.parametrize("by", ["a", "a,b,c,g0"])
