@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from shared import Array, extreme, incidence
@@ -111,7 +111,20 @@ def check(case: Case) -> str | None:
     said = _exposed(case, withheld)
     if said:
         return said
-    return _redundant(case, found) if found.pattern.solved and method.exact else None
+    if not found.pattern.solved or not method.exact:
+        return None
+    return _redundant(case, found) or _below(case, found, given)
+
+
+def _below(case: Case, best: Suppressed, given: Contributions) -> str | None:
+    """Return that the bound of a search is above what the optimum costs."""
+    method = replace(case.method, exact=False)
+    cells = best.cells
+    problem = method.stated([cells])[2]
+    found = method.apply(cells, given).pattern
+    bound = (1 - found.gap) * problem.total(found.values)
+    least = problem.total(best.pattern.values)
+    return f"no pattern is below {bound}, but one costs {least}" if bound > least + NEAR else None
 
 
 def _redundant(case: Case, found: Suppressed) -> str | None:

@@ -43,14 +43,14 @@ CHUNK = 20_000
 HOT, COLD, FROZEN = 0.5, 0.1, 0.01
 NEIGHBOURS = 6
 ROUNDS, CLEANINGS = 3, 6
-# Further searches of tables that are small.
+# Further searches of tables that are small; others have one.
 AGAIN = 4
 # Parts of a pattern that are chosen anew, in tables with no more variables than this, times effort.
 PARTS, MOST_VARIABLES = 80, 12_000
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
-MOST_SUPPORT, MOST_ENTRIES, ROOMY = 4_096, 50_000_000, 512
+MOST_SUPPORT, MOST_ENTRIES, ROOMY = 4_096, 50_000_000, 1_024
 
 
 def suppress(
@@ -210,16 +210,12 @@ class _Search:
             if self.count == len(self.needs):
                 self._improve("cells", HOT)
                 if not self.fine:
-                    self._guide(1)
+                    self._better(self._guided(1))
                 elif self._total() > 0:
                     self._exchange()
                 self.bare = self._secondary()
             else:
-                self._improve("singletons", HOT if self.before or self.bound == 0 else COLD)
-                self._from(exchanged)
-                self._guide(self.views)
-                if self._small:
-                    self._again("singletons")
+                self._withstand(exchanged)
         return -1
 
     def _exchange(self) -> None:
@@ -243,24 +239,28 @@ class _Search:
         self.work.state[:] = self.drawn[0]
         self.rng.bit_generator.state = self.drawn[1]
 
-    def _from(self, exchanged: Sequence[Change]) -> None:
-        """Protect from contributors what parts chosen anew led to, where that is cheaper."""
-        if not exchanged:
-            return
-        best, least = self._held(), self._total()
-        begun = self._begin(exchanged)
-        if begun:
+    def _withstand(self, exchanged: Sequence[Change]) -> None:
+        """Protect from contributors, from every start to the very end, and keep the cheapest."""
+        self._improve("singletons", HOT if self.before or self.bound == 0 else COLD)
+        starts: list[Sequence[Change | None]] = [self._held()]
+        if exchanged and self._begin(exchanged):
             self._improve("singletons", COLD)
-        if not begun or self._total() >= least:
-            self._begin(best)
+            starts.append(self._held())
+        starts.append(self._guided(self.views))
+        ends: list[tuple[float, list[Change]]] = []
+        for start in starts:
+            if start and self._begin(start):
+                self._again("singletons")
+                ends.append((self._total(), self._held()))
+        self._begin(min(ends, key=lambda end: end[0])[1])
 
-    def _guide(self, views: int) -> None:
-        """Begin again from the pattern that the relaxation leads to, where that is cheaper."""
+    def _guided(self, views: int) -> list[Change | None]:
+        """Return the certificates that the relaxation leads to, and note what it bounds."""
         if not self._small:
-            return
+            return []
         changes, bound = guided(self.system, self.problem, views, self.effort, self.tell)
         self.bound = max(self.bound, bound)
-        self._better(changes)
+        return changes
 
     def _better(self, changes: Sequence[Change | None]) -> None:
         """Put these certificates in place of those held where that is cheaper."""
@@ -271,7 +271,7 @@ class _Search:
     def _again(self, stage: str) -> None:
         """Search again from what there is, and keep the best that was met."""
         best, least = self._held(), self._total()
-        for _ in range(AGAIN):
+        for _ in range(AGAIN if self._small else 1):
             self._improve(stage, COLD)
             if self._total() < least:
                 best, least = self._held(), self._total()
