@@ -30,6 +30,7 @@ from censuses import PRESETS, census, originals, store, without_leavers
 from report import BENCH, PAGE, table, write_section
 
 from discreet.study.attacks import ATTACKS, Attack, Target
+from discreet.study.attacks.editions import Leaver
 from discreet.study.attacks.finding import tried
 from discreet.study.attacks.person import Unique
 from discreet.study.attacks.search import Search
@@ -287,6 +288,23 @@ def _verdict(
     return "" if bound is None else "beyond" if attack[0] > bound else "within"
 
 
+def base_words(found: list[Found]) -> str:
+    """Return in words what is beyond its bound in a base, and what a leaver's attackers reach."""
+    unique, leaver = (
+        _of(found, "protected-base", name, AFTER) for name in (Unique.name, Leaver.name)
+    )
+    sure, right = (sum(f[kind] for f in unique) for kind in ("certain", "certain_right"))
+    times, without = (
+        round(100 * (pooled(f[kind] for f in leaver) or (0.0, 0.0))[0])
+        for kind in ("attack", "prior")
+    )
+    return f"""- Who looks for a unique person's attribute makes {sure} statements for certain, of
+  which {sure - right} are wrong; by the rule that nothing may be certain, it is beyond. It takes
+  every figure for the true count, because no noise is added to figures of a base. The notes of a
+  table say that people are copies, and entitle nobody to that.
+- Of a leaver's attributes {times} of 100 are named, {without} by naming the largest categories."""
+
+
 def renew(preset: str, found: list[Found]) -> None:
     """Write what was found of one preset in the place of what the pages said of it."""
     text = PAGE.read_text(encoding="utf-8")
@@ -337,7 +355,9 @@ def main() -> None:
         return
     base = _preset("protected-base", _of(found, "protected-base"))
     said = "[Attacks](attacks.md) explains them and [Benchmarks](benchmarks.md) the columns."
-    write_section("base-attacks", f"{said}\n\n{base}", PAGE.with_name("base.md"))
+    write_section(
+        "base-attacks", f"{said}\n\n{base}\n\n{base_words(found)}", PAGE.with_name("base.md")
+    )
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from discreet.protect import KeyMix, ProtectedBase
 from discreet.protect.records.protected_base import Areas, Column, Design, Fitted, Records
 from discreet.protect.records.protected_base.errors import (
     Compared,
+    Errors,
     Side,
     chosen_tables,
     compare_tables,
@@ -50,6 +51,8 @@ TABLES = (15, 105, 100, 60)
 """Tables of each order."""
 ATTACKED = "religion"
 AREAS = 30
+FEW = 100
+"""Small cells below which a share of them says little."""
 
 
 class People:
@@ -103,11 +106,43 @@ def error_rows(found: Compared, plain: Compared) -> list[list[str]]:
                     f"{own['mean_absolute']:.2f} / {own['rmse']:.2f}",
                     f"{wanted[0]} / {wanted[1]}",
                     f"{own['bias_above_5']:+.2f}",
-                    f"{keys['small_exact']:.2f}",
-                    f"{own['small_exact']:.2f}",
+                    exact(plain.errors(level, order)),
+                    exact(found.errors(level, order)),
                 ]
             )
     return rows
+
+
+def exact(errors: Errors) -> str:
+    """Return the share of small cells that are true, or their number and the cells, if few."""
+    if errors.small < FEW:
+        return f"{errors.exact} of {errors.small}" if errors.small else "–"
+    return f"{errors.exact / errors.small:.2f}"
+
+
+def of_few(found: Compared) -> str:
+    """Say what the numbers of rows with few small cells tell: the 95% interval of their share."""
+    told = []
+    for level in (3, 2, 1, 0):
+        for order in (1, 2, 3, 4):
+            errors = found.errors(level, order)
+            if 0 < errors.small < FEW:
+                low, high = interval(errors.exact, errors.small)
+                told.append(f"{LEVELS[level]}, {order}: {low:.2f} to {high:.2f}")
+    if not told:
+        return ""
+    return (
+        f"\n- Where there are fewer than {FEW} small cells, how many are true is told in place of "
+        f"a share. 95% intervals of the base's shares: {'; '.join(told)}."
+    )
+
+
+def interval(hits: int, tries: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share."""
+    z, share = 1.96, hits / tries
+    middle = (share + z**2 / (2 * tries)) / (1 + z**2 / tries)
+    half = z / (1 + z**2 / tries) * (share * (1 - share) / tries + (z / (2 * tries)) ** 2) ** 0.5
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
@@ -255,7 +290,7 @@ def section(persons: int, seed: int, households: bool = False) -> str:
         f"- {cpu:.0f} s of CPU for the base, {wall:.0f} s on a machine that others used as well; "
         f"peak memory of the benchmark, the people included: {peak:.1f} GiB.\n"
         f"- The range told holds the true count: {held} (figures above 0).\n"
-        f"- Of empty two-way cells of output areas {empty:.1%} are filled.{more}"
+        f"- Of empty two-way cells of output areas {empty:.1%} are filled.{of_few(found)}{more}"
     )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+MOST_KEYED = 12
+"""Columns by which donors are put in order, each with up to 32 categories: more do not fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,3 +59,25 @@ class Donors:
         sizes = self.sizes[donors]
         ends = np.cumsum(sizes)
         return np.repeat(self.first[donors] - ends + sizes, sizes) + np.arange(ends[-1:].sum())
+
+    def some(self, taken: NDArray[np.bool_]) -> Donors:
+        """Return those of the donors that are taken."""
+        who = np.flatnonzero(taken).astype(np.int32)
+        first = np.concatenate([[0], np.cumsum(self.sizes[who])])
+        return Donors(self.rows[self.members(who)], first)
+
+    def orders(
+        self, main: NDArray[np.uint8], columns: NDArray[np.int64], among: NDArray[np.int64]
+    ) -> Sequence[NDArray[np.int32]]:
+        """Return some donors of each size, ordered by columns of their first record.
+
+        `main` are the bytes of all records; `among`, the numbers of the donors, rises.
+        """
+        key = np.zeros(len(among), np.uint64)
+        for column in columns[:MOST_KEYED]:
+            key = key << np.uint64(5) | (main[self.first[among], column] & np.uint8(31))
+        return [
+            among[low + np.argsort(key[low:high], kind="stable")].astype(np.int32)
+            for low, high in pairwise(np.searchsorted(among, self.bounds).tolist())
+            if high > low + 1
+        ]

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from math import ceil
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -26,12 +25,13 @@ from discreet.protect.keys import KeyMix
 from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
+from discreet.protect.records.protected_base.choice import taken
 from discreet.protect.records.protected_base.design import Design
 from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.fit import Fit, Unit
 from discreet.protect.records.protected_base.households import Households
 from discreet.protect.records.protected_base.records import Records
-from discreet.protect.records.protected_base.search import Search
+from discreet.protect.records.protected_base.search import Search, worth
 from discreet.protect.records.protected_base.targets import Figures, Maker, Noise, Targets
 from discreet.protect.records.protected_base.triples import Triples
 from discreet.protect.records.protected_base.uses import Off, Uses
@@ -234,12 +234,14 @@ class _Work:
         return np.split(order, np.cumsum(np.bincount(of, minlength=len(self.units)))[:-1])
 
     def _donors(self, rows: NDArray[np.int64]) -> Donors:
-        """Return the donors among the records of a unit: the first in keyed order."""
-        share, household = self.method.share, self.records.household
-        if household is None:
-            return Donors.persons(rows[: ceil(share * len(rows))])
-        starts = np.flatnonzero(np.diff(household[rows], prepend=-1, append=-1))
-        return Donors.households(rows[: starts[ceil(share * (len(starts) - 1))]], household)
+        """Return the donors among the records of a unit: a keyed share of every pattern."""
+        records, top = self.records, self.method.search.large(self.design)[0]
+        every = Donors.persons(rows)
+        if records.household is not None:
+            every = Donors.households(rows, records.household)
+        main = self.design.bytes_of(records.matrix(every.rows))
+        words = records.homes[every.rows[every.first[:-1]]]
+        return every.some(taken(every, main, words, self.method.share, worth(self.design, top)))
 
     def _each(
         self,

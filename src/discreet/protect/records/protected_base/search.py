@@ -40,13 +40,13 @@ class Search:
     smallest: tuple[int, int, int] = (48, 24, 12)
     between: tuple[int, int, int] = (200, 28, 12)
     top: tuple[int, int, int] = (2400, 120, 24)
-    around: tuple[int, int, int] = (6000, 400, 60)
+    around: tuple[int, int, int] = (8000, 600, 200)
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
-    lift: float = 3.5
+    lift: float = 5.5
     # Donors used alike: u times costs u² times this share of all that a record weighs in `top`.
-    even: float = 0.05
-    alone: int = 8
+    even: float = 0.12
+    alone: int = 4
     together: tuple[int, ...] = (4, 4)
     fitting: int = 40
     polishing: int = 20

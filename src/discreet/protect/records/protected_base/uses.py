@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from discreet.protect.records.protected_base.donors import Donors
 from discreet.protect.records.protected_base.search import Search, weigh, worth
 from discreet.protect.records.protected_base.targets import Figures
 from discreet.protect.records.protected_base.triples import Triples
-
-MOST_KEYED = 12
-"""Columns by which donors are put in order, each with up to 32 categories: more do not fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +118,4 @@ class Uses:
         """Return the donors of each size, ordered by their first record in a random order."""
         columns = np.arange(main.shape[1])
         kernels.shuffle(columns, state)
-        key = np.zeros(len(self.donors), np.uint64)
-        for column in columns[:MOST_KEYED]:
-            key = key << np.uint64(5) | (main[self.donors.first[:-1], column] & np.uint8(31))
-        bounds = self.donors.bounds
-        return [
-            (low + np.argsort(key[low:high], kind="stable")).astype(np.int32)
-            for low, high in pairwise(bounds.tolist())
-            if high > low + 1
-        ]
+        return self.donors.orders(main, columns, np.arange(len(self.donors)))

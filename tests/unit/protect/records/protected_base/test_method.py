@@ -234,7 +234,7 @@ def test_uses_are_moved_where_nothing_is_lost(members: int) -> None:
     # By the plain sum of weighted squares again, of the unit, of one area around it, and of uses.
     fit, codes = a_fit(members)
     rng, uses, tables = np.random.default_rng(7), fit.uses, fit.design
-    triples, search = Triples(tables), Search(even=0.03)
+    triples, search = Triples(tables), Search(top=(2400, 120, 24), even=0.03)
     one, more = search.large(tables)
     assert one.tolist() == [514, 120, 24]  # 2,400 · 3 / 14: a column is in three pairs
     even = round(0.03 * int(worth(tables, one, len(triples.columns))[0]))
