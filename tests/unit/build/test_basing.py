@@ -84,9 +84,14 @@ def write(folder: Path, table: pa.Table, step: str = STEP) -> None:
     pq.write_table(table, folder / "p.parquet")
     text = f'id = "people"\ntitle = "People"\n{DESCRIPTION}{step}'
     (folder / "dataset.toml").write_text(text, encoding="utf-8")
-    (folder / "store").mkdir()
-    (folder / "store" / "secret").write_text(f"{bytes(range(32)).hex()}\n")
-    (folder / "store" / "secret").chmod(0o600)
+    keep_secret(folder / "store")
+
+
+def keep_secret(store: Path) -> None:
+    """Give a store the secret of these tests: by another a build of few people may be refused."""
+    store.mkdir()
+    (store / "secret").write_text(f"{bytes(range(32)).hex()}\n")
+    (store / "secret").chmod(0o600)
 
 
 def dc_build(folder: Path, **options: Any) -> Any:
@@ -455,6 +460,7 @@ def test_without_areas(folder: Folder) -> None:
     folder.write("p.parquet", people(900)).describe(
         DESCRIPTION.split("[[geography]]")[0] + '[[protect]]\nmethod = "base"\n'
     )
+    keep_secret(folder.store.path)
     version = folder.version()
     assert list(version.steps_beforehand[0]["errors"]) == ["all areas"]
     release = dc.open(folder.store.path).release("sex,religion")

@@ -25,6 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
     described = write_town(folder, rows=4_000, policy="preset:protected-base")
     described.write_text(described.read_text("utf-8") + BASE, "utf-8")
+    (folder / "store").mkdir(mode=0o700)
+    (folder / "store" / "secret").write_text("5eed" * 16 + "\n", encoding="ascii")
+    (folder / "store" / "secret").chmod(0o600)
     build(described, folder / "store", views=0)
     return folder
 
