@@ -75,11 +75,14 @@ def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
 
     `warm_ups` names the function that calls every kernel of a module, as module:function. Kernels
     that are on disk are left alone; whoever calls one of the others waits for its process. With
-    `behind` one process compiles them all while others work: they have twins in plain code.
+    `behind` one process compiles them all while others work: they have twins in plain code. Only
+    where it can leave its mark: else every command would compile them, and nobody would be told.
     """
     if not there():
         return False
     cold = [name for name in warm_ups if name not in _processes and not _on_disk(name)]
+    if behind:
+        cold = [name for name in cold if _can_be_marked(name)]
     for names in [cold] if behind and cold else [[name] for name in cold]:
         given = {name: warm_ups[name] for name in names}
         code = f"from discreet.compiling import compile_all; compile_all({given!r}, {behind})"
@@ -141,6 +144,11 @@ def _mark(name: str) -> Path:
     found = find_spec(name)
     source = Path((found and found.origin) or name)
     return source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.warm"
+
+
+def _can_be_marked(name: str) -> bool:
+    folder = _mark(name).parent
+    return os.access(folder if folder.exists() else folder.parent, os.W_OK)
 
 
 def _on_disk(name: str) -> bool:
