@@ -207,8 +207,8 @@ def restore(file: Path, out: Path, by: Passphrase | Owner) -> Kept:
 def _beside(out: Path) -> Iterator[Path]:
     """Give a folder beside a new store, and remove it if it does not take its name."""
     scratch = out.absolute().with_name(f".{out.name[:100]}.{os.urandom(4).hex()}.part")
-    scratch.mkdir(mode=0o700)
     try:
+        scratch.mkdir(mode=0o700)  # within, because Ctrl-C may come as it returns
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
