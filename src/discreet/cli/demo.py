@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Invent a census, build a store from it, and serve its web page.
 
-    This takes about a minute the first time, and seconds after that. Stop it
-    with Ctrl-C.
+    This takes ten to thirty seconds the first time, and two or three after
+    that. Stop it with Ctrl-C.
     """
     from discreet.population import Store
     from discreet.population.manifest import FORMAT, loose
