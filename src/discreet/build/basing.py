@@ -200,6 +200,7 @@ def _facts(
             for level, name in enumerate(names)
         },
         "held": _held(step, names, found),
+        "held_of": _figures(names, found),
         "classes": list(CLASSES),
         "ranges": _ranges(step, names, found),
     }
@@ -210,6 +211,7 @@ def _finely(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, 
     return {
         "most_categories": MOST_CATEGORIES,
         "held_beyond": _held(step, names, found),
+        "held_of_beyond": _figures(names, found),
         "ranges_beyond": _ranges(step, names, found),
     }
 
@@ -219,6 +221,10 @@ def _held(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, fl
         name: found.held(level, step.base.noise(level, bytes(32)))
         for level, name in enumerate(names)
     }
+
+
+def _figures(names: Sequence[str], found: Compared) -> dict[str, int]:
+    return {name: found.figures(level) for level, name in enumerate(names)}
 
 
 def _ranges(
@@ -241,22 +247,28 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{errors['mean_absolute']:.1f} on average, more than max_error, "
                     f"{step.max_error:g}."
                 )
-    for name, held in (*facts["held"].items(), *facts["held_beyond"].items()):
-        if held is not None and held < LEAST_HELD:
-            raise ParameterError(
-                f"base: the ranges told of figures by {name} hold the true count in {held:.0%} of "
-                f"cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine of ten."
-            )
+    for beyond in ("", "_beyond"):
+        for name, held in facts[f"held{beyond}"].items():
+            chance = _by_chance(LEAST_HELD, facts[f"held_of{beyond}"][name])
+            if held is not None and held < LEAST_HELD - chance:
+                raise ParameterError(
+                    f"base: the ranges told of figures by {name} hold the true count in "
+                    f"{held:.0%} of cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine "
+                    "of ten."
+                )
     smallest = next(iter(facts["errors"].values()))
     for order, errors in enumerate(smallest[:2], 1):
-        # Of few figures many may be as they were by chance: beyond three standard errors.
-        chance = 3 * (step.max_exact * (1 - step.max_exact) / max(errors["small"], 1)) ** 0.5
-        if errors["small_exact"] > step.max_exact + chance:
+        if errors["small_exact"] > step.max_exact + _by_chance(step.max_exact, errors["small"]):
             raise ParameterError(
                 f"base: {errors['small_exact']:.0%} of the small figures of {order} "
                 f"variable{'s' * (order > 1)} in smallest areas are as they were, more than "
                 f"max_exact, {step.max_exact:.0%}. Use a larger variance or a smaller share."
             )
+
+
+def _by_chance(share: float, figures: int) -> float:
+    """Return by how much a share of few figures may be off by chance: three standard errors."""
+    return float(3 * (share * (1 - share) / max(figures, 1)) ** 0.5)
 
 
 def _put(raw: Raw, fitted: Fitted, number: NDArray[np.int64] | None, secret: Secret) -> None:

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dc
+from discreet.build.basing import _check
 from discreet.cli.show import release_text
 from discreet.errors import ParameterError
 from discreet.page.texts import texts
@@ -33,6 +36,8 @@ from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
     from conftest import Folder
+
+    from discreet.build.steps import BaseStep
 
 DESCRIPTION = """
 policy = "preset:protected-base"
@@ -556,6 +561,23 @@ def write_households(folder: Path, table: pa.Table, more: str) -> None:
     pq.write_table(table, folder / "p.parquet")
     text = f'id = "people"\ntitle = "People"\n{HOUSEHOLDS}{more}'
     (folder / "dataset.toml").write_text(text, encoding="utf-8")
+    keep_secret(folder / "store")
+
+
+@pytest.mark.parametrize(
+    ("held", "figures", "refused"),
+    # Of 100 figures a share of 0.8 has the standard error sqrt(0.8 · 0.2 / 100) = 0.04.
+    [(0.69, 100, False), (0.67, 100, True), (0.79, 10**6, True), (0.81, 10**6, False)],
+)
+@pytest.mark.parametrize("beyond", ["", "_beyond"])
+def test_ranges_may_miss_more_of_few_figures(
+    held: float, figures: int, refused: bool, beyond: str
+) -> None:
+    fine = {"errors": {"oa": []}, "held": {}, "held_of": {}, "held_beyond": {}}
+    facts = {**fine, f"held{beyond}": {"oa": held}, f"held_of{beyond}": {"oa": figures}}
+    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
+    with pytest.raises(ParameterError, match="hold the true") if refused else nullcontext():
+        _check(step, facts)
 
 
 @pytest.mark.parametrize("donors", ["households", "persons"])

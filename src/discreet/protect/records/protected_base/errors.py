@@ -119,19 +119,22 @@ class Compared:
         at = level, order - 1
         return ranges(self.distances[at], self.noisy[at], noise.table, order <= self.fitted)
 
+    def figures(self, level: int) -> int:
+        """Return how many figures above 0 there are at a level."""
+        return int(self.misses[level, :, 1:].sum())
+
     def held(self, level: int, noise: Noise) -> float | None:
         """Return the share of figures above 0 whose range holds the true count, at a level.
 
         From true counts: for the custodian. None where there are no such figures.
         """
-        inside = number = 0
+        inside, number = 0, self.figures(level)
         for order in range(1, self.misses.shape[1] + 1):
             told = self.ranges(level, order, noise)
             for own, (low, high) in list(zip(self.misses[level, order - 1], told, strict=True))[1:]:
                 # Figure − count, from −WIDEST on; a range is of count − figure, and never a point.
                 first, last = WIDEST - max(high, 1), WIDEST - min(low, -1)
                 inside += int(own[first : last + 1].sum())
-                number += int(own.sum())
         return inside / number if number else None
 
 
