@@ -36,7 +36,6 @@ from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
     from conftest import Folder
-
     from discreet.build.steps import BaseStep
 
 DESCRIPTION = """
