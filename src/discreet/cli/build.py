@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,7 +78,7 @@ def command(
     from discreet.build import build
     from discreet.cli.progress import shown
 
-    with shown() as progress:
+    with _ending_tidily(), shown() as progress:
         built = build(
             dataset,
             out,
@@ -95,6 +99,23 @@ def command(
         typer.echo(f"The coded records, with their keys, are in {built.coded}.")
         typer.echo("Guard that folder as you guard the store: it holds the microdata.")
     typer.echo(f"Look at it with: discreet info {out}")
+
+
+@contextmanager
+def _ending_tidily() -> Iterator[None]:
+    """Let SIGTERM end the program as an error does, so that no records are left behind."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    if current_thread() is not main_thread():  # signals are not its matter
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _offered(what: str) -> bool:

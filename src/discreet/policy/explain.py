@@ -21,6 +21,11 @@ _MARGINS = {
     "parts may not add up to it.",
 }
 
+_UNSWAPPED = (
+    "Tables of areas that no swap affects, and tables without areas, show true counts unless "
+    "another step altered them; their risk is judged as that of true counts."
+)
+
 
 def explain(policy: Policy) -> str:
     """Return what a policy allows, tier by tier, in sentences."""
@@ -171,8 +176,7 @@ def _protection(tier: Tier) -> list[str]:
             "records were neither swapped nor replaced by a protected base is refused.",
             "Figures are counts of the altered records, and are left as they are: they add up, "
             "within a table and between tables.",
-            "Tables of areas that no swap affects, and tables without areas, show true counts "
-            "unless another step altered them; their risk is judged as that of true counts.",
+            *([_UNSWAPPED] if tier.space.guards else []),
             "In a protected base no figure is certain, and combinations absent in the larger area "
             "stay absent.",
             far,

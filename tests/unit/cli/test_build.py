@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_offered(stdin: io.StringIO, taken: bool, monkeypatch: pytest.MonkeyPatc
     # Nobody answers for a pipe, and Enter alone is no.
     monkeypatch.setattr("sys.stdin", stdin)
     assert build._offered("A base.") is taken
+
+
+def test_a_build_that_is_told_to_end_ends_as_by_an_error() -> None:
+    # Whatever tidies up after an error does so then, too: records must not be left behind.
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, build._ending_tidily():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_what_follows_a_colon_is_no_stage_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
