@@ -1,8 +1,8 @@
 """Which records of a larger area are donors: a keyed share, of every pattern about as many.
 
 Of two records that are much the same the secret takes one, so that figures of the donors are near
-those of all: the local pivotal method [Grafstrom2012]. Whether a record is a donor depends on the
-secret alone, with the chance that is the share; which others are, on the records near it.
+those of all: the local pivotal method [Grafstrom2012]. Every record has the same chance, the share,
+by the secret; which records are donors together depends on those near each other as well.
 """
 
 from __future__ import annotations
