@@ -39,7 +39,11 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._interrupted)
             sys.unraisablehook = self._lost
             atexit.register(_end)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        except KeyboardInterrupt:  # it waited for this, and `__exit__` is not called
+            self.leaving = True
+            raise
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
