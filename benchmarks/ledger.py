@@ -23,7 +23,7 @@ from discreet.errors import QueryRefused
 from discreet.ledger import Database, Ledger, Origin, Space, Status
 from discreet.policy import SpaceRules
 from discreet.population import Level, Schema, Variable
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.query import QuestionClass
 
 TABLES, CLAIMS, PEOPLE, SEED = 10_000, 400, 300_000, 19

@@ -37,7 +37,7 @@ from report import BENCH, table, write_section
 from discreet.policy import parse_policy
 from discreet.population import Store, Version
 from discreet.population.keys import Secret
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.release import Releaser
 from discreet.tabulate import ScanEngine, ViewEngine

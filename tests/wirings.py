@@ -16,7 +16,7 @@ from discreet.errors import QueryRefused
 from discreet.policy import Policy, parse_policy
 from discreet.population import Schema, Variable, Version
 from discreet.population.keys import Secret
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.release import Releaser
 from discreet.tabulate import ScanEngine
 from populations import ask, level

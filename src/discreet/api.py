@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.policy import Policy
@@ -17,16 +17,14 @@ from discreet.population import Schema, Version
 from discreet.query import Query, Question
 from discreet.query.parse import Where
 from discreet.release import Release
-from discreet.release.signature import read_public_key
-from discreet.release.standalone import Sidecar
-from discreet.release.standalone import convert as convert_file
-from discreet.release.verify import Verification
-from discreet.release.verify import verify as verify_file
 from discreet.service.opened import Opened, open_store
 from discreet.table import CountTable
 from discreet.table.showing import rows_html
 from discreet.table.source import read_source
 from discreet.toml import load
+
+if TYPE_CHECKING:
+    from discreet.release.verify import Verification
 
 
 class Population:
@@ -218,6 +216,9 @@ def verify(
     >>> dc.verify("towns.xlsx", store="people").genuine
     True
     """
+    from discreet.release.signature import read_public_key
+    from discreet.release.verify import verify as verify_file
+
     if (store is None) == (key is None):
         raise ParameterError("either store or key must be given, and not both.")
     public = Path(store) / "signing.pub" if store is not None else Path(str(key))
@@ -239,6 +240,9 @@ def convert(
     >>> [path.name for path in dc.convert(frame, "towns.csv", "csv")]
     ['towns.csv', 'towns.csv.meta.json']
     """
+    from discreet.release.standalone import Sidecar
+    from discreet.release.standalone import convert as convert_file
+
     sidecar = Sidecar() if meta is None else Sidecar.of(meta)
     if isinstance(table, str | PathLike):
         return convert_file(Path(table), sidecar).write(out, format)

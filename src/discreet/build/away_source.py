@@ -12,7 +12,8 @@ import pyarrow as pa
 from pyarrow import dataset, fs
 
 from discreet.build.dataset import Dataset
-from discreet.build.source import SHOWN, Batch, ordered, quoted
+from discreet.build.formats import quoted
+from discreet.build.source import SHOWN, Batch, ordered
 from discreet.errors import ParameterError, first_few
 from discreet.population.coded import Coded
 from discreet.tabulate.engines.spark import SparkSessionHolder, spark_path

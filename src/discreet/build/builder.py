@@ -25,7 +25,6 @@ from discreet.build.dataset import Dataset
 from discreet.build.edition import number_edition
 from discreet.build.engine import SCAN
 from discreet.build.ingest import Ingest, wanted
-from discreet.build.protecting import apply_steps
 from discreet.build.raw import Done
 from discreet.build.scratch import locked, manifest, nothing_left, remove, told
 from discreet.build.source import Reader
@@ -116,7 +115,7 @@ def build(
         if kept is not None and beside is not None:
             with told(kept):
                 _write_version(ingest, secret, beside / "version", (), number, tell)
-        done = apply_steps(dataset.protect, ingest, secret, tell, offer)
+        done = _protected(dataset, ingest, secret, tell, offer)
         _check_swapped(dataset, done)
         version = scratch / "version"
         _write_version(ingest, secret, version, done, number, tell)
@@ -171,6 +170,17 @@ def _ingested(
             ingest.read(tell)
             ingest.check()
     return ingest
+
+
+def _protected(
+    dataset: Dataset, ingest: Ingest, secret: Secret, tell: Tell, offer: Offer
+) -> tuple[Done, ...]:
+    """Protect the records as the description says; return what each step did."""
+    if not dataset.protect:
+        return ()
+    from discreet.build.protecting import apply_steps  # and with it every method on records
+
+    return apply_steps(dataset.protect, ingest, secret, tell, offer)
 
 
 def _check_swapped(dataset: Dataset, done: tuple[Done, ...]) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError, first_few, unknown
-from discreet.population.schema import MAX_CATEGORIES, identifier
+from discreet.population.names import identifier
+from discreet.population.schema import MAX_CATEGORIES
 from discreet.toml import Section
 
 TOTAL = "_T"

@@ -19,15 +19,15 @@ from discreet.build.categories import (
     taken_label,
 )
 from discreet.build.engine import EngineAt, read_engine
+from discreet.build.formats import FORMATS
 from discreet.build.steps import BaseStep, Given, Step, SwapStep, check_step, read_steps
 from discreet.errors import ParameterError, unknown
 from discreet.policy import PRESET, Place, Policy, parse_policy, policy_values
 from discreet.population.keys import DEFAULT_MODULUS, check_modulus
-from discreet.population.schema import GEOGRAPHY, identifier
+from discreet.population.names import GEOGRAPHY, identifier
 from discreet.protect.keys import FRACTIONS
 from discreet.toml import Mistakes, Section, load, texts
 
-FORMATS = {".csv": "csv", ".parquet": "parquet"}
 DEFAULT = f"{PRESET}rounding-3"
 """The policy of a data set that names none: protected all the same."""
 

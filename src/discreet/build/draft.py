@@ -16,10 +16,9 @@ from typing import Any
 
 import duckdb
 
-from discreet.build.dataset import FORMATS
-from discreet.build.source import quoted
+from discreet.build.formats import FORMATS, quoted
 from discreet.errors import ParameterError
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 
 MOST = 200
 """The most categories of a column that is taken for a variable; of areas there may be more."""

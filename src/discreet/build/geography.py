@@ -9,7 +9,8 @@ from discreet.build.categories import Areas, Categories
 from discreet.build.encode import CodeEncoder, Findings
 from discreet.build.source import Batch
 from discreet.errors import ParameterError
-from discreet.population.schema import GEOGRAPHY, Level, Variable
+from discreet.population.names import GEOGRAPHY
+from discreet.population.schema import Level, Variable
 
 
 class Nesting:

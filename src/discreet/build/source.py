@@ -13,17 +13,13 @@ import duckdb
 import pyarrow as pa
 
 from discreet.build.dataset import Source
+from discreet.build.formats import quoted
 from discreet.errors import ParameterError, Stopped, first_few
 
 BATCH = 2**18
 _LONGEST_INTEGER = 1000  # digits; Python refuses to read 4,300
 SHOWN = 5
 """How many bad values an error lists before it only counts them."""
-
-
-def quoted(name: str, quote: str = '"') -> str:
-    """Return an SQL identifier for a column of any name."""
-    return quote + name.replace(quote, 2 * quote) + quote
 
 
 def ordered(values: set[str]) -> list[str]:

@@ -6,21 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet import checks
 from discreet.checks import whole
 from discreet.errors import ParameterError, unknown
-from discreet.protect import (
-    InputPerturbation,
-    OverImputation,
-    Pram,
-    ProtectedBase,
-    RecordSwapping,
-)
 from discreet.protect.records.protected_base import NAME
 from discreet.protect.registry import method
 from discreet.toml import Section, texts
+
+if TYPE_CHECKING:
+    from discreet.protect import InputPerturbation, OverImputation, ProtectedBase, RecordSwapping
 
 MEMBERS = "members"
 """A term of a profile: the number of members of the household."""
@@ -264,6 +260,8 @@ def _check_swap(step: SwapStep, given: Given) -> None:
 
 
 def _swap(section: Section) -> SwapStep:
+    from discreet.protect import RecordSwapping
+
     profiles = [section.take("match", list), *section.take("fallback", list, default=[])]
     for profile in profiles:
         if not isinstance(profile, list):
@@ -292,6 +290,8 @@ def _swap(section: Section) -> SwapStep:
 
 
 def _pram(section: Section) -> PramStep:
+    from discreet.protect import Pram
+
     stay = section.take("stay", int, float)
     Pram.staying(2, stay)  # refuses what is no probability
     return PramStep(
@@ -303,6 +303,8 @@ def _pram(section: Section) -> PramStep:
 
 
 def _impute(section: Section) -> ImputeStep:
+    from discreet.protect import OverImputation
+
     variables = texts(section.take("variables", list))
     if not variables:
         raise ParameterError("variables must name at least one variable.")
@@ -318,12 +320,16 @@ def _impute(section: Section) -> ImputeStep:
 
 
 def _cube(section: Section) -> CubeStep:
+    from discreet.protect import InputPerturbation
+
     name = section.take("table_method", str)
     options = {key: str(value) for key, value in section.take("options", dict, default={}).items()}
     return CubeStep(InputPerturbation(method(name, options)), name, options)
 
 
 def _base(section: Section) -> BaseStep:
+    from discreet.protect import ProtectedBase
+
     base = ProtectedBase(
         section.take("share", int, float, default=ProtectedBase.share),
         section.take("bound", int, default=ProtectedBase.bound),

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from discreet.progress import Tell
 
 
@@ -20,6 +17,15 @@ def shown() -> Iterator[Tell]:
     if not sys.stderr.isatty():
         yield _lines()
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description:<12}"),

@@ -16,7 +16,7 @@ from discreet.json import parsed
 from discreet.ledger.space import public_population
 from discreet.policy import Policy, parse_policy
 from discreet.population import Level, Schema, Variable, Version
-from discreet.population.schema import identifier
+from discreet.population.names import identifier
 from discreet.query import Question, QuestionClass
 from discreet.query.classes import EVERYBODY
 

@@ -27,7 +27,7 @@ from discreet.files import read_bytes
 from discreet.json import parsed
 from discreet.policy import Policy
 from discreet.population import Schema
-from discreet.population.schema import identifier
+from discreet.population.names import identifier
 from discreet.query import QuestionClass
 from discreet.release.signature import Signer, is_proof
 from discreet.toml import Section, load, texts

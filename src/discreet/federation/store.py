@@ -34,7 +34,7 @@ from discreet.population import Level, Schema, Store, Variable, Version, signing
 from discreet.population import manifest as manifests
 from discreet.population.intact import checksum
 from discreet.population.keys import DEFAULT_MODULUS, Secret
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.release.signature import Signer
 
 FILE, HOW = manifests.FEDERATION, "hub.json"

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.ledger.database import Place, Row, driver
 
@@ -94,7 +93,12 @@ _LAST = sa.select(sa.func.coalesce(sa.func.max(entries.c.changed), 0)).where(
     entries.c.dataset == sa.bindparam("dataset_")
 )
 _ADD = sa.insert(entries).returning(entries.c.id, entries.c.changed)
-# The same two as SQLite itself has them: what is said for every table that is made.
+# The same as SQLite itself has them: what is said for every table that is made.
+_AFTER_PLAIN = (
+    f"SELECT {', '.join(column.name for column in _COLUMNS)} FROM discreet_entries "  # noqa: S608
+    "WHERE dataset = :dataset AND changed > :after AND public = :public AND (asked = source "
+    "OR edition = :edition AND scope = :scope) ORDER BY changed"
+)
 _LAST_PLAIN = "SELECT coalesce(max(changed), 0) FROM discreet_entries WHERE dataset = ?"
 _ADD_PLAIN = (
     "INSERT INTO discreet_entries (changed, dataset, edition, scope, public, asked, source, "
@@ -128,6 +132,10 @@ class Transaction:
 
     def after(self, place: Place, last: int) -> Iterator[Row]:
         """Yield what changed after a change: tables of all editions, and what this one decides."""
+        if self._by_driver:
+            given = {**vars(place), "public": int(place.public), "after": last}
+            rows = driver(self.connection).execute(_AFTER_PLAIN, given)
+            return (Row(*(*row[:-1], date.fromisoformat(row[-1]))) for row in rows)
         values = _own(place) | {"after_": last, "public_": place.public}
         return (Row(*row) for row in self.connection.execute(_AFTER, values))
 
@@ -184,9 +192,11 @@ class Transaction:
 
     def want(self, dataset: str, asked: Mapping[str, int]) -> None:
         """Count questions that were refused: of which class, and nothing else."""
-        insert = (
-            postgresql.insert if self.connection.dialect.name == "postgresql" else sqlite.insert
-        )
+        insert: Any
+        if self.connection.dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import insert
+        else:
+            from sqlalchemy.dialects.sqlite import insert
         rows = [{"dataset": dataset, "asked": name, "number": n} for name, n in asked.items()]
         adding = insert(wanted).values(rows)
         total = wanted.c.number + adding.excluded.number

@@ -22,7 +22,7 @@ from discreet.people.tables import (
     projects,
     sessions,
 )
-from discreet.population.schema import identifier
+from discreet.population.names import identifier
 
 _PERSON = [people.c[name] for name in Person.__dataclass_fields__]
 

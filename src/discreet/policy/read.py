@@ -25,7 +25,7 @@ from discreet.policy.model import (
     SpaceRules,
     Tier,
 )
-from discreet.population.schema import identifier
+from discreet.population.names import identifier
 from discreet.toml import Mistakes, Section, load
 
 PRESETS = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,23 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, first_few, unknown
+from discreet.population.names import GEOGRAPHY, identifier
 from discreet.types import Flags
-
-IDENTIFIER = re.compile(r"[a-z0-9_-]{1,64}")
-GEOGRAPHY = "geography"
-"""The id of the geography among the variables; its levels have ids of their own."""
 
 MAX_CATEGORIES = 65_535
 """The most categories a code column can hold (two bytes); areas are not held in a column."""
-
-
-def identifier(text: object, what: str) -> str:
-    """Return the text if it can be an id; the error says what it was meant for."""
-    if not isinstance(text, str) or not IDENTIFIER.fullmatch(text):
-        raise ParameterError(
-            f"{what} must be 1 to 64 lower-case letters, digits, '_' or '-'. Got {text!r}."
-        )
-    return text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +64,11 @@ class Level:
         found = np.full(len(self), -1, np.intp)
         found[self.of] = np.arange(len(self.of))
         return found
+
+    @cached_property
+    def full(self) -> bool:
+        """Whether a finest category belongs to each category."""
+        return bool(self.member.min() >= 0)
 
     @cached_property
     def labelled(self) -> dict[str, list[int]]:

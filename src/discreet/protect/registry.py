@@ -16,23 +16,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from discreet.errors import ParameterError, unknown
-from discreet.plugins import extended
-from discreet.protect import lookup
+from discreet.later import Registry
+from discreet.plugins import added
 from discreet.protect.base import Method
-from discreet.protect.cells.cell_key import CellKeyPerturbation
-from discreet.protect.cells.rounding import (
-    ConventionalRounding,
-    RandomRounding,
-    SmallCellAdjustment,
-)
-from discreet.protect.cells.sampling import Sampling
-from discreet.protect.cells.stochastic import InvariantPerturbation, StochasticPerturbation
-from discreet.protect.conformance import failures
-from discreet.protect.lookup import LookupTable
-from discreet.protect.tables.controlled import ControlledRounding, SmallCountRounding
-from discreet.protect.tables.count_adjustment import CountAdjustment
-from discreet.protect.tables.same_margins import SameMargins
-from discreet.protect.tables.semi_controlled import SemiControlledRounding
 from discreet.types import Floats
 
 GROUP = "discreet.methods"
@@ -63,7 +49,9 @@ def _cell_key(
     variance: float | None = None,
     forbid: tuple[int, ...] = (),
     stay: float | None = None,
-) -> CellKeyPerturbation:
+) -> Method:
+    from discreet.protect import CellKeyPerturbation, LookupTable, lookup
+
     if file is not None:
         return CellKeyPerturbation(LookupTable.read_csv(file))
     if design == "max-entropy":
@@ -77,6 +65,8 @@ def _cell_key(
 
 
 def _stochastic(matrix: str = "published", exact: bool = False, invariant: bool = False) -> Method:
+    from discreet.protect import InvariantPerturbation, StochasticPerturbation
+
     if matrix == "published":
         method = StochasticPerturbation.published(exact)
     else:
@@ -95,36 +85,41 @@ def _read_matrix(path: str) -> Floats:
         ) from None
 
 
-METHODS: dict[str, Callable[..., Method]] = {
-    "random-rounding": RandomRounding,
-    "conventional-rounding": ConventionalRounding,
-    "small-cell-adjustment": SmallCellAdjustment,
-    "semi-controlled-rounding": SemiControlledRounding,
-    "controlled-rounding": ControlledRounding,
-    "small-count-rounding": SmallCountRounding,
-    "count-adjustment": CountAdjustment,
+METHODS = Registry({
+    "random-rounding": "discreet.protect.cells.rounding:RandomRounding",
+    "conventional-rounding": "discreet.protect.cells.rounding:ConventionalRounding",
+    "small-cell-adjustment": "discreet.protect.cells.rounding:SmallCellAdjustment",
+    "semi-controlled-rounding": "discreet.protect.tables.semi_controlled:SemiControlledRounding",
+    "controlled-rounding": "discreet.protect.tables.controlled:ControlledRounding",
+    "small-count-rounding": "discreet.protect.tables.controlled:SmallCountRounding",
+    "count-adjustment": "discreet.protect.tables.count_adjustment:CountAdjustment",
     "stochastic-perturbation": _stochastic,
     "cell-key-perturbation": _cell_key,
-    "sampling": Sampling,
-    "same-margins": SameMargins,
-}
+    "sampling": "discreet.protect.cells.sampling:Sampling",
+    "same-margins": "discreet.protect.tables.same_margins:SameMargins",
+})  # fmt: skip
 """What is built in: a class, or a function that makes a method, whose parameters are options."""
 
 
 @cache
-def methods() -> dict[str, Callable[..., Method]]:
+def methods() -> Mapping[str, Callable[..., Method]]:
     """Return every method there is, those of installed packages after those that are built in."""
-    return extended(GROUP, METHODS)
+    return METHODS.with_more(added(GROUP, METHODS))
+
+
+def _named(name: str, more: Mapping[str, Callable[..., Method]]) -> Callable[..., Method]:
+    """Return what makes the methods of a name; those of the caller come first."""
+    known = methods()
+    if name not in more and name not in known:
+        raise unknown("method", name, [*known, *more])
+    return more[name] if name in more else known[name]
 
 
 def options(
     name: str, more: Mapping[str, Callable[..., Method]] | None = None
 ) -> dict[str, Parameter]:
     """Return the options of a method: the parameters of a type that a text can give."""
-    known = {**methods(), **(more or {})}
-    if name not in known:
-        raise unknown("method", name, known)
-    parameters = signature(known[name], eval_str=True).parameters
+    parameters = signature(_named(name, more or {}), eval_str=True).parameters
     return {key: value for key, value in parameters.items() if _kind(value) in KINDS}
 
 
@@ -156,7 +151,7 @@ def method(
     for option, parameter in known.items():
         if parameter.default is parameter.empty and option not in values:
             raise ParameterError(f"{name} needs the option {option}, {KINDS[_kind(parameter)][1]}.")
-    made = {**methods(), **(more or {})}[name](**values)
+    made = _named(name, more or {})(**values)
     if not isinstance(made, Method):
         raise ParameterError(f"'{name}' of {GROUP} is no Method. Got {type(made).__name__}.")
     return made
@@ -181,4 +176,8 @@ def _not_public(name: str, given: tuple[tuple[str, str], ...]) -> tuple[str, ...
     made = method(name, dict(given))
     if not made.public:
         return ("it does not say that it is for the public.",)
-    return () if name in METHODS else tuple(failures(made))
+    if name in METHODS:
+        return ()
+    from discreet.protect.conformance import failures
+
+    return tuple(failures(made))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.progress import Tell
-from discreet.solve.bounds import Intervals, intervals
-from discreet.solve.system import TableSystem
 from discreet.table.decimals import added, exact, in_steps, of_steps
 from discreet.types import Floats
+
+if TYPE_CHECKING:
+    from discreet.solve.bounds import Intervals
+    from discreet.solve.system import TableSystem
 
 Number = float | Fraction
 
@@ -201,6 +204,8 @@ def audit(
     >>> found.low[0].tolist(), found.high[0].tolist()
     ([2.0, 0.0, 5.0], [5.0, 3.0, 5.0])
     """
+    from discreet.solve.bounds import intervals
+
     units = [in_steps(bound, step, up).reshape(-1) for bound, up in ((low, True), (high, False))]
     if any(unit.size != system.variable.size for unit in units):
         raise ParameterError(f"low and high must be one for each of the cells, {system.shape}.")

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.policy import CountRules
-from discreet.risk.attribute import near_empty_lines
 from discreet.rules.codes import Code
 from discreet.table.decimals import of_steps
 
@@ -60,6 +59,8 @@ def _single_lines(tables: NDArray[np.int64]) -> NDArray[np.float64]:
     The largest over the variables of each table and their pairs. Of the lines, because a small
     group counts as much as a large one; of the people, because a few lines may hold nearly all.
     """
+    from discreet.risk.attribute import near_empty_lines  # a build need not wait for all of risk
+
     worst = np.zeros(len(tables))
     for lines, people in near_empty_lines(tables).values():
         worst = np.maximum(worst, np.maximum(lines, people))

@@ -229,7 +229,7 @@ async def _read(client: Any, address: str) -> Any:
 
 def _groups(names: list[str]) -> list[str]:
     """Return the groups whose names can be those of groups here; others say nothing."""
-    from discreet.population.schema import identifier
+    from discreet.population.names import identifier
 
     found = []
     for name in names[:200]:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.population import Level, Schema, Variable
-from discreet.population.schema import identifier
 
 
 def level(name: str, codes: str, of: list[int] | None = None) -> Level:
@@ -25,20 +24,6 @@ GEOGRAPHY = Variable(
     "geography", "Geography", (level("ward", "xyz"), level("town", "pq", [0, 0, 1]))
 )
 SCHEMA = Schema("people", "People", "persons", (SEX, AGE, GEOGRAPHY))
-
-
-@pytest.mark.parametrize("text", ["a", "a-b_9", "x" * 64])
-def test_identifiers(text: str) -> None:
-    assert identifier(text, "it") == text
-
-
-@pytest.mark.parametrize("text", ["", "A", "é", "a b", "../x", "a\n", "x" * 65, 3, None])
-def test_bad_identifiers(text: object) -> None:
-    with pytest.raises(ParameterError) as caught:
-        identifier(text, "the id")
-    assert str(caught.value) == (
-        f"the id must be 1 to 64 lower-case letters, digits, '_' or '-'. Got {text!r}."
-    )
 
 
 def test_names_find_variables_and_levels() -> None:

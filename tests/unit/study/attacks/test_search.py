@@ -10,7 +10,7 @@ import pytest
 from attacked import Server, Sets
 from discreet.policy import read_preset
 from discreet.population import Schema, Variable, Version
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.study.attacks.finding import Finding, Verdict, tried
 from discreet.study.attacks.search import Gene, Search, World, fittest
