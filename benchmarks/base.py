@@ -32,6 +32,7 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
+from discreet.protect.records.protected_base.home import at_home
 from discreet.protect.records.protected_base.search import Search
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
@@ -265,6 +266,30 @@ def attacks(people: People, true: Side, base: Side) -> str:
     )
 
 
+def homes(people: People, fitted: Fitted) -> str:
+    """Say how often copies are at home."""
+    told = [
+        f"{name} {found.share:.1%} (by chance {found.by_chance:.1%})"
+        for name, found in zip(LEVELS, at_home(people.records, people.areas, fitted), strict=False)
+    ]
+    return f"Copies of people whose pattern nobody shares, in their own {', '.join(told)}."
+
+
+def by_size(found: Compared, method: ProtectedBase, level: int) -> str:
+    """Say how many of small, middle and large figures of a level the ranges hold."""
+    orders = range(1, found.sums.shape[1] + 1)
+    every = np.array([found.held_by_class(level, n, method.noise(level, SECRET)) for n in orders])
+    told = []
+    for name, classes in (
+        ("to 10", slice(1, 11)),
+        ("to 100", slice(11, 14)),
+        ("more", slice(14, None)),
+    ):
+        inside, number = every[:, classes].sum(axis=(0, 1))
+        told.append(f"{name} {inside / max(number, 1):.1%}")
+    return ", ".join(told)
+
+
 def section(persons: int, seed: int, households: bool = False) -> str:
     method, few = ProtectedBase(), persons <= 300_000
     people = People(persons, seed, households)
@@ -289,7 +314,9 @@ def section(persons: int, seed: int, households: bool = False) -> str:
         f"{table(header, rows)}\n\n"
         f"- {cpu:.0f} s of CPU for the base, {wall:.0f} s on a machine that others used as well; "
         f"peak memory of the benchmark, the people included: {peak:.1f} GiB.\n"
-        f"- The range told holds the true count: {held} (figures above 0).\n"
+        f"- The range told holds the true count: {held} (figures above 0); in the nation by size: "
+        f"{by_size(found, method, 3)}.\n"
+        f"- {homes(people, fitted)}\n"
         f"- Of empty two-way cells of output areas {empty:.1%} are filled.{of_few(found)}{more}"
     )
 
@@ -376,6 +403,7 @@ of today, with noise of variance 3. Wanted is what a first construction reached 
 Bias is of cells above 5, small exact the share of cells of 1 to 5 people whose figure is true.
 Tables of one and two variables are all there are; those of three and four variables are chosen by
 chance. What the red team finds is on the page of the [base](base.md#what-attackers-learn).
+Sections that do not say how many copies are at home were measured when donors still came home.
 """
 
 

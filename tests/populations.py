@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.population import Level, Schema, Variable, Version
-from discreet.population.schema import GEOGRAPHY
+from discreet.population.names import GEOGRAPHY
 from discreet.query import Query, Question
 
 MODULI = [2**32, 256, 10**8, 2, 3, 2**32 - 1]

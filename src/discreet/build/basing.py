@@ -33,6 +33,7 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
+from discreet.protect.records.protected_base.home import at_home
 from discreet.protect.records.protected_base.ranges import CLASSES
 
 CHECKED = (20, 30, 25, 10, 4)
@@ -44,6 +45,9 @@ FINE = (5, 4, 3, 2)
 LEAST_HELD = 0.8
 """Ranges that hold fewer true counts at a level must not be told."""
 
+MOST_AT_HOME = 1.5
+"""Copies of people alone with their pattern may be at home so many times as often as by chance."""
+
 
 def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer) -> Done:
     """Put a protected base in the place of the records; return how far it is off.
@@ -54,7 +58,7 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     main = [_main(variable) for variable in variables]
     columns, codes = _columns(raw, variables, main)
     geography = raw.schema.geography
-    names, areas, place, number = [WHOLE], Areas.nested((), 0), np.zeros(raw.rows, np.int64), None
+    names, areas, place, number = [WHOLE], Areas.nested((), 0), np.zeros(raw.rows, np.int32), None
     if geography is not None:
         assert step.within is not None
         names = [*(level.id for level in geography.levels), WHOLE]
@@ -70,6 +74,10 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     found = _compared(step, records, areas, columns, fitted, edition)
     finely = _compared_finely(step, records, areas, columns, fitted, edition)
     facts = _facts(step, names, areas, fitted, found) | _finely(step, names, finely or found)
+    facts["made_of"] = _mark(edition)
+    if geography is not None:
+        told = at_home(records, areas, fitted)
+        facts["at_home"] = {n: each.as_dict() for n, each in zip(names, told, strict=False)}
     try:
         _check(step, facts)
     except ParameterError as error:
@@ -81,6 +89,12 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
         raise KeyboardInterrupt
     _put(raw, fitted, number, secret)
     return Done(note, facts)
+
+
+def _mark(edition: bytes) -> str:
+    """Return what tells the records of one edition from others, and nothing of its secret."""
+    words = KeyMix(edition, "protected base: mark").words(np.arange(2, dtype=np.uint64))
+    return words.tobytes().hex()
 
 
 def _main(variable: Variable) -> Level:
@@ -173,7 +187,7 @@ def _in_tables(
     most: int,
 ) -> Compared:
     codes, sizes = records.codes, [column.size for column in columns]
-    base = Side([column[fitted.donor] for column in codes], fitted.area)
+    base = Side(codes, fitted.area, fitted.donor)
     noises = [step.base.noise(level, edition) for level in range(len(areas.of))]
     true = Side(codes, records.area)
     return compare_tables(true, base, records.keys, sizes, areas, tables, noises, most)
@@ -201,6 +215,7 @@ def _facts(
         },
         "held": _held(step, names, found),
         "held_of": _figures(names, found),
+        "held_by_class": _held_by_class(step, names, found),
         "classes": list(CLASSES),
         "ranges": _ranges(step, names, found),
     }
@@ -219,6 +234,17 @@ def _finely(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, 
 def _held(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, float | None]:
     return {
         name: found.held(level, step.base.noise(level, bytes(32)))
+        for level, name in enumerate(names)
+    }
+
+
+def _held_by_class(
+    step: BaseStep, names: Sequence[str], found: Compared
+) -> dict[str, list[list[tuple[int, int]]]]:
+    """Return the same by number of variables and class of figure: of how many, and of all."""
+    orders = range(1, found.sums.shape[1] + 1)
+    return {
+        name: [found.held_by_class(level, n, step.base.noise(level, bytes(32))) for n in orders]
         for level, name in enumerate(names)
     }
 
@@ -256,6 +282,15 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{held:.0%} of cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine "
                     "of ten."
                 )
+    for name, home in list(facts.get("at_home", {}).items())[:1]:
+        most = MOST_AT_HOME * home["by_chance"] + _by_chance(home["by_chance"], home["copies"])
+        if home["share"] > most:
+            raise ParameterError(
+                f"base: {home['share']:.1%} of the copies of people whose pattern nobody shares "
+                f"stand in their own {name}, more than {most:.1%}: by chance it would be "
+                f"{home['by_chance']:.1%}, and where a row stands must not tell where somebody "
+                "lives."
+            )
     smallest = next(iter(facts["errors"].values()))
     for order, errors in enumerate(smallest[:2], 1):
         if errors["small_exact"] > step.max_exact + _by_chance(step.max_exact, errors["small"]):

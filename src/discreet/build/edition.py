@@ -20,6 +20,7 @@ from discreet.policy import Policy
 from discreet.population import Store, Version, state
 from discreet.population import manifest as manifests
 from discreet.progress import Tell
+from discreet.protect.records.protected_base import NAME
 
 
 def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tuple[str, ...]:
@@ -34,6 +35,7 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
     new, held = Version.open(path), manifest(store)
     last = max([int(held.get("edition", 1)), *(v.edition for v in _kept(store))])
     needed, differ, alike = policy.changes_needed(new.rows), new.rows, set[int]()
+    same = False
     for old in _kept(store):
         found = changes(old, new)
         if not found:  # the same records, whatever was built meanwhile
@@ -48,11 +50,18 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
                 "counts twice, as left and come). Collect more changes first (minimum_changes in "
                 "the policy)."
             )
-        if least < max(needed, 1):
+        again = _made_of(old) == _made_of(new) is not None
+        if least < max(needed, 1) or again:
             alike.update(old.alike)
         if old.id == current:
-            differ = found
-    return _numbered(new, last + 1, sorted(alike), differ)
+            differ, same = found, again
+    return _numbered(new, last + 1, sorted(alike), differ, same)
+
+
+def _made_of(version: Version) -> str | None:
+    """Return the mark of the records that a protected base is made of; None without a base."""
+    made = (step.get("made_of") for step in version.steps_beforehand if step["method"] == NAME)
+    return next(made, None)
 
 
 def _kept(store: Store) -> list[Version]:
@@ -64,10 +73,19 @@ def _kept(store: Store) -> list[Version]:
     return found
 
 
-def _numbered(version: Version, edition: int, alike: Sequence[int], differ: int) -> tuple[str, ...]:
+def _numbered(
+    version: Version, edition: int, alike: Sequence[int], differ: int, same: bool = False
+) -> tuple[str, ...]:
+    """Write it down; `same` records make another base where a search ends at another moment."""
     told = {"edition": edition} | ({"alike": list(alike)} if alike else {})
     if told not in ({"edition": 1}, {"edition": 1, "alike": [1]}):
         manifests.write(version.path, {**version.manifest, **told})
     if not differ:
         return ()
-    return (f"Edition {edition}: {differ:,} records differ, and all figures are drawn anew.",)
+    if same:
+        return (
+            f"Edition {edition}: another base of the same records, whose noise is not drawn anew. "
+            "Figures differ, for the search took another way.",
+        )
+    what = "people of the base" if _made_of(version) else "records"
+    return (f"Edition {edition}: {differ:,} {what} differ, and all figures are drawn anew.",)

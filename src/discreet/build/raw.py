@@ -108,8 +108,8 @@ class Raw:
                 )
         return household, ids, smallest
 
-    def nested(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def nested(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the place of each record's smallest area, and the raw number of each place."""
         assert self._order is not None
-        order = self._order.astype(np.int64)
+        order = self._order.astype(np.int32)
         return order[self.area()], np.argsort(order)

@@ -155,6 +155,10 @@ def test_the_record_of_the_build(built: Path) -> None:
             )
         absolute += int(np.abs(one - other)[one > 0].sum())
         cells += int((one > 0).sum())
+    by_class = np.array(facts["held_by_class"]["oa"])[:, 1:]  # of figures above 0
+    inside, number = by_class.sum(axis=(0, 1))
+    assert number == facts["held_of"]["oa"]
+    assert inside / number == pytest.approx(facts["held"]["oa"])
     assert facts["errors"]["oa"][0]["mean_absolute"] == pytest.approx(absolute / cells, abs=1e-3)
 
 
@@ -442,6 +446,29 @@ def test_what_ctrl_c_leaves_is_offered(taken: bool, tmp_path: Path) -> None:
     assert any(stage.startswith("polishing: off by ") for stage in told)
 
 
+def test_another_base_of_the_same_records_is_told_as_such(built: Path, tmp_path: Path) -> None:
+    # Its noise is that of the last edition, and nobody's record differs.
+    shutil.copytree(built, tmp_path / "two")
+    folder = tmp_path / "two"
+
+    def at_once(stage: str, done: int, total: int | None) -> None:
+        if stage.startswith("polishing"):
+            raise KeyboardInterrupt
+
+    ended = dc_build(folder, progress=at_once, offer=lambda what: True)
+    (note,) = [note for note in ended.notes if note.startswith("Edition")]
+    assert note.startswith("Edition 2: another base of the same records")
+    assert "noise is not drawn anew" in note
+    # Searched to its end it is the first edition again, and with other records another.
+    again = dc_build(folder)
+    assert not [note for note in again.notes if note.startswith("Edition")]
+    pq.write_table(people(4_700, seed=2), folder / "p.parquet")
+    other = dc_build(folder)
+    (note,) = [note for note in other.notes if note.startswith("Edition")]
+    assert note.startswith("Edition 3: ")
+    assert note.endswith("people of the base differ, and all figures are drawn anew.")
+
+
 @pytest.mark.parametrize(("stage", "step"), [("fitting", ""), ("polishing", "max_error = 0.01\n")])
 def test_what_cannot_be_used_is_not_offered(stage: str, step: str, tmp_path: Path) -> None:
     # Ctrl-C before every area has its people, and on a base that does not pass the checks.
@@ -512,6 +539,11 @@ def test_a_public_use_file(built: Path, tmp_path: Path) -> None:
             assert found[area, code] == release.table.values[i, j]
     told = json.loads((tmp_path / "base.parquet.meta.json").read_text(encoding="utf-8"))
     assert told["rows"] == version.rows
+    for kind in ("levels", "levels_of_more_categories"):
+        for by_order in told["ranges"][kind].values():
+            for ranges in by_order:
+                assert all(low <= 0 < high for low, high in ranges)  # the figure is in its range
+                assert all(low < 0 for low, high in ranges[1:])
     assert "errors" not in json.dumps(told)  # computed from true counts: for the custodian
 
 
@@ -577,6 +609,41 @@ def test_ranges_may_miss_more_of_few_figures(
     step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
     with pytest.raises(ParameterError, match="hold the true") if refused else nullcontext():
         _check(step, facts)
+
+
+@pytest.mark.parametrize(
+    ("share", "copies", "refused"),
+    # By chance 0.1, so that 0.15 may be; of 100 copies 0.1 has the standard error 0.03, and of a
+    # million 0.0003.
+    [(0.23, 100, False), (0.25, 100, True), (0.1505, 10**6, False), (0.152, 10**6, True)],
+)
+def test_where_a_row_stands_must_not_tell_where_somebody_lives(
+    share: float, copies: int, refused: bool
+) -> None:
+    home = {"share": share, "by_chance": 0.1, "copies": copies}
+    often = {"share": 1.0, "by_chance": 0.2, "copies": 10**6}
+    fine: dict[str, Any] = {"errors": {"oa": []}, "held": {}, "held_beyond": {}}
+    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
+    with pytest.raises(ParameterError, match="own oa, more than") if refused else nullcontext():
+        # Larger areas are told of, and not judged by.
+        _check(step, fine | {"at_home": {"oa": home, "ward": often}})
+
+
+def test_the_build_tells_who_is_at_home(built: Path) -> None:
+    version = Store(built / "store").open()
+    (facts,) = version.steps_beforehand
+    assert list(facts["at_home"]) == ["oa"]  # "la" is the level of donors, all of whom stay in it
+    home = facts["at_home"]["oa"]
+    # By an own count of those alone with their pattern, of all 5,000; each is a donor by chance.
+    true = columns(originals(built))
+    names = ("sex", "religion", "health", "age")
+    _, of, times = np.unique(
+        np.stack([true[name] for name in names]), axis=1, return_inverse=True, return_counts=True
+    )
+    single = int((times[of.ravel()] == 1).sum())
+    assert 0.8 * single < home["copies"] < 1.2 * single
+    assert home["by_chance"] == pytest.approx(1 / 6, abs=0.01)
+    assert home["share"] == pytest.approx(1 / 6, abs=4 * (5 / 36 / home["copies"]) ** 0.5)
 
 
 @pytest.mark.parametrize("donors", ["households", "persons"])

@@ -22,16 +22,16 @@ class Donors:
     that an area keeps the number of its people.
     """
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     first: NDArray[np.int64]
 
     @classmethod
-    def persons(cls, rows: NDArray[np.int64]) -> Donors:
+    def persons(cls, rows: NDArray[np.int32]) -> Donors:
         """Return donors of one record each."""
         return cls(rows, np.arange(len(rows) + 1))
 
     @classmethod
-    def households(cls, rows: NDArray[np.int64], household: NDArray[np.int64]) -> Donors:
+    def households(cls, rows: NDArray[np.int32], household: NDArray[np.int64]) -> Donors:
         """Return donors of all records of a household each, which stand together in `rows`."""
         starts = np.flatnonzero(np.diff(household[rows], prepend=-1))
         sizes = np.diff(starts, append=len(rows))

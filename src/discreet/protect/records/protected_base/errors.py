@@ -28,17 +28,21 @@ MOST_NOISY = 64
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Records, true or of the base: columns of codes, and the smallest area of each."""
+    """Records, true or of the base: columns of codes, and the smallest area of each.
+
+    People of a base are copies: `rows` says of which record, so that no column is copied whole.
+    """
 
     codes: Sequence[NDArray[Any]]
-    area: NDArray[np.int64]
+    area: NDArray[Any]
+    rows: NDArray[Any] | None = None
 
     def cells(self, table: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int32]:
         """Return the cell of each record in a table, areas aside."""
         found = np.zeros(len(self.area), np.int32)
         for column in table:
             found *= sizes[column]
-            found += self.codes[column]
+            found += self.codes[column] if self.rows is None else self.codes[column][self.rows]
         return found
 
 
@@ -128,14 +132,20 @@ class Compared:
 
         From true counts: for the custodian. None where there are no such figures.
         """
-        inside, number = 0, self.figures(level)
-        for order in range(1, self.misses.shape[1] + 1):
-            told = self.ranges(level, order, noise)
-            for own, (low, high) in list(zip(self.misses[level, order - 1], told, strict=True))[1:]:
-                # Figure − count, from −WIDEST on; a range is of count − figure, and never a point.
-                first, last = WIDEST - max(high, 1), WIDEST - min(low, -1)
-                inside += int(own[first : last + 1].sum())
+        orders = range(1, self.misses.shape[1] + 1)
+        inside = sum(held for n in orders for held, _ in self.held_by_class(level, n, noise)[1:])
+        number = self.figures(level)
         return inside / number if number else None
+
+    def held_by_class(self, level: int, order: int, noise: Noise) -> list[tuple[int, int]]:
+        """Return of how many figures of each class the range holds the true count, and of all."""
+        found = []
+        told = self.ranges(level, order, noise)
+        for own, (low, high) in zip(self.misses[level, order - 1], told, strict=True):
+            # Figure − count, from −WIDEST on; a range is of count − figure.
+            inside = own[max(WIDEST - high, 0) : WIDEST - low + 1]
+            found.append((int(inside.sum()), int(own.sum())))
+        return found
 
 
 def compare_tables(
@@ -150,7 +160,8 @@ def compare_tables(
 ) -> Compared:
     """Return the errors of a base in some tables, at every level of areas.
 
-    `noises` is that of each level. Of a level at which a table has very many cells, the first areas
+    `noises` is that of each level; that of tables which are not fitted is drawn for their ranges
+    alone. Of a level at which a table has very many cells, the first areas
     are compared: areas stand in the order of the larger ones, so that they lie together.
     """
     levels, most = len(areas.of), max(map(len, tables))
@@ -162,6 +173,7 @@ def compare_tables(
     for table in tables:
         size = prod(sizes[column] for column in table)
         cells = true.cells(table, sizes), base.cells(table, sizes)
+        known = len(table) <= fitted
         for level, of in enumerate(areas.of):
             shape = min(areas.sizes[level], max(MOST_CELLS // size, 1)), size
             last = int(np.searchsorted(of, shape[0]))
@@ -169,7 +181,8 @@ def compare_tables(
             key_sums = np.zeros(shape, np.uint32)
             tally(cells[0], true.area, of, last, keys, counts, key_sums)
             tally(cells[1], base.area, of, last, keys[:0], found, key_sums)
-            noisy = noises[level].figures(counts, key_sums)
+            noise = noises[level] if known else noises[level].beside()
+            noisy = noise.figures(counts, key_sums)
             at = level, len(table) - 1
             compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
     return Compared(sums, distances, figures, misses, fitted)

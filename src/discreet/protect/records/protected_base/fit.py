@@ -20,6 +20,12 @@ from discreet.protect.records.protected_base.uses import Uses
 SMALL = 5
 """The largest figure that is small."""
 
+FEW_AREAS = 6
+"""In fewer smallest areas that share donors, somebody may come home for each that leaves.
+
+Else too few could move: of two areas each is the home of one half and the goal of the other.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Unit:
@@ -65,7 +71,8 @@ class Unit:
 class Fit:
     """A unit under way: how often its donors are used, and a slot for each use.
 
-    `sizes` says how many records the donor of each slot has. `codes`, where they are asked for, are
+    `sizes` says how many records the donor of each slot has, `home` in which smallest area of the
+    unit, from 0, each donor lives. `codes`, where they are asked for, are
     those of the donors' records.
     """
 
@@ -73,7 +80,8 @@ class Fit:
     design: Design
     uses: Uses
     starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[Any]
+    home: NDArray[np.int32]
     wanted: Sequence[NDArray[Any]]  # the targets of each level up to that of donors
     state: NDArray[np.uint64]
 
@@ -89,7 +97,7 @@ class Fit:
         return np.concatenate([cells.astype(np.int32) for cells in self.wanted])
 
     @property
-    def people(self) -> NDArray[np.int64]:
+    def people(self) -> NDArray[np.int32]:
         """The record that each person to come is a copy of."""
         donors = self.uses.donors
         return donors.rows[donors.members(self.slots)]
@@ -134,13 +142,19 @@ class Fit:
         codes: NDArray[np.int32],
         residuals: Figures,
     ) -> None:
-        """Exchange donors between smallest areas; the residuals are kept up to date."""
+        """Exchange donors between smallest areas; the residuals are kept up to date.
+
+        Who is at home was left to chance when copies were placed, and stays so: figures of an area
+        fit best with the people who live there, and whoever came home by it could be told apart.
+        """
         levels = search.levels(self.unit.areas.within)
         weights = np.array([weigh(self.design, level) for level in levels])
         apart = np.cumsum([(0, 0, 0), *levels], axis=0).tolist()
         value = np.array([worth(self.design, level) for level in apart])
         order, kinds = np.arange(len(self.starts) - 1), self.kinds
         cells, main = self.design.cells(codes), self.design.bytes_of(codes)
+        home = np.full_like(self.home, -1) if search.homing else self.home
+        groups = 3 if len(order) < FEW_AREAS else 1
         for temperature in temperatures:
             kernels.shuffle(order, self.state)
             kernels.exchange(
@@ -150,6 +164,8 @@ class Fit:
                 self.slots,
                 self.starts,
                 order,
+                home,
+                groups,
                 self.unit.chain,
                 residuals,
                 weights,

@@ -34,7 +34,7 @@ class Households:
     household: NDArray[np.int64]
     area: NDArray[np.int64]
     keys: NDArray[np.uint32]
-    rows: Sequence[NDArray[np.int64]]
+    rows: Sequence[NDArray[np.int32]]
     noisy: Noisy
     levels: tuple[int, int]  # that of donors, and the whole
     words: KeyMix
@@ -61,7 +61,7 @@ class Households:
         return starts, np.repeat(np.tile(np.arange(len(held)), len(areas)), numbers.ravel())
 
     def _of(
-        self, rows: NDArray[np.int64], largest: int
+        self, rows: NDArray[np.int32], largest: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
         """Return the area, the size and the sum of keys of the households of some records."""
         starts = np.flatnonzero(np.diff(self.household[rows], prepend=-1))

@@ -429,6 +429,30 @@ def _exchange_two(
 
 
 @njit(cache=True, nogil=True)
+def _gather(
+    slots: NDArray[np.int32],
+    first: int,
+    last: int,
+    home: NDArray[np.int32],
+    a: int,
+    b: int,
+    group: int,
+    out: NDArray[np.int64],
+) -> int:
+    """Write the slots from first to last whose donors are of a group; return how many.
+
+    Donors of group 0 live neither in a nor in b, those of group 1 in a, and those of group 2 in b.
+    """
+    number = 0
+    for slot in range(first, last):
+        lives = home[slots[slot]]
+        if group == (1 if lives == a else 2 if lives == b else 0):
+            out[number] = slot
+            number += 1
+    return number
+
+
+@njit(cache=True, nogil=True)
 def exchange(
     cells: NDArray[Any],
     main: NDArray[np.uint8],
@@ -436,6 +460,8 @@ def exchange(
     slots: NDArray[np.int32],
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
+    home: NDArray[np.int32],
+    groups: int,
     chain: NDArray[np.int64],
     residuals: NDArray[np.int32],
     weights: NDArray[np.int32],
@@ -454,22 +480,27 @@ def exchange(
     place change the sum of weighted squares by 2·(S(e) − S(d)) + 2·(K(d, d) + K(e, e) − 2·K(d, e)),
     and S(f) by 2·(K(f, e) − K(f, d)). All pairs of donors are weighed so, at the price of looking
     up the cells of each once. What the areas around both have stays as it is.
+
+    Donor d lives in home[d], and is exchanged only with donors of its group (`_gather`), of the
+    first so many groups. With one group nobody comes home and nobody leaves it; with three, one
+    comes for each that leaves.
     """
     size = residuals.shape[1]
     slope, change = np.empty(size, np.int32), np.zeros(size, np.int32)
     wide, none = np.empty(0, np.int32), np.empty((0, 6), np.int32)
     no_codes = np.empty((len(main), 0), np.int32)
+    most = np.diff(starts).max()
+    at = np.empty(2 * most, np.int64)
     exchanged = 0
-    for pair in range(len(order) // 2):
+    for step in range(len(order) // 2 * groups):
+        pair, group = step // groups, step % groups
         a, b = order[2 * pair], order[2 * pair + 1]
+        here = _gather(slots, starts[a], starts[a + 1], home, a, b, group, at)
+        both = here + _gather(slots, starts[b], starts[b + 1], home, a, b, group, at[here:])
+        if here == 0 or here == both:
+            continue
         apart = _differences(residuals, weights, kinds, tilts, chain[a], chain[b], slope)
-        here, both = (
-            starts[a + 1] - starts[a],
-            starts[a + 1] - starts[a] + starts[b + 1] - starts[b],
-        )
-        who, score = np.empty(both, np.int32), np.empty(both, np.int64)
-        who[:here] = slots[starts[a] : starts[a + 1]]
-        who[here:] = slots[starts[b] : starts[b + 1]]
+        who, score = slots[at[:both]], np.empty(both, np.int64)
         _scores(cells, no_codes, first, who, slope, wide, none, score)
         some = _exchange_two(
             cells, main, first, who, here, score, worth[apart], temperature, state, change
@@ -477,8 +508,7 @@ def exchange(
         if some == 0:
             continue
         exchanged += some
-        slots[starts[a] : starts[a + 1]] = who[:here]
-        slots[starts[b] : starts[b + 1]] = who[here:]
+        slots[at[:both]] = who
         for level in range(apart):
             row, beside = residuals[chain[a, level]], residuals[chain[b, level]]
             for c in range(size):

@@ -43,8 +43,8 @@ Found = TypeVar("Found")
 class Fitted:
     """A base: for each of its people the record they are a copy of, and their smallest area."""
 
-    donor: NDArray[np.int64]
-    area: NDArray[np.int64]
+    donor: NDArray[np.unsignedinteger[Any]]
+    area: NDArray[np.int32]
     units: tuple[NDArray[np.int64], ...]
     # Root mean squares of the residuals, a row for each level and a column for each order.
     residuals: NDArray[np.float64]
@@ -126,8 +126,9 @@ class _Work:
         off = self._each(lambda found: "fitting", self._fit, [(fit,) for fit in fits])
         stopped = self._polish(fits, off)
         residuals = self._means(fits, upper)
-        donors = [fit.people for fit in fits]
-        places = [fit.unit.members[0][fit.places] for fit in fits]
+        kind = np.min_scalar_type(len(self.records.area))
+        donors = [fit.people.astype(kind) for fit in fits]
+        places = [fit.unit.members[0][fit.places].astype(np.int32) for fit in fits]
         household = None
         if self.records.household is not None:
             sizes = np.concatenate([fit.sizes for fit in fits])
@@ -224,16 +225,16 @@ class _Work:
         return np.asarray(self.areas.of[self.areas.within][self.records.area])
 
     @cached_property
-    def rows(self) -> list[NDArray[np.int64]]:
+    def rows(self) -> list[NDArray[np.int32]]:
         """The records of each unit, in the order of their words; households stand together."""
         unit = np.zeros(self.areas.sizes[self.areas.within], np.int32)
         for i, tops in enumerate(self.units):
             unit[tops] = i
         of = unit[self._tops]
-        order = np.lexsort((self.records.words, self.records.homes, of))
+        order = np.lexsort((self.records.words, self.records.homes, of)).astype(np.int32)
         return np.split(order, np.cumsum(np.bincount(of, minlength=len(self.units)))[:-1])
 
-    def _donors(self, rows: NDArray[np.int64]) -> Donors:
+    def _donors(self, rows: NDArray[np.int32]) -> Donors:
         """Return the donors among the records of a unit: a keyed share of every pattern."""
         records, top = self.records, self.method.search.large(self.design)[0]
         every = Donors.persons(rows)
@@ -263,7 +264,7 @@ class _Work:
         return found
 
     def _tally(
-        self, rows: NDArray[np.int64], area: NDArray[np.int64], size: int
+        self, rows: NDArray[np.int32], area: NDArray[np.int64], size: int
     ) -> tuple[Figures, NDArray[np.uint32]]:
         """Return counts and key sums: all people of an area in the first column, then cells."""
         counts = np.zeros((size, self.design.size), np.int32)
@@ -345,18 +346,20 @@ class _Work:
         top = upper[0].cells[unit.tops].sum(axis=0, dtype=np.int32)
         uses = Uses.alike(donors, sizes, top, self._noisy_triples(rows))
         held = [target.cells for target in targets]
-        fit = Fit(unit, self.design, uses, starts, sizes, held, words)
+        living = self.records.area[donors.rows[donors.first[:-1]]]
+        home = np.searchsorted(unit.members[0], living).astype(np.int32)
+        fit = Fit(unit, self.design, uses, starts, sizes, home, held, words)
         self._balance(fit, self.method.search.alone)
         return fit
 
     def _slots(
         self, number: int, unit: Unit, donors: Donors, people: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return where the slots of each smallest area begin, and how many people each is for."""
         if self.households is not None:
             return self.households.slots(number, unit.members[0], donors, people)
         starts = np.concatenate([[0], np.cumsum(people)]).astype(np.int64)
-        return starts, np.ones(starts[-1], np.int64)
+        return starts, np.ones(starts[-1], np.int8)
 
     @cached_property
     def households(self) -> Households | None:
@@ -373,7 +376,7 @@ class _Work:
     def triples(self) -> Triples:
         return Triples(self.design)
 
-    def _noisy_triples(self, rows: NDArray[np.int64]) -> Figures:
+    def _noisy_triples(self, rows: NDArray[np.int32]) -> Figures:
         """Return noisy figures of three columns, of the people of a unit."""
         codes = self.records.matrix(rows)
         counts, sums = self.triples.tally(codes), self.triples.added(codes, self.records.keys[rows])
@@ -387,7 +390,7 @@ class _Work:
         """Counts and sums of keys of all people in tables of three columns, unit by unit."""
         return np.zeros((2, int(self.triples.offsets[-1])), np.uint32)
 
-    def _targets(self, unit: Unit, rows: NDArray[np.int64], top: Targets) -> list[Targets]:
+    def _targets(self, unit: Unit, rows: NDArray[np.int32], top: Targets) -> list[Targets]:
         """Return the targets of the areas of a unit, the smallest first."""
         members = unit.members
         area = np.searchsorted(members[0], self.records.area[rows])

@@ -2,12 +2,15 @@
 
 Worked out from the base and from noisy figures, never from true ones. Of tables that are fitted
 the base follows the noisy figure N, so that what the base says of the true count T is what N says:
-Pr(T | base) = Σ_N Pr(N | base)·Pr(T | N). Of others the noise of N is independent of the base, and
-Pr(T | base) is what best explains the noisy figures found with it, by maximum likelihood. Of larger
-figures it is assumed that counts vary smoothly: one more is about as frequent as one less.
+Pr(T | base) = Σ_N Pr(N | base)·Pr(T | N). Of others noise is drawn for this alone, independent of
+the base, and Pr(T | base) is what best explains the noisy figures found with it, by maximum
+likelihood. Of larger figures it is assumed that counts vary smoothly: one more is about as frequent
+as one less.
 """
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +31,15 @@ WIDEST = 150
 """Distances beyond it count as it."""
 
 COVERED = 0.9
+MOST_COVERED = 0.99
+
+ERRORS = 2
+"""Ranges of tables that are not fitted hold so many standard errors more of their figures.
+
+The narrowest range is that of these very figures with their noise: of few, it would hold too little
+of the true counts.
+"""
+
 _ROUNDS = 60
 _LARGE = 1_000_000
 
@@ -37,6 +49,7 @@ def ranges(
 ) -> list[tuple[int, int]]:
     """Return for each class the lowest and the highest true count, less the figure.
 
+    A range is never the figure alone, and never without it.
     `distances[k]` counts figures of class k by figure − noisy figure, from −WIDEST to WIDEST;
     `noisy` counts the noisy figures of all cells, from 0 on.
     """
@@ -46,7 +59,8 @@ def ranges(
         if k and own.sum() < LEAST_CELLS:
             own, single = _with_neighbours(distances, k), False
         steps, chances = _of_truth(k if single else None, own, noisy, table, fitted)
-        found.append(_narrowest(steps, chances))
+        low, high = _narrowest(steps, chances, _covered(int(own.sum()), fitted))
+        found.append((min(low, -1 if k else 0), max(high, 1)))
     return found
 
 
@@ -105,13 +119,21 @@ def _likeliest(kernel: Floats, seen: Floats) -> Floats:
     return np.asarray(hidden / max(hidden.sum(), 1e-300))
 
 
-def _narrowest(steps: NDArray[np.int64], chances: Floats) -> tuple[int, int]:
-    """Return the narrowest range of steps that has nine in ten of the chances."""
+def _covered(figures: int, fitted: bool) -> float:
+    """Return which share of the chances the range of so many figures is to have."""
+    if fitted:
+        return COVERED
+    error = sqrt(COVERED * (1 - COVERED) / max(figures, 1))
+    return min(COVERED + ERRORS * error, MOST_COVERED)
+
+
+def _narrowest(steps: NDArray[np.int64], chances: Floats, covered: float) -> tuple[int, int]:
+    """Return the narrowest range of steps that has such a share of the chances."""
     below = np.cumsum(chances)
     best = (0, len(steps) - 1)
     for low in range(len(steps)):
         before = below[low - 1] if low else 0.0
-        high = int(np.searchsorted(below, before + COVERED - 1e-9))
+        high = int(np.searchsorted(below, before + covered - 1e-9))
         if high < len(steps) and high - low < best[1] - best[0]:
             best = (low, high)
     return int(steps[best[0]]), int(steps[best[1]])

@@ -28,7 +28,7 @@ class Records:
     words: NDArray[np.uint64]
     household: NDArray[np.int64] | None = None
 
-    def matrix(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+    def matrix(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the codes of some records, a row for each."""
         found = np.empty((len(rows), len(self.codes)), np.int32)
         for i, column in enumerate(self.codes):

@@ -41,6 +41,9 @@ class Search:
     between: tuple[int, int, int] = (200, 28, 12)
     top: tuple[int, int, int] = (2400, 120, 24)
     around: tuple[int, int, int] = (8000, 600, 200)
+    # An area between these and the whole weighs more: tables of three columns, which hold the pairs
+    # of the whole, are not counted in it.
+    middle: int = 3
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
     lift: float = 5.5
@@ -52,6 +55,9 @@ class Search:
     polishing: int = 20
     hot: float = 2000.0
     cold: float = 20.0
+    # Whether donors come home where they fit best, more often than by chance: to see what it costs
+    # that they do not.
+    homing: bool = False
 
     @property
     def temperatures(self) -> NDArray[np.float64]:

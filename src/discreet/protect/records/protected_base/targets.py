@@ -39,6 +39,10 @@ class Noise:
         found[held] = drawn
         return found
 
+    def beside(self) -> Noise:
+        """Return noise as large that is independent of this, for ranges alone."""
+        return Noise(self.table, KeyMix(self.mix.secret, "protected base: ranges"))
+
 
 def likeliest_total(people: int, noisy: Figures, design: Design) -> int:
     """Return how many people there are, as all tables of an area say it together.

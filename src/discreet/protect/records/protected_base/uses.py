@@ -22,7 +22,9 @@ from discreet.protect.records.protected_base.triples import Triples
 
 @dataclass(frozen=True, eq=False)
 class Off:
-    """What is off around a unit: a row for each level, and in the whole in tables of three."""
+    """What is off around a unit: a row for each level up to the whole, and in the whole in
+    tables of three columns.
+    """
 
     cells: Figures
     triples: Figures
@@ -38,9 +40,7 @@ class Uses:
     triples: NDArray[Any]
 
     @classmethod
-    def alike(
-        cls, donors: Donors, sizes: NDArray[np.int64], cells: Figures, triples: Figures
-    ) -> Uses:
+    def alike(cls, donors: Donors, sizes: NDArray[Any], cells: Figures, triples: Figures) -> Uses:
         """Return uses that differ by one at most; `sizes` are those of the donors needed."""
         times = np.zeros(len(donors), np.int32)
         for size, number in enumerate(np.bincount(sizes, minlength=len(donors.bounds) - 1)):
@@ -84,10 +84,11 @@ class Uses:
         wide = (top[2] * (own_triples - self.triples)).astype(np.int32)
         if around is not None:
             weights = weigh(design, beyond)
-            slope += weights * around.cells.sum(axis=0, dtype=np.int32)
+            counted = np.array([search.middle] * (len(around.cells) - 1) + [1], np.int32)
+            slope += weights * (counted @ around.cells)
             wide += beyond[2] * around.triples
-            step += weights * len(around.cells)
-            total += beyond * (len(around.cells), len(around.cells), 1)
+            step += weights * counted.sum(dtype=np.int32)
+            total += beyond * (counted.sum(), counted.sum(), 1)
         cells, main = design.cells(codes), design.bytes_of(codes)
         number = len(triples.columns)
         value = worth(design, total, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.protect import KeyMix
+from discreet.protect import KeyMix, ProtectedBase
 from discreet.protect.records.protected_base import Areas
 from discreet.protect.records.protected_base import errors as module
 from discreet.protect.records.protected_base.errors import Side, chosen_tables, compare_tables
@@ -84,3 +84,22 @@ def test_the_share_that_ranges_hold() -> None:
     found.distances[:] = 0
     found.distances[..., found.distances.shape[-1] // 2] = 100  # figures that are said to be true
     assert found.held(0, NOISES[0]) == pytest.approx(3 / 4)  # figures 3, 2, 1 and 4
+    # By class, of figures 0 to 4. Of four that are 0 three were so; (3,1) had three people.
+    by_class = found.held_by_class(0, 1, NOISES[0])
+    assert by_class[:5] == [(3, 4), (1, 1), (1, 1), (1, 1), (0, 1)]
+    assert sum(number for _, number in by_class) == 8
+
+
+def test_noise_of_tables_that_are_not_fitted_is_drawn_for_ranges_alone() -> None:
+    # Else the base would have followed it, and would seem closer to the truth than it is.
+    noise = ProtectedBase().noise(1, b"a secret of at least 16 bytes")
+    true, base = sides()
+    keys = np.arange(10, dtype=np.uint32)
+    tables = [(0,), (0, 1)]
+    found = [
+        compare_tables(true, base, keys, SIZES, areas(), tables, [one] * 3, 1).distances
+        for one in (noise, noise.beside())
+    ]
+    beside = compare_tables(true, base, keys, SIZES, areas(), tables, [noise.beside()] * 3, 2)
+    assert (found[0][:, 1] == beside.distances[:, 1]).all()
+    assert (found[0][:, 0] != beside.distances[:, 0]).any()

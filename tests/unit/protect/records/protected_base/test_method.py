@@ -80,7 +80,7 @@ def test_without_noise_and_with_all_donors_nothing_is_off() -> None:
     codes = [rng.integers(0, size, 24).astype(np.uint8) for size in (2, 3, 2)]
     words = KeyMix(SECRET, "records").words(np.arange(24).astype(np.uint64))
     records = Records(codes, np.repeat([0, 1], 12), words)
-    search = Search(lift=0, hot=400, cold=1, fitting=300, polishing=100)
+    search = Search(lift=0, hot=400, cold=1, fitting=300, polishing=100, homing=True)
     method = ProtectedBase(1.0, variance=0, variance_smallest=0, search=search)
     tables = Design.of([Column(size) for size in (2, 3, 2)])
     found = method.apply(records, Areas.nested([np.arange(2), np.zeros(2)], 1), tables, SECRET)
@@ -180,7 +180,9 @@ def a_fit(members: int, top: int = 0) -> tuple[Fit, NDArray[np.int32]]:
     triples = rng.integers(0, 9, int(Triples(tables).offsets[-1])).astype(np.int32)
     levels = np.split(targets, unit.first[1:3])
     uses = Uses.alike(donors, sizes, levels[2][0], triples)
-    fit = Fit(unit, tables, uses, np.arange(0, 121, 20), sizes, levels, np.array([5], np.uint64))
+    home = rng.integers(0, 6, 80).astype(np.int32)
+    state = np.array([5], np.uint64)
+    fit = Fit(unit, tables, uses, np.arange(0, 121, 20), sizes, home, levels, state)
     fit.place()
     return fit, codes
 
@@ -193,6 +195,33 @@ def test_residuals_are_kept_up_to_date() -> None:
     assert (kept == fit.residuals(codes)).all()
 
 
+@pytest.mark.parametrize("members", [1, 4])
+def test_who_is_at_home_stays_there_and_nobody_comes(members: int) -> None:
+    fit, codes = a_fit(members)
+    area = np.repeat(np.arange(6), 20)
+    first, was = fit.slots.copy(), fit.home[fit.slots] == area
+    fit.search(SHORT, SHORT.temperatures, codes, fit.residuals(codes))
+    assert (fit.slots != first).sum() > 20
+    assert was.any()
+    assert (fit.slots[was] == first[was]).all()
+    assert ((fit.home[fit.slots] == area) == was).all()
+
+
+def test_in_few_areas_one_comes_home_for_each_that_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.protect.records.protected_base.fit.FEW_AREAS", 7)
+    fit, codes = a_fit(1)
+    area = np.repeat(np.arange(6), 20)
+    first, was = fit.slots.copy(), fit.home[fit.slots] == area
+    off = fit.residuals(codes)
+    fit.search(SHORT, SHORT.temperatures, codes, off)
+    now = fit.home[fit.slots] == area
+    assert (fit.slots[was] != first[was]).any()
+    assert np.bincount(area, now).tolist() == np.bincount(area, was).tolist()
+    assert (off == fit.residuals(codes)).all()
+
+
 def test_targets_are_kept_small() -> None:
     # A cell of the larger area has more people than two bytes hold; those of smallest areas have
     # fewer, and are most of what is kept while other units have their turn.
@@ -201,7 +230,8 @@ def test_targets_are_kept_small() -> None:
     levels.append(np.full((1, tables.size), 2**16, np.int32))
     ones, wide = np.ones(6, np.int64), np.full(9, 300, np.int32)
     uses = Uses.alike(Donors.persons(np.arange(5)), ones, levels[2][0], wide)
-    fit = Fit(unit, tables, uses, np.arange(7), ones, levels, np.array([5], np.uint64))
+    home, state = np.zeros(5, np.int32), np.array([5], np.uint64)
+    fit = Fit(unit, tables, uses, np.arange(7), ones, home, levels, state)
     assert [cells.itemsize for cells in fit.wanted] == [2, 2, 4]
     assert uses.triples.itemsize == 2
     assert (fit.targets == np.concatenate(levels)).all()
@@ -231,7 +261,8 @@ def test_exchanges_without_heat_never_lose(members: int) -> None:
 
 @pytest.mark.parametrize("members", [1, 4])
 def test_uses_are_moved_where_nothing_is_lost(members: int) -> None:
-    # By the plain sum of weighted squares again, of the unit, of one area around it, and of uses.
+    # By the plain sum of weighted squares again: of the unit, of an area between it and the whole,
+    # which counts three times, of the whole, and of uses.
     fit, codes = a_fit(members)
     rng, uses, tables = np.random.default_rng(7), fit.uses, fit.design
     triples, search = Triples(tables), Search(top=(2400, 120, 24), even=0.03)
@@ -239,14 +270,15 @@ def test_uses_are_moved_where_nothing_is_lost(members: int) -> None:
     assert one.tolist() == [514, 120, 24]  # 2,400 · 3 / 14: a column is in three pairs
     even = round(0.03 * int(worth(tables, one, len(triples.columns))[0]))
     rest = Off(
-        rng.integers(-9, 9, (1, tables.size)).astype(np.int32),
+        rng.integers(-9, 9, (2, tables.size)).astype(np.int32),
         rng.integers(-9, 9, int(triples.offsets[-1])).astype(np.int32),
     )
     top, around = (weigh(tables, level).astype(np.int64) for level in (one, more))
     costs, sizes = [], np.bincount(uses.donors.sizes, uses.times)
     for _ in range(4):
         own, wide = uses.tally(tables, triples, codes)
-        cost = (top * (own - uses.cells) ** 2 + around * rest.cells**2).sum()
+        cost = (top * (own - uses.cells) ** 2).sum()
+        cost += (around * (3 * rest.cells[0] ** 2 + rest.cells[1] ** 2)).sum()
         cost += (search.top[2] * (wide - uses.triples.astype(np.int64)) ** 2).sum()
         cost += (search.around[2] * rest.triples.astype(np.int64) ** 2).sum()
         costs.append(int(cost + even * (uses.times**2).sum()))
