@@ -219,7 +219,7 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
     # record changes by 30% at most, without repair, no cell of one large firm is protected.
     monkeypatch.setattr(Repair, "run", lambda _self, a, _short: a)
-    monkeypatch.setattr(_Work, "to_places", lambda _self, _decimals: False)
+    monkeypatch.setattr(_Work, "to_places", lambda *_: False)
     text = "region,size,turnover\n" + "".join(
         f"{region},{size},{value}\n" for region in "nsw" for size in "ab" for value in (100, 10)
     )

@@ -270,10 +270,11 @@ class AdjustReport(ChangeReport):
             lines.append(f"{far:,} cells changed too much to be published.")
         if held.secondary is None:
             return [*lines, "Nothing is written: no pattern protects these cells when empty."]
+        more = int(held.secondary.sum())
         return [
             *lines,
-            f"They are empty in {self.name}, and so are {int(held.secondary.sum()):,} more, from "
-            "which they could be computed.",
+            f"They are empty in {self.name}, and so {'is' if more == 1 else 'are'} {more:,} more, "
+            "from which they could be computed.",
         ]
 
     @property

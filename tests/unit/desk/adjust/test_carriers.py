@@ -9,7 +9,7 @@ import pytest
 
 from discreet.desk.adjust import Norm, Weight, jj
 from discreet.desk.adjust.carriers import adjust_carried, carriers_of, kernels
-from discreet.desk.adjust.carriers.find import _Search
+from discreet.desk.adjust.carriers.find import _Search, further
 from discreet.desk.adjust.carriers.rows import members_of
 from discreet.solve.layout import Laid, laid_out
 from discreet.solve.system import TableSystem
@@ -201,3 +201,22 @@ def test_what_carriers_cannot_keep_is_left_to_programmes(monkeypatch: pytest.Mon
     jj.adjust_jj(table, "squares", Norm.L2)
     with pytest.raises(AssertionError, match="bounds of sums"):
         jj.adjust_jj(table, "long")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whole_carriers_may_change_by_whole_numbers_within_the_room(seed: int) -> None:
+    table = linked(seed)
+    tables = tables_of(table)
+    need = np.ceil(need_of(table))
+    found = carriers_of(tables, table.values, table.values, need, whole=True)
+    assert (found.most == np.rint(found.most)).all()
+    # Rounded down, small ones would not move at all.
+    assert (found.most >= 1).all()
+    more = further(tables, found, table.values, need)
+    assert (more.most == np.rint(more.most)).all()
+    reach = np.zeros(len(table))
+    for codes, most in zip(more.codes.tolist(), more.most.tolist(), strict=True):
+        for cell in cells_at(tables, tuple(codes)):
+            reach[cell] += most
+    inner = _Search(tables, len(table)).inner
+    assert (reach[inner] <= table.values[inner] + 1e-6).all()

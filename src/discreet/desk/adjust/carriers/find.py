@@ -50,8 +50,12 @@ class Carriers:
         )
 
 
-def carriers_of(tables: Sequence[Laid], values: Floats, room: Floats, need: Floats) -> Carriers:
+def carriers_of(
+    tables: Sequence[Laid], values: Floats, room: Floats, need: Floats, whole: bool = False
+) -> Carriers:
     """Return carriers for the cells of tables, which may change by `room` and must by `need`.
+
+    If these are `whole` numbers, so is how far carriers may change.
 
     Notes
     -----
@@ -68,7 +72,8 @@ def carriers_of(tables: Sequence[Laid], values: Floats, room: Floats, need: Floa
         wanted = inner[np.argsort(lack[inner], kind="stable")]
         search.take(wanted, rest, lack, WIDTH, share * len(tables), nothing)
     codes, own = search.found()
-    most = REACH * own
+    # Small carriers would not move at all if this were rounded down.
+    most = np.ceil(REACH * own) if whole else REACH * own
     left = np.append(room, 0.0) - search.covered(codes, most)
     lack = np.zeros(len(left))
     lack[inner] = NEEDS * need[inner]

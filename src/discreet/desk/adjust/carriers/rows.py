@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -17,14 +18,19 @@ from discreet.desk.cells import RANKS
 from discreet.progress import Tell
 from discreet.solve.layout import Laid
 from discreet.solve.solution import Status
-from discreet.types import Floats
+from discreet.types import Flags, Floats
 
 # The odds that two different sets share a sum of random 64-bit numbers are 2^-64 a pair.
 _SEED = 20_020_716
 # Cells that are left short get more carriers, and the search goes on from where it was, so often.
 ROUNDS = 6
+# With whole figures, after so many rounds carriers go no further than they are, which leaves room
+# for others.
+TIGHT_AFTER = 1
 # A share of the work for records: more makes little better.
 EFFORT = 0.4
+# What is whole but for this share is whole.
+WHOLE = 1e-12
 
 
 def adjust_carried(
@@ -42,28 +48,59 @@ def adjust_carried(
     No inner cell changes by more than its `room`; read whether all change by what they `need`. With
     `decimals` changes have so many, where that leaves no more cells short.
     """
-    carriers = carriers_of(tables, values, room, need)
+    if decimals is not None:
+        unit = 10.0**decimals
+        asked = np.ceil(need * unit * (1 - WHOLE))
+        status, change = _searched(
+            tables, np.rint(values * unit), np.floor(room * unit * (1 + WHOLE)), asked, rng, True,
+            value_power, tell,
+        )  # fmt: skip
+        if status is Status.STOPPED or not _short(change, asked).any():
+            return status, change / unit
+    return _searched(tables, values, room, need, rng, False, value_power, tell)
+
+
+def _searched(
+    tables: Sequence[Laid],
+    values: Floats,
+    room: Floats,
+    need: Floats,
+    rng: np.random.Generator,
+    whole: bool,
+    value_power: float,
+    tell: Tell | None,
+) -> tuple[Status, Floats]:
+    """Return how it ended, and the changes, in `whole` numbers if given such and not stopped."""
+    carriers = carriers_of(tables, values, room, need, whole)
     start: Floats | None = None
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         if not len(carriers.values):
             return Status.RELAXED, np.zeros(len(values))
         members = members_of(tables, carriers, len(values))
         rows, needs = _rows(members, carriers, values, need)
         found = adjust_records(
             rows, needs, rng, capacity=carriers.most / carriers.values, order_weights=[1.0],
-            value_power=value_power, effort=EFFORT, tell=tell, decimals=decimals, start=start,
+            value_power=value_power, effort=EFFORT, tell=tell, start=start,
+            decimals=0 if whole else None, always=whole,
         )  # fmt: skip
         start = found.records - carriers.values
         if found.decimals is not None:
-            start = np.round(start, found.decimals)
+            start = np.rint(start)
         change = np.asarray(members @ start)
-        short = np.abs(change) < need * (1 - EXACT)
+        short = _short(change, need)
         if found.status is Status.STOPPED or not short.any():
             break
+        if whole and number >= TIGHT_AFTER:
+            # What others could take but do not is room for more.
+            carriers = replace(carriers, most=np.minimum(carriers.most, np.abs(start)))
         more = further(tables, carriers, room, np.where(short, need, 0.0))
         start = np.append(start, np.zeros(len(more.values) - len(carriers.values)))
         carriers = more
     return found.status, change
+
+
+def _short(change: Floats, need: Floats) -> Flags:
+    return np.asarray(np.abs(change) < need * (1 - EXACT))
 
 
 def members_of(tables: Sequence[Laid], carriers: Carriers, cells: int) -> Any:

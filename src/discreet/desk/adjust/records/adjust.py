@@ -118,6 +118,7 @@ def adjust_records(
     tell: Tell | None = None,
     decimals: int | None = None,
     start: Floats | None = None,
+    always: bool = False,
 ) -> RecordAdjustment:
     """Return records adjusted so that sensitive cells are protected and others change little.
 
@@ -127,8 +128,8 @@ def adjust_records(
     keeps; without, the cells of each order together weigh the same. A change counts in relation to
     value^(1 − `value_power`): 0 is the relative change, 1 the absolute. `price` is what a unit of
     missing protection costs against a unit of change. `effort` multiplies the work. With `decimals`
-    the records are settled to so many, where that leaves no more cells short. From a `start`, what
-    is added to each record, only improvements are taken.
+    the records are settled to so many, where that leaves no more cells short, or `always`. From a
+    `start`, what is added to each record, only improvements are taken.
 
     Notes
     -----
@@ -141,8 +142,12 @@ def adjust_records(
     work = _Work(rows, protection, rng, price)
     work.bound(capacity, fixed)
     work.weigh(order_weights, value_power)
-    status = work.run(effort, tell, start)
-    kept = decimals is not None and status is Status.FEASIBLE and work.to_places(decimals)
+    if start is not None and decimals is not None and (start == np.round(start, decimals)).all():
+        # It would lose its places where sizes are settled once more.
+        work.a, status = np.array(start, np.float64), Status.FEASIBLE
+    else:
+        status = work.run(effort, tell, start)
+    kept = decimals is not None and status is Status.FEASIBLE and work.to_places(decimals, always)
     found = RecordAdjustment(
         status, rows, rows.values + work.a, work.needed, decimals if kept else None
     )
@@ -360,11 +365,11 @@ class _Work:
             )
             self.a = repair.run(self.a, self._short_entries)
 
-    def to_places(self, decimals: int) -> bool:
-        """Settle the records to so many decimals; return whether that leaves no more cells short.
+    def to_places(self, decimals: int, always: bool) -> bool:
+        """Settle the records to so many decimals; return whether they are.
 
         Rounded to the nearest, rows that fall short are mended by single records, then by
-        programmes.
+        programmes. If that leaves more cells short records stay as they were, unless `always`.
         """
         if self.fixed.any():
             return False
@@ -382,6 +387,11 @@ class _Work:
                 STRICT_PRICE, self.rows.records,
             ):  # fmt: skip
                 break
+            # Without steps at random whatever is tried is whole.
+            kernels.sweep_records(
+                self.starts, self.row_of, self.rng.permutation(self.rows.records), a,
+                self.rows.values, own, most, data, STRICT_PRICE, 0.0, 0.0, self.state,
+            )  # fmt: skip
         many = self._many > 0
         aims = np.concatenate([need, own])
 
@@ -395,7 +405,7 @@ class _Work:
             )
             a = repair.run(a, lacking)
         self.a = np.round(a / unit, decimals)
-        if self._short() > short:
+        if self._short() > short and not always:
             self.a = before
             return False
         return True
