@@ -125,6 +125,11 @@ def tree(
     for group, members in groups.items():
         if not members:
             raise ParameterError(f"the group '{group}' of {what} must have a member.")
+        if is_total_code(group):
+            raise ParameterError(
+                f"a group of {what} must not be named as its total is. Got {group}: the total "
+                "needs no group."
+            )
         codes.setdefault(group)
         for member in members:
             codes.setdefault(member)

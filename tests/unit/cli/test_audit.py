@@ -296,3 +296,11 @@ def test_out_of_time_the_report_says_so(tmp_path: Path) -> None:
         app, ["audit", str(tmp_path / "t.csv"), "--seconds", "0"], catch_exceptions=False
     )
     assert "STOPPED before the end" in done.stdout
+
+
+def test_time_is_not_below_0(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(WIDE)
+    with pytest.raises(ParameterError, match=r"seconds must be 0 or more\. Got -1\."):
+        CliRunner().invoke(
+            app, ["audit", str(tmp_path / "t.csv"), "--seconds", "-1"], catch_exceptions=False
+        )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.table.hierarchy import Hierarchy, read_hrc
+from discreet.table.hierarchy import Hierarchy, read_hrc, tree
 
 TEXT = "North\n@Northport\n@Northfield\n@@West field\n@@East field\nSouth\n"
 GROUPS = {"North": ["Northport", "Northfield"], "Northfield": ["West field", "East field"]}
@@ -55,3 +55,10 @@ def test_a_code_has_a_path_upwards_and_codes_have_levels() -> None:
     assert levels == [[1, 3], [2, 4], [4, -1]]
     with pytest.raises(ParameterError, match="must not be part of itself"):
         Hierarchy((1, 0))
+
+
+@pytest.mark.parametrize("name", ["_T", "Total"])
+def test_a_group_is_not_named_as_the_total(name: str) -> None:
+    # It became a code beside the total, of which an audit proved nonsense.
+    with pytest.raises(ParameterError, match="must not be named as its total"):
+        tree(["a", "b", "_T"], {name: ["a", "b"]}, "sex")

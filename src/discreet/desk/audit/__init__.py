@@ -45,6 +45,8 @@ def audit(
 
     if true is None and rule:
         raise ParameterError("a rule needs the true table (true).")
+    if seconds is not None and not seconds >= 0:
+        raise ParameterError(f"seconds must be 0 or more. Got {seconds:g}.")
     source, groups = read_source(published), groups_of(hierarchy)
     change = Change.of(rounded, random_rounded, within, precision)
     known = Known.of(read_published(source, groups), change, insiders)

@@ -60,6 +60,7 @@ def _one(problem: Problem, table: Laid, effort: float, tell: Tell | None) -> Pat
         certificates=certificates,
         proves=number[found.proves],
         failed=tuple(int(cells[cell]) for cell in found.failed),
+        proof=None,
     )
 
 
@@ -83,7 +84,7 @@ def _several(
     certificates = found.certificates
     if certificates.shape[1]:
         certificates = sparse.csr_matrix(certificates)[:, :size]
-    return replace(found, values=found.values[:size], certificates=certificates)
+    return replace(found, values=found.values[:size], certificates=certificates, proof=None)
 
 
 def _taken(problem: Problem, cells: Integers) -> Problem:

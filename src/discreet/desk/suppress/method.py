@@ -351,7 +351,7 @@ def ranges(system: TableSystem, problem: Problem, pattern: Pattern) -> tuple[Flo
     if int(pattern.withheld.sum()) <= INTERVALS:
         found = attacked(system, problem, pattern.withheld)
         return found.low[system.variable], found.high[system.variable], found.solved
-    proof = proved(system, problem, pattern)
+    proof = pattern.proof or proved(system, problem, pattern)
     low, high = problem.values - proof.fall, problem.values + proof.rise
     other = pattern.withheld & ~problem.primary
     return np.where(other, np.nan, low), np.where(other, np.nan, high), False

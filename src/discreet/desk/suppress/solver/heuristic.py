@@ -45,8 +45,9 @@ NEIGHBOURS = 6
 ROUNDS, CLEANINGS = 3, 6
 # Further searches of tables that are small; others have one.
 AGAIN = 4
-# Parts of a pattern that are chosen anew, in tables with no more variables than this, times effort.
-PARTS, MOST_VARIABLES = 80, 12_000
+# Parts of a pattern that are chosen anew, and where contributors watch, whose views make each dear;
+# in tables with no more variables than this. Times effort.
+PARTS, WATCHED_PARTS, MOST_VARIABLES = 300, 80, 12_000
 # Pivots tried before a cell stays withheld, and users beyond which it is left alone.
 PIVOTS, MOST_USERS = 6, 64
 # A certificate has at most so many cells, and all of them together so many.
@@ -102,7 +103,7 @@ def suppress(
     proof = prove(system, problem, pattern)
     if not proof.safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")
-    return pattern
+    return replace(pattern, proof=proof)
 
 
 def _pattern(
@@ -222,7 +223,8 @@ class _Search:
         """Choose parts of the pattern anew, and begin again from that where it is cheaper."""
         state = Exchange(self.system, self.problem, self.needs, self.shape, self.tell)
         self.bound = max(self.bound, state.bound)
-        parts = int(np.ceil(PARTS * self.effort))
+        among = WATCHED_PARTS if self.problem.watched else PARTS
+        parts = int(np.ceil(among * self.effort))
         self.before = self._held()
         self.drawn = (self.work.state.copy(), self.rng.bit_generator.state)
         self._better(state.run(self.before, parts))

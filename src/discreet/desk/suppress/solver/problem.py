@@ -308,13 +308,15 @@ class Pattern(Solution):
     by which a cheaper one may be below it, where known. Infeasible: `failed` lists cells that
     nothing protects, from those who are alone in a cell if `bare` is a number. `certificates` has
     a row for each, whose need is `proves`; `bare` is the number of secondary cells before any
-    contributor who is alone in a cell was reckoned with.
+    contributor who is alone in a cell was reckoned with. `proof` is what `prove` found of these
+    certificates, where it was asked.
     """
 
     certificates: Any = field(default_factory=lambda: sparse.csr_matrix((0, 0), dtype=np.int64))
     proves: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     failed: tuple[int, ...] = ()
     bare: int | None = None
+    proof: Any = None
 
     @property
     def withheld(self) -> Flags:

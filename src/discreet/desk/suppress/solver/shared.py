@@ -9,6 +9,7 @@ others, and what that saves is kept. Everything is counted in steps, never in se
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -56,9 +57,10 @@ def suppress_shared(
         if not watched:
             bare = pool.secondary()
     pattern = pool.pattern(bare)
-    if not prove(system, problem, pattern).safe:
+    proof = prove(system, problem, pattern)
+    if not proof.safe:
         raise InternalError("a pattern did not pass its audit; nothing is returned.")
-    return pattern
+    return replace(pattern, proof=proof)
 
 
 class Shared:

@@ -54,10 +54,13 @@ class Steps:
         self.programme = LinearProgram(both, zero, zero, none, self.most, self.cost)
         self.programme.keep_basis()
 
-    def change(self, own: int) -> Change | None:
-        """Return a small change, in whole numbers, that moves a variable, or None."""
+    def change(self, own: int, tries: int = TRIES) -> Change | None:
+        """Return a small change, in whole numbers, that moves a variable, or None.
+
+        `tries` corners are looked at.
+        """
         at = int(np.searchsorted(self.kept, own))
-        for _ in range(TRIES):
+        for _ in range(tries):
             for sense in (1.0, -1.0):
                 part = self._run(at, sense)
                 if abs(part[at]) >= 1 - NEAR:
