@@ -169,7 +169,9 @@ class Question:
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of the table, in the order asked."""
-        whole = (Axis.whole(self.schema, level) for level in self.levels)
+        whole = tuple([Axis.whole(self.schema, level) for level in self.levels])
+        if not self.filters:
+            return whole
         limited = {f.variable.id for f in self.filters}
         return tuple(
             Axis.of(axis.variable, axis.level, self.filters)

@@ -6,10 +6,12 @@ figures; the exact measures are in its record, which only the custodian sees.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Event, Lock
+from typing import Protocol
 
 import numpy as np
 
@@ -37,14 +39,15 @@ class CompleteTable:
     """The table of a class as it is released; refused where `refused`.
 
     `withheld` marks the areas that are not available, None where the table has none. `whole` is the
-    record of the whole way, where the originals are at hand.
+    record of the whole way, where the originals are at hand. There is no record of a table that
+    another process made and recorded.
     """
 
     making: Making
     figures: Integers
     withheld: Flags | None
     refused: bool
-    record: Record = field(repr=False)
+    record: Record | None = field(repr=False)
     whole: Record | None = field(default=None, repr=False)
     alike: bool = True  # false where some figures were protected in another way
 
@@ -54,7 +57,7 @@ class CompleteTable:
         return self.making.of
 
     @property
-    def told_record(self) -> Record:
+    def told_record(self) -> Record | None:
         """The record that is handed to the custodian."""
         return self.record if self.whole is None else self.whole
 
@@ -82,10 +85,24 @@ class CompleteTable:
         return 6_000 + 3 * self.figures.nbytes
 
 
-class Tables:
-    """Complete tables that were made, the least recently used going first; for many threads."""
+class Common(Protocol):
+    """What processes have in common, by name; what is kept may be gone at any moment."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
+    def found(self, name: bytes) -> bytes | None:
+        """Return the bytes of a name, or None."""
+
+    def keep(self, name: bytes, *parts: bytes) -> None:
+        """Keep bytes, if there is room for them."""
+
+
+class Tables:
+    """Complete tables that were made, the least recently used going first; for many threads.
+
+    Those that are released whole are in `common` too, so that no other process makes them again.
+    """
+
+    def __init__(self, budget: int = BUDGET, common: Common | None = None) -> None:
+        self.common = common
         self._lock = Lock()
         self._making: dict[tuple[str, str], Lock] = {}
         self._held: Lru[tuple[str, str], CompleteTable] = Lru(budget, lambda table: table.bytes)
@@ -102,11 +119,24 @@ class Tables:
             with self._lock:
                 held = self._held.get(key)
             if held is None:
-                held = make(making)
+                held = self._of_others(making) or make(making)
                 with self._lock:
                     self._held.put(key, held)
                     self._making.pop(key, None)
             return held
+
+    def offer(self, table: CompleteTable) -> None:
+        """Let other processes have a table that is written down, if all of it is released."""
+        if self.common is not None and table.status is Status.RELEASED and table.alike:
+            self.common.keep(_name(table.making), table.figures.astype(np.int64).tobytes())
+
+    def _of_others(self, making: Making) -> CompleteTable | None:
+        """Return the table that another process made and wrote down, or None."""
+        raw = None if self.common is None else self.common.found(_name(making))
+        if raw is None or len(raw) != 8 * making.of.cells:
+            return None
+        shape = [len(level) for level in making.of.levels]
+        return CompleteTable(making, np.frombuffer(raw, np.int64).reshape(shape), None, False, None)
 
     @property
     def used(self) -> int:
@@ -132,6 +162,14 @@ class Tables:
         """Whether a table is at hand."""
         with self._lock:
             return self._held.get((making.tier.id, making.of.name)) is not None
+
+
+def _name(making: Making) -> bytes:
+    """Return by what a table is known to all processes: versions, tier and class."""
+    version = making.version
+    said = (version.schema.id, version.id, making.policy.version, making.tier.id, making.of.name)
+    text = "\0".join(said).encode()
+    return hashlib.blake2b(text, digest_size=16, person=b"complete table").digest()
 
 
 def complete(found: Judged, record: Record, whole: Record | None = None) -> CompleteTable:

@@ -271,14 +271,25 @@ class Releaser:
 
     def _settled(self, tier: Tier, made: Mapping[QuestionClass, CompleteTable]) -> None:
         """Write down and record what became of tables, as far as that is not known."""
-        self.ledgers.of(tier).settle_all(
+        new = self.ledgers.of(tier).settle_all(
             {of: table.status for of, table in made.items()},
-            lambda new: self._record([made[of].record for of in new]),
+            lambda new: self._record([made[of] for of in new]),
         )
+        for of in new:
+            self.tables.offer(made[of])
 
-    def _record(self, records: Sequence[Record]) -> None:
+    def _record(self, tables: Sequence[CompleteTable]) -> None:
         if self.log is not None:
-            append(self.log, *records)
+            append(self.log, *map(self._recorded, tables))
+
+    def _recorded(self, table: CompleteTable) -> Record:
+        """Return the record of a table; one that others made and is not written down is measured.
+
+        So it is after somebody has put an older state back.
+        """
+        record = table.record or self._make(table.making, None).record
+        assert record is not None
+        return record
 
     def _make(self, making: Making, stop: Event | None) -> CompleteTable:
         if self.elsewhere is None:
@@ -287,7 +298,11 @@ class Releaser:
             found = self.elsewhere.judged(making, stop, self.secret)
         record = Record.of(found)
         whole = None if self.originals is None else whole_way(record, found, self.originals)
-        return complete(found, record, whole)
+        made = complete(found, record, whole)
+        known = self.ledgers.of(making.tier).decided(making.of)
+        if known is not None and known.status is made.status:
+            self.tables.offer(made)  # written down before, as after a restart
+        return made
 
     def _hints(self, allowed: Allowed) -> tuple[Hint, ...]:
         """Return coarser questions that the rules allow: of the question and the ledger alone."""

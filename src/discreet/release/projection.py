@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -67,7 +67,7 @@ def _whole(table: CompleteTable, question: Question) -> Projected | None:
     order = [places.get(id(level), -1) for level in table.of.levels]
     if question.filters or table.partial or sorted(order) != list(range(len(places))):
         return None
-    if any(level.member.min() < 0 for level in question.levels):  # a category that nothing is in
+    if not all(level.full for level in question.levels):
         return None
     parts = np.ones([len(level) for level in question.levels], np.int64)
     low, high = table.ranges
@@ -118,7 +118,7 @@ def _move(question: Question, variable: Variable, level: Level) -> Move:
     """Return where the categories of a level go in the answer to a question."""
     at = next((i for i, axis in enumerate(question.axes) if axis.variable is variable), -1)
     whole = at >= 0 and question.axes[at].level is level and question.filter_on(variable) is None
-    if whole and level.member.min() >= 0:
+    if whole and level.full:
         return Move(at, question.axes[at].kept, len(level), True)
     place = question.place_of(variable, level)
     length = 1 if at < 0 else len(question.axes[at])
@@ -128,6 +128,8 @@ def _move(question: Question, variable: Variable, level: Level) -> Move:
 
 def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
     """Return the array with the axes asked in their order, and those not shown left out."""
+    if order == [*range(axes)]:
+        return array
     hidden = tuple(d for d, axis in enumerate(order) if axis < 0)
     left = [axis for axis in order if axis >= 0]
     assert len(left) == axes
@@ -167,8 +169,11 @@ def with_totals(
     return whole
 
 
+_ARRAYS = tuple(f.name for f in fields(Projected))
+
+
 def _each(projected: Projected, change: Callable[[Any], Any]) -> Projected:
-    old: dict[str, Any] = {f.name: getattr(projected, f.name) for f in fields(projected)}
+    old: dict[str, Any] = {name: getattr(projected, name) for name in _ARRAYS}
     new: dict[str, Any] = {k: None if a is None else change(a) for k, a in old.items()}
     return Projected(**new)
 
@@ -184,13 +189,13 @@ def _blanked(projected: Projected) -> Projected:
     )
 
 
-def _fill(whole: Projected, where: Iterable[int | slice], part: Projected) -> None:
-    for f in fields(whole):
-        into, new = getattr(whole, f.name), getattr(part, f.name)
+def _fill(whole: Projected, where: tuple[int | slice, ...], part: Projected) -> None:
+    for name in _ARRAYS:
+        into, new = getattr(whole, name), getattr(part, name)
         if into is not None and new is not None:
-            into[tuple(where)] = new
+            into[where] = new
         elif into is not None:
-            into[tuple(where)] = part.values  # as counted: the range is the figure
+            into[where] = part.values  # as counted: the range is the figure
 
 
 def _with_room(array: NDArray[Any]) -> NDArray[Any]:

@@ -155,6 +155,8 @@ class Service:
             try:
                 if isinstance(found, DiscreetError):
                     raise found
+                if self._seat is not None:
+                    found.releaser.tables.common = self._seat.shared.answers
                 before = self.catalogue.take(path, mark, found)
             except DiscreetError as error:
                 # Said once, and tried again: a build may be in the middle of its switch.

@@ -1,8 +1,9 @@
 """Memory that the worker processes of one server share: answers, tallies and token buckets.
 
 It is made before the workers are, has no name under which anybody else could open it, and goes with
-the last of them. Of the data it holds what was released and nothing else: files, as they are sent.
-A worker may be killed at any moment; the others then find what it had finished, and nothing torn.
+the last of them. Of the data it holds what was released and nothing else: files, as they are sent,
+and figures. A worker may be killed at any moment; the others then find what it had finished, and
+nothing torn.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Turn:
 
 
 class Answers:
-    """Files by name, in a ring of `budget` bytes: the oldest are written over first.
+    """What was released by name, in a ring of `budget` bytes: the oldest is written over first.
 
     Whoever reads takes no turn. What was written over meanwhile lacks its checksum, which is keyed,
     and counts as not there.
@@ -83,31 +84,42 @@ class Answers:
 
     def get(self, name: bytes) -> File | None:
         """Return the file of a name, or None."""
+        raw = self.found(name)
+        return None if raw is None else _unpacked(raw)
+
+    def found(self, name: bytes) -> bytes | None:
+        """Return the bytes of a name, or None."""
         for place in self._places(name):
             known, at, length = _ENTRY.unpack_from(self._memory, place)
             if known == name and self._written - at <= self.budget:
                 begin = self._begin + at % self.budget
                 body = begin + _DIGEST
                 mark, raw = self._memory[begin:body], self._memory[body : begin + length]
-                return _unpacked(raw) if mark == self._digest(name, raw) else None
+                return raw if mark == self._digest(name, raw) else None
         return None
 
     def put(self, name: bytes, file: File) -> None:
         """Keep a file, unless it would take the place of most others."""
-        parts = _packed(file)
-        raw = b"".join((self._digest(name, *parts), *parts))
-        if len(raw) > self.budget // _LARGEST:
+        self.keep(name, *_packed(file))
+
+    def keep(self, name: bytes, *parts: bytes) -> None:
+        """Keep bytes, unless they would take the place of most others."""
+        length = _DIGEST + sum(map(len, parts))
+        if length > self.budget // _LARGEST:
             return
+        mark = self._digest(name, *parts)
         with self._turn:
             at = self._written
             left = self.budget - at % self.budget
-            if left < len(raw):
+            if left < length:
                 at += left  # a file lies in one piece
             begin = self._begin + at % self.budget
             # First this: what is written over now is past, and nobody looks for it any more.
-            self._memory[:_HEAD] = (at + len(raw)).to_bytes(_HEAD, "little")
-            self._memory[begin : begin + len(raw)] = raw
-            _ENTRY.pack_into(self._memory, self._free(name), name, at, len(raw))
+            self._memory[:_HEAD] = (at + length).to_bytes(_HEAD, "little")
+            for part in (mark, *parts):
+                self._memory[begin : begin + len(part)] = part
+                begin += len(part)
+            _ENTRY.pack_into(self._memory, self._free(name), name, at, length)
 
     def _free(self, name: bytes) -> int:
         """Return where the entry of a name goes: where it is, or where the oldest is."""

@@ -47,11 +47,12 @@ def _rows(
     if not pays(kernels.rows, figures.size) or figures.min() < 0:
         yield from plain_rows(table, categories, names)
         return
-    encoded = [text.encode() for texts in categories for text in texts]
+    by_dimension = [[text.encode() for text in texts] for texts in categories]
+    encoded = [text for texts in by_dimension for text in texts]
     begins = np.cumsum([0, *map(len, encoded)])
     lengths = [len(texts) for texts in categories]
     first = np.cumsum([0, *lengths[:-1]])
-    widest = sum(max(len(text.encode()) for text in texts) for texts in categories)
+    widest = sum(max(map(len, texts)) for texts in by_dimension)
     widest += len(names) * (len(str(figures.max())) + 1) + len(_ROW)
     # Arrays that can be written to, as in the warm-up: others would be compiled for anew.
     text = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
