@@ -74,8 +74,13 @@ class Setting:
 
 
 def _described(value: Any) -> str:
-    """Return the repr of a method with all that it is made of: that of an array may be cut."""
+    """Return the repr of a method with all that it is made of: that of an array may be cut.
+
+    Chances that were solved for differ between processors in their last digits, and a draw must
+    not: they count to six decimals.
+    """
     if isinstance(value, np.ndarray):
+        value = value.round(6) + 0.0 if value.dtype.kind == "f" else value
         return f"{value.dtype}{value.shape}{sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, tuple):
         return f"({', '.join(map(_described, value))}{',' * (len(value) == 1)})"
