@@ -66,6 +66,7 @@ COMMANDS: tuple[str, ...] = (
     "check",
 )
 
+WIDTH = 80  # errors are broken at this, or at the width of a narrower terminal
 _COMPLETING = "_DISCREET_COMPLETE"  # what the shell sets when it asks for what may follow
 
 
@@ -120,7 +121,7 @@ def run() -> None:
         with with_extra():
             program(_named())()
     except ParameterError as error:
-        typer.echo(f"discreet: {error}", err=True)
+        _say(f"discreet: {error}")
         sys.exit(2)
     except QueryRefused as error:
         typer.echo(f"Refused ({error.code}): {error}", err=True)
@@ -129,18 +130,35 @@ def run() -> None:
             typer.echo(f"  {hint.text}: --by {hint.by}{where}", err=True)
         sys.exit(3)
     except Unavailable as error:
-        typer.echo(f"discreet: {error.what} cannot be used: {error.reason}", err=True)
+        _say(f"discreet: {error.what} cannot be used: {error.reason}")
         sys.exit(5)
     except SitesUnavailable as error:
-        typer.echo(f"discreet: {error}", err=True)
+        _say(f"discreet: {error}")
         sys.exit(5)
     except Stopped:
         raise KeyboardInterrupt from None
     except BrokenPipeError:
         raise  # whoever read the output has gone; click ends quietly
     except (InternalError, OSError, MemoryError, RecursionError) as error:
-        typer.echo(f"discreet: {_fault(error)}", err=True)
+        _say(f"discreet: {_fault(error)}")
         sys.exit(2 if isinstance(error, RecursionError) else 5)
+
+
+def _say(text: str) -> None:
+    """Print an error: broken into lines on a terminal, each line in one piece for programs."""
+    if not sys.stderr.isatty():
+        typer.echo(text, err=True)
+        return
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    width = min(WIDTH, get_terminal_size().columns)
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts = wrap(
+            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        typer.echo("\n".join(parts), err=True)
 
 
 def _fault(error: BaseException) -> str:

@@ -30,6 +30,7 @@ Rule = Annotated[
     typer.Option(
         "--rule",
         "-r",
+        metavar="RULE",
         help="smallest=3 (no count of 1 or 2), small=0.1 (share of ones and twos), zeros=0.5 "
         "(share of zeros), mean=5 (people per cell), risk=0.15 (before protection), "
         "tablebuilder; for values p=10, pq=10,50, dominance=2,80, minimum=3 (no cell is "
@@ -42,7 +43,7 @@ Ordered = Annotated[
 ]
 ChosenSteps = Annotated[
     Steps,
-    typer.Option(help="Merge any branch of a tree by itself, or whole levels."),
+    typer.Option(help="subtrees: merge any branch of a tree by itself; levels: whole levels."),
 ]
 ChosenCost = Annotated[
     Cost,

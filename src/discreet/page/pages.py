@@ -15,9 +15,8 @@ from discreet.page.foresight import Foresight
 from discreet.page.ranges import SIZES
 from discreet.page.state import State
 from discreet.page.told import of_tier
-from discreet.page.verdict import judge
+from discreet.page.verdict import judge, reasons
 from discreet.page.visit import ROBOTS, Visit, render
-from discreet.policy import Tier
 from discreet.population import Schema
 from discreet.release.beforehand import is_base
 from discreet.service import FORMATS, Opened, Service
@@ -127,17 +126,9 @@ def method(opened: Opened, visit: Visit) -> Response:
     return render(
         visit, "method.html", place="method", tier=opened.tier, protection=protection,
         options=options, name=name, told=of_tier(opened, visit.t), base=is_base(opened.version),
-        sizes=SIZES, refused=_reasons(opened.tier), certified=certificate.shown(opened, visit.t),
+        sizes=SIZES, refused=reasons(opened.tier), certified=certificate.shown(opened, visit.t),
         **common(opened),
     )  # fmt: skip
-
-
-def _reasons(tier: Tier) -> list[str]:
-    """Return for what tables of protected counts may be refused: the rules that any could break."""
-    counts = tier.counts
-    small = min(counts.max_small, counts.max_ones_of_populated, counts.max_small_of_populated)
-    limits = {"small": small, "slices": counts.max_single_lines, "risk": tier.risk.maximum}
-    return ["people", *(name for name, most in limits.items() if most < 1)]
 
 
 def api(service: Service, visit: Visit, base: str) -> Response:

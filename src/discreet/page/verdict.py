@@ -240,15 +240,24 @@ def _rules(found: Foreseen, tier: Tier, t: Texts) -> tuple[RuleLine, ...]:
     if detail is not None and found.kind in ("look", "last", "used"):
         value = t("rules.used", n=detail.used)
         lines.append(RuleLine(t("rules.looks", n=detail.limit), found.kind != "used", value))
-    lines.append(_counts(found.kind, t))
+    lines.append(_counts(found.kind, tier, t))
     return tuple(sorted(lines, key=_failed_first))
 
 
-def _counts(kind: str, t: Texts) -> RuleLine:
+def _counts(kind: str, tier: Tier, t: Texts) -> RuleLine:
     """Return the line of all rules that look at counts; which of them it was is never told."""
     passed = {"published": True, "sum": True, "refused": False}.get(kind)
     value = t("rules.later") if passed is None else _result(t, passed)
-    return RuleLine(t("rules.counts"), passed, value)
+    name = "people" if reasons(tier) == ["people"] else "counts"
+    return RuleLine(t(f"rules.{name}"), passed, value)
+
+
+def reasons(tier: Tier) -> list[str]:
+    """Return for what tables of protected counts may be refused: the rules that any could break."""
+    counts = tier.counts
+    small = min(counts.max_small, counts.max_ones_of_populated, counts.max_small_of_populated)
+    limits = {"small": small, "slices": counts.max_single_lines, "risk": tier.risk.maximum}
+    return ["people", *(name for name, most in limits.items() if most < 1)]
 
 
 def _line(t: Texts, name: str, most: int, number: int) -> RuleLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import runpy
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from discreet.cli import program
 from discreet.cli.program import COMMANDS
 
 ROOT = Path(__file__).parents[3]
@@ -146,3 +148,20 @@ def test_a_shell_completes_commands() -> None:
         [sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True
     )
     assert done.stdout.split() == ["protect"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_errors_are_broken_into_lines_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    text = "discreet: " + "a rule and a value " * 8
+    told = io.StringIO()
+    monkeypatch.setattr(told, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", told)
+    monkeypatch.setenv("COLUMNS", "200")
+    program._say(text.strip())
+    lines = told.getvalue().splitlines()
+    assert " ".join(line.strip() for line in lines) == text.strip()
+    # Programs that read it find one line.
+    assert (max(map(len, lines)) <= 80) == terminal
+    assert (len(lines) > 1) == terminal

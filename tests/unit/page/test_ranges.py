@@ -99,3 +99,13 @@ def test_a_table_shows_some_of_its_figures_with_their_ranges(client: Client) -> 
     shown = re.findall(r"(\d[\d,]*) (\d+ and \d+) [\d.]+%", text)
     assert shown
     assert {f"{value} {ends}" for value, ends in shown} <= told
+
+
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_the_builder_names_the_one_rule_on_counts_that_can_refuse(
+    client: Client, lang: str
+) -> None:
+    t = texts(lang)
+    text = _text(client.get(f"/datasets/town/build?by=sex&lang={lang}").text)
+    assert t("rules.people") in text
+    assert t("rules.counts") not in text
