@@ -16,6 +16,7 @@ from discreet.protect.records.protected_base import (
     Fitted,
     Records,
     Search,
+    home,
 )
 from discreet.protect.records.protected_base.home import AtHome, alone, at_home
 
@@ -27,6 +28,13 @@ def words(number: int) -> NDArray[np.uint64]:
     return KeyMix(SECRET, "records").words(np.arange(number).astype(np.uint64))
 
 
+@pytest.fixture(params=[2**20, 2, 1])
+def some_at_a_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records and copies are looked at so many at a time, which changes nothing."""
+    monkeypatch.setattr(home, "_CHUNK", request.param)
+
+
+@pytest.mark.usefixtures("some_at_a_time")
 def test_who_is_alone_with_a_pattern() -> None:
     # (0, 1) is there twice, (1, 0) and (1, 1) once each; in another order of columns they differ.
     codes = [np.array([0, 1, 0, 1], np.uint8), np.array([1, 0, 1, 1], np.uint8)]
@@ -34,6 +42,7 @@ def test_who_is_alone_with_a_pattern() -> None:
     assert alone(records).tolist() == [False, True, False, True]
 
 
+@pytest.mark.usefixtures("some_at_a_time")
 def test_shares_by_hand() -> None:
     # Areas 0, 1 and 2 share donors, 3 and 4 among themselves. Persons 0 to 4 live in areas 0 to 4;
     # person 5 has the pattern of person 0, so that neither is alone, and lives in 1.
@@ -53,6 +62,7 @@ def test_shares_by_hand() -> None:
     assert found[0].as_dict() == {"share": 0.4, "by_chance": 0.36, "copies": 5}
 
 
+@pytest.mark.usefixtures("some_at_a_time")
 def test_households_count_once_and_among_those_of_their_size() -> None:
     # Household 0 of persons 0 and 1 lives in area 0, household 1 of person 2 in area 1. Only person
     # 1 is alone, and with them their household.
@@ -60,8 +70,8 @@ def test_households_count_once_and_among_those_of_their_size() -> None:
     records = Records(codes, np.array([0, 0, 1]), words(3), np.array([0, 0, 1]))
     areas = Areas.nested([np.arange(2), np.zeros(2)], 1)
     donor, placed = np.array([0, 1, 0, 1, 2, 2]), np.array([0, 0, 1, 1, 1, 1])
-    home = np.array([0, 0, 1, 1, 2, 3])
-    fitted = Fitted(donor, placed, (np.array([0]),), np.zeros((3, 3)), household=home)
+    household = np.array([0, 0, 1, 1, 2, 3])
+    fitted = Fitted(donor, placed, (np.array([0]),), np.zeros((3, 3)), household=household)
     # Of two copies one is at home, and of the two places for two people one is there.
     assert at_home(records, areas, fitted) == [AtHome(2, 1, 1.0)]
 
@@ -83,9 +93,8 @@ def in_pairs(records: Records) -> Records:
     order = np.argsort(records.area, kind="stable")
     area = records.area[order]
     place = np.arange(len(area)) - np.searchsorted(area, area)
-    home = np.unique(area * len(area) + place // 2, return_inverse=True)[1]
     found = np.empty(len(area), np.int64)
-    found[order] = home
+    found[order] = np.unique(area * len(area) + place // 2, return_inverse=True)[1]
     return Records(records.codes, records.area, records.words, found)
 
 
