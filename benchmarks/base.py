@@ -169,7 +169,7 @@ def plain_keys(people: People, true: Side, most: tuple[int, ...]) -> Compared:
                 error[~small].sum(), small.sum(), (small & (error == 0)).sum(), 0, 0,
             ]  # fmt: skip
     none = np.zeros((4, 4, 1, 1), np.int64)
-    return Compared(sums, none, none[..., 0], none)
+    return Compared(sums, none, none)
 
 
 @njit(cache=True, nogil=True)

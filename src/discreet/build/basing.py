@@ -26,7 +26,6 @@ from discreet.protect.records.protected_base import (
 )
 from discreet.protect.records.protected_base.design import MOST_CATEGORIES
 from discreet.protect.records.protected_base.errors import (
-    FITTED,
     MOST_CELLS,
     Compared,
     Side,
@@ -150,7 +149,7 @@ def _compared(
     main = [i for i, column in enumerate(columns) if column.coarser is None]
     most = (len(main), *CHECKED[1:])[: len(main)]
     tables = chosen_tables([columns[i].size for i in main], most)
-    return _in_tables(step, records, areas, columns, fitted, edition, tables, FITTED)
+    return _in_tables(step, records, areas, columns, fitted, edition, tables)
 
 
 def _compared_finely(
@@ -173,7 +172,7 @@ def _compared_finely(
                 tables.append((*(beside[i] for i in table), column))
     if not tables:
         return None
-    return _in_tables(step, records, areas, columns, fitted, edition, tables, 1)
+    return _in_tables(step, records, areas, columns, fitted, edition, tables)
 
 
 def _in_tables(
@@ -184,13 +183,12 @@ def _in_tables(
     fitted: Fitted,
     edition: bytes,
     tables: Sequence[tuple[int, ...]],
-    most: int,
 ) -> Compared:
     codes, sizes = records.codes, [column.size for column in columns]
     base = Side(codes, fitted.area, fitted.donor)
     noises = [step.base.noise(level, edition) for level in range(len(areas.of))]
     true = Side(codes, records.area)
-    return compare_tables(true, base, records.keys, sizes, areas, tables, noises, most)
+    return compare_tables(true, base, records.keys, sizes, areas, tables, noises)
 
 
 def _facts(

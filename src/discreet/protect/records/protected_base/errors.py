@@ -19,12 +19,6 @@ from discreet.protect.records.protected_base.targets import Noise
 MOST_CELLS = 2**22
 """Cells of a table, areas times combinations, that are counted at a level: of so many areas."""
 
-FITTED = 2
-"""All tables of so many columns are fitted."""
-
-MOST_NOISY = 64
-"""Noisy figures are counted one by one below it."""
-
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -110,9 +104,7 @@ class Compared:
 
     sums: NDArray[np.float64]  # level, order, what the kernel adds up
     distances: NDArray[np.int64]  # level, order, class of figure, distance
-    noisy: NDArray[np.int64]  # level, order, noisy figure
     misses: NDArray[np.int64]  # level, order, class of figure, distance from the true count
-    fitted: int = FITTED  # the most columns of tables that are fitted
 
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
@@ -120,8 +112,7 @@ class Compared:
 
     def ranges(self, level: int, order: int, noise: Noise) -> list[tuple[int, int]]:
         """Return for each class of figures the ends of a range around them for the true count."""
-        at = level, order - 1
-        return ranges(self.distances[at], self.noisy[at], noise.table, order <= self.fitted)
+        return ranges(self.distances[level, order - 1], noise.table)
 
     def figures(self, level: int) -> int:
         """Return how many figures above 0 there are at a level."""
@@ -156,24 +147,21 @@ def compare_tables(
     areas: Areas,
     tables: Sequence[tuple[int, ...]],
     noises: Sequence[Noise],
-    fitted: int = FITTED,
 ) -> Compared:
     """Return the errors of a base in some tables, at every level of areas.
 
-    `noises` is that of each level; that of tables which are not fitted is drawn for their ranges
-    alone. Of a level at which a table has very many cells, the first areas
-    are compared: areas stand in the order of the larger ones, so that they lie together.
+    `noises` is that of each level; for the ranges other noise, as large, is drawn. Of a level at
+    which a table has very many cells, the first areas are compared: areas stand in the order of the
+    larger ones, so that they lie together.
     """
     levels, most = len(areas.of), max(map(len, tables))
     sums = np.zeros((levels, most, 10))
     distances = np.zeros((levels, most, len(CLASSES) + 1, 2 * WIDEST + 1), np.int64)
     misses = np.zeros_like(distances)
-    figures = np.zeros((levels, most, MOST_NOISY), np.int64)
     edges = np.array(CLASSES, np.int64)
     for table in tables:
         size = prod(sizes[column] for column in table)
         cells = true.cells(table, sizes), base.cells(table, sizes)
-        known = len(table) <= fitted
         for level, of in enumerate(areas.of):
             shape = min(areas.sizes[level], max(MOST_CELLS // size, 1)), size
             last = int(np.searchsorted(of, shape[0]))
@@ -181,8 +169,7 @@ def compare_tables(
             key_sums = np.zeros(shape, np.uint32)
             tally(cells[0], true.area, of, last, keys, counts, key_sums)
             tally(cells[1], base.area, of, last, keys[:0], found, key_sums)
-            noise = noises[level] if known else noises[level].beside()
-            noisy = noise.figures(counts, key_sums)
+            noisy = noises[level].beside().figures(counts, key_sums)
             at = level, len(table) - 1
-            compare(counts, found, noisy, edges, sums[at], distances[at], figures[at], misses[at])
-    return Compared(sums, distances, figures, misses, fitted)
+            compare(counts, found, noisy, edges, sums[at], distances[at], misses[at])
+    return Compared(sums, distances, misses)

@@ -548,13 +548,9 @@ def compare(
     edges: NDArray[np.int64],
     sums: NDArray[np.float64],
     distances: NDArray[np.int64],
-    figures: NDArray[np.int64],
     misses: NDArray[np.int64],
 ) -> None:
-    """Add errors to `sums`, distances from noisy figures by class, and noisy figures.
-
-    To `misses`, add distances from true counts by class.
-    """
+    """Add errors to `sums`, and distances by class: from noisy figures, and from true counts."""
     widest = distances.shape[1] // 2
     for i in range(true.shape[0]):
         for j in range(true.shape[1]):
@@ -578,5 +574,3 @@ def compare(
             distance = min(max(figure - noisy[i, j], -widest), widest)
             distances[k, distance + widest] += 1
             misses[k, min(max(figure - count, -widest), widest) + widest] += 1
-            if noisy[i, j] < len(figures):
-                figures[noisy[i, j]] += 1

@@ -1,11 +1,9 @@
 """What readers are told of a figure of a base: a range that holds the true count in nine of ten.
 
-Worked out from the base and from noisy figures, never from true ones. Of tables that are fitted
-the base follows the noisy figure N, so that what the base says of the true count T is what N says:
-Pr(T | base) = Σ_N Pr(N | base)·Pr(T | N). Of others noise is drawn for this alone, independent of
-the base, and Pr(T | base) is what best explains the noisy figures found with it, by maximum
-likelihood. Of larger figures it is assumed that counts vary smoothly: one more is about as frequent
-as one less.
+Worked out from the base and from noisy figures, never from true ones. The noise is drawn for this
+alone, independent of the base, so that Pr(true count | figure) is what best explains the noisy
+figures found with it, by maximum likelihood. Noise that the base was fitted to would not do: donors
+are real records, so that the base is closer to the truth than to it, by how much nobody knows.
 """
 
 from __future__ import annotations
@@ -30,11 +28,14 @@ LEAST_CELLS = 50
 WIDEST = 150
 """Distances beyond it count as it."""
 
+LARGEST = 64
+"""True counts of single figures are looked for below it."""
+
 COVERED = 0.9
 MOST_COVERED = 0.99
 
 ERRORS = 2
-"""Ranges of tables that are not fitted hold so many standard errors more of their figures.
+"""Ranges hold so many standard errors more of their figures.
 
 The narrowest range is that of these very figures with their noise: of few, it would hold too little
 of the true counts.
@@ -44,22 +45,19 @@ _ROUNDS = 60
 _LARGE = 1_000_000
 
 
-def ranges(
-    distances: NDArray[np.int64], noisy: NDArray[np.int64], table: LookupTable | None, fitted: bool
-) -> list[tuple[int, int]]:
+def ranges(distances: NDArray[np.int64], table: LookupTable | None) -> list[tuple[int, int]]:
     """Return for each class the lowest and the highest true count, less the figure.
 
     A range is never the figure alone, and never without it.
-    `distances[k]` counts figures of class k by figure − noisy figure, from −WIDEST to WIDEST;
-    `noisy` counts the noisy figures of all cells, from 0 on.
+    `distances[k]` counts figures of class k by figure − noisy figure, from −WIDEST to WIDEST.
     """
     found = []
     for k in range(len(distances)):
         own, single = distances[k], k < SINGLE
         if k and own.sum() < LEAST_CELLS:
             own, single = _with_neighbours(distances, k), False
-        steps, chances = _of_truth(k if single else None, own, noisy, table, fitted)
-        low, high = _narrowest(steps, chances, _covered(int(own.sum()), fitted))
+        steps, chances = _of_truth(k if single else None, own, table)
+        low, high = _narrowest(steps, chances, _covered(int(own.sum())))
         found.append((min(low, -1 if k else 0), max(high, 1)))
     return found
 
@@ -76,11 +74,7 @@ def _with_neighbours(distances: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 
 
 def _of_truth(
-    figure: int | None,
-    own: NDArray[np.int64],
-    noisy: NDArray[np.int64],
-    table: LookupTable | None,
-    fitted: bool,
+    figure: int | None, own: NDArray[np.int64], table: LookupTable | None
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return differences true count − figure and their chances; of larger figures it is None."""
     steps = np.arange(-WIDEST, WIDEST + 1)
@@ -90,24 +84,14 @@ def _of_truth(
     if figure is None:
         values, chances = table.transition().row(_LARGE)
         moves = (values - _LARGE).tolist()
-        if fitted:  # noisy − figure, and the noise taken back
-            parts = [p * np.roll(shares[::-1], -m) for m, p in zip(moves, chances, strict=True)]
-            return steps, np.sum(parts, axis=0)
         # True − figure is seen as noisy − figure, which is larger by the noise.
         kernel = np.sum(
             [p * np.eye(len(steps), k=m) for m, p in zip(moves, chances, strict=True)], 0
         )
         return steps, _likeliest(kernel, shares[::-1])
-    size = min(len(noisy), WIDEST)
-    seen = shares[::-1][WIDEST - figure :][:size]  # by noisy figure, from 0 on
-    kernel = table.transition().matrix(size - 1)[:, :size]
-    if fitted:
-        prior = _likeliest(kernel, noisy[:size] / max(int(noisy[:size].sum()), 1))
-        joint = kernel * prior[:, None]
-        chances = (joint / np.maximum(joint.sum(axis=0), 1e-300)) @ seen
-    else:
-        chances = _likeliest(kernel, seen)
-    return np.arange(size) - figure, chances
+    seen = shares[::-1][WIDEST - figure :][:LARGEST]  # by noisy figure, from 0 on
+    kernel = table.transition().matrix(LARGEST - 1)[:, :LARGEST]
+    return np.arange(LARGEST) - figure, _likeliest(kernel, seen)
 
 
 def _likeliest(kernel: Floats, seen: Floats) -> Floats:
@@ -119,10 +103,8 @@ def _likeliest(kernel: Floats, seen: Floats) -> Floats:
     return np.asarray(hidden / max(hidden.sum(), 1e-300))
 
 
-def _covered(figures: int, fitted: bool) -> float:
+def _covered(figures: int) -> float:
     """Return which share of the chances the range of so many figures is to have."""
-    if fitted:
-        return COVERED
     error = sqrt(COVERED * (1 - COVERED) / max(figures, 1))
     return min(COVERED + ERRORS * error, MOST_COVERED)
 

@@ -9,6 +9,7 @@ from discreet.protect import KeyMix, ProtectedBase
 from discreet.protect.records.protected_base import Areas
 from discreet.protect.records.protected_base import errors as module
 from discreet.protect.records.protected_base.errors import Side, chosen_tables, compare_tables
+from discreet.protect.records.protected_base.ranges import WIDEST
 from discreet.protect.records.protected_base.targets import Noise
 
 SIZES = [2, 3]
@@ -90,16 +91,18 @@ def test_the_share_that_ranges_hold() -> None:
     assert sum(number for _, number in by_class) == 8
 
 
-def test_noise_of_tables_that_are_not_fitted_is_drawn_for_ranges_alone() -> None:
-    # Else the base would have followed it, and would seem closer to the truth than it is.
+def test_noise_is_drawn_for_ranges_alone() -> None:
+    # Else the base would have followed it, and how close it is to the truth could not be told.
     noise = ProtectedBase().noise(1, b"a secret of at least 16 bytes")
     true, base = sides()
     keys = np.arange(10, dtype=np.uint32)
-    tables = [(0,), (0, 1)]
-    found = [
-        compare_tables(true, base, keys, SIZES, areas(), tables, [one] * 3, 1).distances
-        for one in (noise, noise.beside())
-    ]
-    beside = compare_tables(true, base, keys, SIZES, areas(), tables, [noise.beside()] * 3, 2)
-    assert (found[0][:, 1] == beside.distances[:, 1]).all()
-    assert (found[0][:, 0] != beside.distances[:, 0]).any()
+    found = compare_tables(true, base, keys, SIZES, areas(), [(0,)], [noise] * 3).distances
+    counts, sums = np.zeros((2, 4, 2), np.int32)
+    np.add.at(counts, (true.area, true.codes[0]), 1)
+    np.add.at(sums, (true.area, true.codes[0]), keys)
+    figures = counts.copy()
+    figures[2, 1], figures[3, 1] = 2, 2  # one of the last area is in the area before
+    for own, same in ((noise.beside(), True), (noise, False)):
+        apart = (figures - own.figures(counts, sums.view(np.uint32))).ravel() + WIDEST
+        expected = np.bincount(apart, minlength=2 * WIDEST + 1)
+        assert (found[0, 0].sum(axis=0) == expected).all() == same
