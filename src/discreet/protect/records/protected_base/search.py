@@ -43,7 +43,7 @@ class Search:
     around: tuple[int, int, int] = (8000, 600, 200)
     # An area between these and the whole weighs more: tables of three columns, which hold the pairs
     # of the whole, are not counted in it.
-    middle: int = 3
+    middle: int = 4
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
     lift: float = 5.5
