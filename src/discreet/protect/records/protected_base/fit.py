@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.protect.records.protected_base import kernels
 from discreet.protect.records.protected_base.areas import Areas
 from discreet.protect.records.protected_base.design import Design
+from discreet.protect.records.protected_base.narrow import Narrow
 from discreet.protect.records.protected_base.search import EMPTY, LARGE, Search, weigh, worth
 from discreet.protect.records.protected_base.targets import Figures
 from discreet.protect.records.protected_base.uses import Uses
@@ -82,19 +83,18 @@ class Fit:
     starts: NDArray[np.int64]
     sizes: NDArray[Any]
     home: NDArray[np.int32]
-    wanted: Sequence[NDArray[Any]]  # the targets of each level up to that of donors
+    wanted: InitVar[Sequence[NDArray[Any]]]  # the targets of each level up to that of donors
     state: NDArray[np.uint64]
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, wanted: Sequence[NDArray[Any]]) -> None:
         self.slots = np.zeros(len(self.sizes), np.int32)
-        # Level by level: in smallest areas, which are most, all targets fit into two bytes.
-        kinds = [np.min_scalar_type(int(cells.max(initial=0))) for cells in self.wanted]
-        self.wanted = [cells.astype(k) for cells, k in zip(self.wanted, kinds, strict=True)]
+        # Level by level: in smallest areas, which are most, nearly all targets fit into a byte.
+        self.kept = [Narrow.of(cells) for cells in wanted]
 
     @property
     def targets(self) -> Figures:
         """The targets, a row for each area up to the level of donors."""
-        return np.concatenate([cells.astype(np.int32) for cells in self.wanted])
+        return np.concatenate([cells.wide() for cells in self.kept])
 
     @property
     def people(self) -> NDArray[np.int32]:
@@ -111,7 +111,7 @@ class Fit:
     @property
     def kinds(self) -> NDArray[np.uint8]:
         """The kind of each cell of the smallest areas, by its target."""
-        target, design = self.wanted[0], self.design
+        target, design = self.kept[0].wide(), self.design
         kinds = np.zeros(target.shape, np.uint8)
         kinds[(target > SMALL) & (design.orders > 1)] = LARGE
         for number in design.main:
@@ -129,7 +129,7 @@ class Fit:
 
     def residuals(self, codes: NDArray[np.int32]) -> Figures:
         """Return what is off, a row for each area up to the level of donors."""
-        counts = np.zeros(self.wanted[0].shape, np.int32)
+        counts = np.zeros(self.kept[0].shape, np.int32)
         area, members = self.places, self.uses.donors.members(self.slots)
         ones = np.ones(len(area), np.int32)
         kernels.add_cells(self.design.cells(codes)[members], area, ones, counts)

@@ -123,6 +123,8 @@ class _Work:
         units = [(unit, upper) for unit in range(len(self.units))]
         fits = self._each(lambda found: "choosing donors", self._alone, units)
         self._together(fits, upper)
+        for fit in fits:
+            fit.uses.settle()
         off = self._each(lambda found: "fitting", self._fit, [(fit,) for fit in fits])
         stopped = self._polish(fits, off)
         residuals = self._means(fits, upper)
@@ -217,12 +219,13 @@ class _Work:
     @cached_property
     def units(self) -> list[NDArray[np.int64]]:
         areas = self.areas
-        people = np.bincount(self._tops, minlength=areas.sizes[areas.within])
+        people = np.bincount(self._top(), minlength=areas.sizes[areas.within])
         return areas.units(people)
 
-    @cached_property
-    def _tops(self) -> NDArray[np.int64]:
-        return np.asarray(self.areas.of[self.areas.within][self.records.area])
+    def _top(self, rows: NDArray[np.int32] | slice = slice(None)) -> NDArray[np.int32]:
+        """Return the area of the level of donors around some records, or around all."""
+        top = self.areas.of[self.areas.within].astype(np.int32)
+        return np.asarray(top[self.records.area[rows]])
 
     @cached_property
     def rows(self) -> list[NDArray[np.int32]]:
@@ -230,7 +233,7 @@ class _Work:
         unit = np.zeros(self.areas.sizes[self.areas.within], np.int32)
         for i, tops in enumerate(self.units):
             unit[tops] = i
-        of = unit[self._tops]
+        of = unit[self._top()]
         order = np.lexsort((self.records.words, self.records.homes, of)).astype(np.int32)
         return np.split(order, np.cumsum(np.bincount(of, minlength=len(self.units)))[:-1])
 
@@ -284,7 +287,7 @@ class _Work:
         counts = np.zeros((areas.sizes[within], self.design.size + 1), np.int32)
         sums = np.zeros(counts.shape, np.uint32)
         for tops, rows in zip(self.units, self.rows, strict=True):
-            area = np.searchsorted(tops, self._tops[rows])
+            area = np.searchsorted(tops, self._top(rows))
             counts[tops], sums[tops] = self._tally(rows, area, len(tops))
         noisy = {within: self._noisy(within, counts, sums)}
         for level in range(within + 1, len(areas.of)):

@@ -52,6 +52,10 @@ class Uses:
         kind = np.min_scalar_type(int(triples.max(initial=0)))
         return cls(donors, times, cells, triples.astype(kind))
 
+    def settle(self) -> None:
+        """Let go of the targets, which nothing more is asked of once uses are settled."""
+        self.cells, self.triples = self.cells[:0], self.triples[:0].copy()
+
     @property
     def copies(self) -> NDArray[np.int32]:
         """The donors, each as often as it is used."""

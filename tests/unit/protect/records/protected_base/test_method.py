@@ -223,18 +223,23 @@ def test_in_few_areas_one_comes_home_for_each_that_leaves(
 
 
 def test_targets_are_kept_small() -> None:
-    # A cell of the larger area has more people than two bytes hold; those of smallest areas have
-    # fewer, and are most of what is kept while other units have their turn.
+    # A cell of the larger area has more people than two bytes hold. Of smallest areas all cells but
+    # the first hold no more than a byte, and are most of what is kept while other units have their
+    # turn.
     tables, unit = design(), Unit(areas(), np.array([0]))
-    levels = [np.full((n, tables.size), 300, np.int32) for n in (6, 2)]
+    levels = [np.full((n, tables.size), 255, np.int32) for n in (6, 2)]
+    levels[0][3, 0] = 256
     levels.append(np.full((1, tables.size), 2**16, np.int32))
     ones, wide = np.ones(6, np.int64), np.full(9, 300, np.int32)
     uses = Uses.alike(Donors.persons(np.arange(5)), ones, levels[2][0], wide)
     home, state = np.zeros(5, np.int32), np.array([5], np.uint64)
     fit = Fit(unit, tables, uses, np.arange(7), ones, home, levels, state)
-    assert [cells.itemsize for cells in fit.wanted] == [2, 2, 4]
+    assert [cells.small.shape[1] for cells in fit.kept] == [tables.size - 1, tables.size, 0]
+    assert [cells.large.itemsize for cells in fit.kept] == [2, 1, 4]
     assert uses.triples.itemsize == 2
     assert (fit.targets == np.concatenate(levels)).all()
+    uses.settle()
+    assert uses.cells.nbytes == uses.triples.nbytes == 0
 
 
 @pytest.mark.parametrize("members", [1, 4])
