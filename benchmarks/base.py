@@ -9,19 +9,13 @@ few sweeps, which takes as much memory. `base.py 30000 21 leavers` says what two
 from __future__ import annotations
 
 import resource
-import shutil
 import sys
-from dataclasses import dataclass
-from multiprocessing import get_context
-from pathlib import Path
-from time import perf_counter
 
 import numpy as np
-from censuses import census, described_as
+from base_build import built
 from numpy.typing import NDArray
-from report import BENCH, table, timed, write_section
+from report import table, timed, write_section
 
-from discreet.build import build, steps
 from discreet.compiling import njit
 from discreet.protect import KeyMix, ProtectedBase
 from discreet.protect.records.protected_base import Areas, Column, Design, Fitted, Records
@@ -33,7 +27,6 @@ from discreet.protect.records.protected_base.errors import (
     compare_tables,
 )
 from discreet.protect.records.protected_base.home import at_home
-from discreet.protect.records.protected_base.search import Search
 from discreet.synth.geography import lay_out
 from discreet.synth.variables import IDS
 from discreet.synth.writer import draw
@@ -319,48 +312,6 @@ def section(persons: int, seed: int, households: bool = False) -> str:
         f"- {homes(people, fitted)}\n"
         f"- Of empty two-way cells of output areas {empty:.1%} are filled.{of_few(found)}{more}"
     )
-
-
-SHORT = Search(alone=1, together=(1,), fitting=1, polishing=1)
-
-
-@dataclass(frozen=True)
-class ShortBase(ProtectedBase):
-    """A base after a short search."""
-
-    search: Search = SHORT
-
-
-def built(persons: int, seed: int, short: bool) -> str:
-    """Build a store with a base, in a process of its own; return what it took."""
-    folder = BENCH / f"base-{persons}-{seed}"
-    folder.mkdir(parents=True, exist_ok=True)
-    described = described_as(census(folder, persons, seed), "protected-base")
-    began = perf_counter()
-    child = get_context("spawn").Process(target=_build, args=(described, folder / "store", short))
-    child.start()
-    child.join()
-    wall, used = perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if child.exitcode:
-        raise SystemExit(child.exitcode)
-    shutil.rmtree(folder)
-    how = f"a search of {_sweeps(SHORT)} sweeps in place of {_sweeps(Search())}" if short else ""
-    return (
-        f"### A build of {persons:,} people, seed {seed}{', with ' * short}{how}\n\n"
-        f"`discreet build` from the file of records to the store, ingest and checks included: "
-        f"{used.ru_utime + used.ru_stime:,.0f} s of CPU, {wall:,.0f} s on a machine that others "
-        f"used as well, peak memory {used.ru_maxrss / 2**20:.2f} GiB."
-    )
-
-
-def _sweeps(search: Search) -> int:
-    return search.alone + sum(search.together) + search.fitting + search.polishing
-
-
-def _build(described: Path, store: Path, short: bool) -> None:
-    if short:
-        steps.ProtectedBase = ShortBase  # type: ignore[misc]
-    build(described, store)
 
 
 def leavers(persons: int, seed: int) -> str:
