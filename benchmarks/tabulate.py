@@ -35,13 +35,14 @@ from numba import njit
 from report import BENCH, table, write_section
 
 from discreet.policy import parse_policy
-from discreet.population import Store, Version
+from discreet.population import Level, Schema, Store, Variable, Version
 from discreet.population.keys import Secret
 from discreet.population.names import GEOGRAPHY
 from discreet.query import Query, Question
 from discreet.release import Releaser
 from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.chosen import WIDEST, allowed, choose
+from discreet.tabulate.views import Index, View
 
 THREADS = len(os.sched_getaffinity(0))
 VARIABLES = (
@@ -331,18 +332,20 @@ def _views(version: Version) -> str:
     assert schema.geography is not None
     coarse = [level.id for level in schema.geography.levels if len(level) <= 255]
     sets = [
-        set(chosen)
+        names
         for width in range(1, WIDEST + 1)
-        for chosen in combinations(levels + coarse, width)
-        if len(set(chosen) & set(coarse)) < 2
+        for names in combinations(levels + coarse, width)
+        if len(set(names) & set(coarse)) < 2
     ]
     size = {name: len(schema.find(name)[1]) for name in levels + coarse}
     widest = [s for s in sets if len(s) == WIDEST]
     every = sum(8 * prod(size[name] for name in s) for s in widest)
-    chosen = [set(view) for view in choose(schema, allowed(version))]
-    held = sum(8 * prod(size[name] for name in s) for s in chosen)
+    chosen = choose(schema, allowed(version))
+    held = sum(8 * prod(size[name] for name in view) for view in chosen)
+    # A view of areas answers for the larger ones that they lie in.
+    index = Index(((view, View(_levels(schema, view), np.empty)) for view in chosen), schema)
     shares = [
-        f"{sum(any(s <= view for view in chosen) for s in of) / len(of):.0%} of sets of {width}"
+        f"{sum(index.smallest(s) is not None for s in of) / len(of):.0%} of sets of {width}"
         for width in range(2, WIDEST + 1)
         if (of := [s for s in sets if len(s) == width])
     ]
@@ -352,6 +355,10 @@ def _views(version: Version) -> str:
         f"store take {held / 2**20:.0f} MiB and cover {', '.join(shares)}; others are built when "
         "first asked for."
     )
+
+
+def _levels(schema: Schema, names: tuple[str, ...]) -> tuple[tuple[Variable, Level], ...]:
+    return tuple(schema.find(name) for name in names)
 
 
 def machine() -> str:
