@@ -11,7 +11,9 @@ from discreet.desk.adjust import Norm, Weight, jj
 from discreet.desk.adjust.carriers import adjust_carried, carriers_of, kernels
 from discreet.desk.adjust.carriers.find import _Search, further
 from discreet.desk.adjust.carriers.rows import members_of
+from discreet.errors import InternalError
 from discreet.solve.layout import Laid, laid_out
+from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.table.hierarchy import Hierarchy
 from discreet.table.jj import KEPT, SAFE, UNSAFE, JJTable
@@ -220,3 +222,27 @@ def test_whole_carriers_may_change_by_whole_numbers_within_the_room(seed: int) -
             reach[cell] += most
     inner = _Search(tables, len(table)).inner
     assert (reach[inner] <= table.values[inner] + 1e-6).all()
+
+
+def test_cells_without_room_in_every_table_get_no_carrier() -> None:
+    table = linked(1)
+    tables = tables_of(table)
+    # The second table cannot change, so nothing can be added to any combination of codes.
+    room = table.values.copy()
+    room[tables[1].cells] = 0.0
+    found = carriers_of(tables, table.values, room, need_of(table))
+    assert not len(found.values)
+    more = further(tables, found, room, need_of(table))
+    assert not len(more.values)
+
+
+def test_changes_that_do_not_add_up_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = linked(2)
+    monkeypatch.setattr(jj, "MOST_LINEAR", 10)
+
+    def broken(tables: object, values: np.ndarray, *_: object) -> tuple[Status, np.ndarray]:
+        return Status.FEASIBLE, np.where(np.arange(len(values)) == 0, 1.0, 0.0)
+
+    monkeypatch.setattr(jj, "adjust_carried", broken)
+    with pytest.raises(InternalError, match="do not add up"):
+        jj.adjust_jj(table, "broken")
