@@ -104,8 +104,8 @@ def jj_section(rows: list[list[str]]) -> str:
     return (
         "The same tables from a JJ file, which names neither dimensions nor codes nor "
         "contributors; equations are all lines of the file. The time of reading it is counted, and "
-        "that of loading kernels. Where cells are short nothing is written. Measured before, "
-        "by the search as it was then: 120.\n\n" + table(HEADER, rows)
+        "that of loading kernels. Where cells are short nothing is written.\n\n"
+        + table(HEADER, rows)
     )
 
 

@@ -19,7 +19,7 @@ from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport, digit_fac
 from discreet.desk.cells import CellTable
 from discreet.desk.report import named
 from discreet.desk.sensitivity import Required
-from discreet.errors import ParameterError
+from discreet.errors import InternalError, ParameterError
 from discreet.files import OPEN
 from discreet.progress import Tell
 from discreet.solve.layout import laid_out
@@ -39,6 +39,8 @@ MOST_WHOLE, NODES = 5_000, 500
 # Values of less weigh as much as this; figures that are not whole have so many decimals, that sums
 # of many of them still hold.
 SMALLEST, EXACT = 1e-6, 9
+# What adds up is off by less than this share of the largest figure.
+OFF = 1e-9
 
 
 def jj_of(cells: CellTable, needed: Required) -> JJTable:
@@ -219,6 +221,9 @@ def adjust_jj(
     this = jj_problem(table, weight, capacity)
     carried = _carried(table, this, weight, seed, tell) if norm is Norm.L1 else None
     if carried is not None:
+        off = np.abs(table.equations @ carried[1]).max(initial=0.0)
+        if off > OFF * max(1.0, float(np.abs(table.values).max(initial=0.0))):
+            raise InternalError("adjusted cells do not add up; nothing is returned.")
         return JJReport(name, table, carried[1], carried[0], np.nan, weight)
     found = adjust(this, norm, seed, tell)
     change, status, gap = found.values, found.status, found.gap

@@ -9,9 +9,12 @@ import pytest
 
 from discreet.desk.adjust import Norm, Weight, jj
 from discreet.desk.adjust.carriers import adjust_carried, carriers_of, kernels
-from discreet.desk.adjust.carriers.find import _Search, further
-from discreet.desk.adjust.carriers.rows import members_of
+from discreet.desk.adjust.carriers.find import Search, further
+from discreet.desk.adjust.carriers.members import members_of
+from discreet.desk.adjust.carriers.mend import mended
+from discreet.errors import InternalError
 from discreet.solve.layout import Laid, laid_out
+from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.table.hierarchy import Hierarchy
 from discreet.table.jj import KEPT, SAFE, UNSAFE, JJTable
@@ -72,7 +75,7 @@ def cells_at(tables: list[Laid], codes: tuple[int, ...]) -> list[int]:
 def test_the_best_combination_is_the_best_of_all(seed: int) -> None:
     table = linked(seed)
     tables = tables_of(table)
-    search = _Search(tables, len(table))
+    search = Search(tables, len(table))
     rng = np.random.default_rng(seed)
     room = np.append(table.values, 0.0)
     lack = np.append(table.values * (rng.random(len(table)) < 0.7), 0.0)
@@ -125,7 +128,7 @@ def test_carriers_keep_to_the_room_of_every_cell(seed: int) -> None:
     for codes, most in zip(found.codes.tolist(), found.most.tolist(), strict=True):
         for cell in cells_at(tables, tuple(codes)):
             reach[cell] += most
-    search = _Search(tables, len(table))
+    search = Search(tables, len(table))
     inner = search.inner
     assert (reach[inner] <= table.values[inner] / 2 + 1e-6).all()
     # Somebody made each cell, so each has a combination with room: all can have what they need.
@@ -218,5 +221,77 @@ def test_whole_carriers_may_change_by_whole_numbers_within_the_room(seed: int) -
     for codes, most in zip(more.codes.tolist(), more.most.tolist(), strict=True):
         for cell in cells_at(tables, tuple(codes)):
             reach[cell] += most
-    inner = _Search(tables, len(table)).inner
+    inner = Search(tables, len(table)).inner
     assert (reach[inner] <= table.values[inner] + 1e-6).all()
+
+
+def test_cells_without_room_in_every_table_get_no_carrier() -> None:
+    table = linked(1)
+    tables = tables_of(table)
+    # The second table cannot change, so nothing can be added to any combination of codes.
+    room = table.values.copy()
+    room[tables[1].cells] = 0.0
+    found = carriers_of(tables, table.values, room, need_of(table))
+    assert not len(found.values)
+    more = further(tables, found, room, need_of(table))
+    assert not len(more.values)
+
+
+def one_needs(table: JJTable, cell: int) -> np.ndarray:
+    return np.where(np.arange(len(table)) == cell, 5.0, 0.0)
+
+
+def largest_inner(table: JJTable, one: Laid) -> int:
+    inner = one.cells[np.ix_(*(tree.leaves for tree in one.trees))]
+    return int(inner.flat[np.argmax(table.values[inner])])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_short_cell_is_mended_by_one_carrier(seed: int) -> None:
+    table = linked(seed)
+    tables = tables_of(table)
+    cell = largest_inner(table, tables[0])
+    change = mended(tables, np.zeros(len(table)), table.values, one_needs(table, cell))
+    # What one carrier adds is the same in all its cells.
+    assert abs(change[cell]) == 5
+    assert set(np.unique(change)) <= {0.0, change[cell]}
+    assert not (table.equations @ change).any()
+    assert (np.abs(change) <= table.values).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_carriers_leave_tables_without_their_dimension_alone(seed: int) -> None:
+    table = linked(seed)
+    tables = tables_of(table)
+    still = np.unique(tables[1].cells)
+    room = table.values.copy()
+    room[still] = 0.0
+    cell = largest_inner(table, tables[0])
+    change = mended(tables, np.zeros(len(table)), room, one_needs(table, cell))
+    # Another cell of the same column gives what this one gets; rows of both change, columns do not.
+    assert abs(change[cell]) >= 5
+    assert not change[still].any()
+    assert change.sum() == 0
+    assert (change != 0).sum() == 4
+    assert not (table.equations @ change).any()
+    assert (np.abs(change) <= room).all()
+
+
+def test_a_cell_that_nothing_can_mend_stays_short_and_nothing_else_moves() -> None:
+    table = linked(1)
+    tables = tables_of(table)
+    cell = largest_inner(table, tables[0])
+    room = np.where(np.arange(len(table)) == cell, table.values, 0.0)
+    assert not mended(tables, np.zeros(len(table)), room, one_needs(table, cell)).any()
+
+
+def test_changes_that_do_not_add_up_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = linked(2)
+    monkeypatch.setattr(jj, "MOST_LINEAR", 10)
+
+    def broken(tables: object, values: np.ndarray, *_: object) -> tuple[Status, np.ndarray]:
+        return Status.FEASIBLE, np.where(np.arange(len(values)) == 0, 1.0, 0.0)
+
+    monkeypatch.setattr(jj, "adjust_carried", broken)
+    with pytest.raises(InternalError, match="do not add up"):
+        jj.adjust_jj(table, "broken")

@@ -64,7 +64,7 @@ def carriers_of(
     change by a share of that. Then further ones are looked for where cells lack what they need, in
     the room that is left. Zeros: have no room.
     """
-    search = _Search(tables, len(values))
+    search = Search(tables, len(values))
     rest = np.append(np.minimum(values, room), 0.0)
     lack, inner = rest.copy(), search.inner
     nothing = NOTHING * float(rest.max(initial=1.0))
@@ -87,7 +87,7 @@ def carriers_of(
 
 def further(tables: Sequence[Laid], carriers: Carriers, room: Floats, need: Floats) -> Carriers:
     """Return the carriers and more, in the room that is left, through cells that need these."""
-    search = _Search(tables, len(need))
+    search = Search(tables, len(need))
     left = np.append(room, 0.0) - search.covered(carriers.codes, carriers.most)
     wanted = np.flatnonzero((need > 0) & search.known)
     for _ in range(AGAIN):
@@ -96,7 +96,7 @@ def further(tables: Sequence[Laid], carriers: Carriers, room: Floats, need: Floa
     return carriers.joined(*search.found())
 
 
-class _Search:
+class Search:
     """Tables as arrays: where the cell of given codes is, and the codes of each inner cell."""
 
     def __init__(self, tables: Sequence[Laid], cells: int) -> None:
@@ -153,6 +153,15 @@ class _Search:
             amounts,
         )  # fmt: skip
         self.parts.append((codes[:many].copy(), amounts[:many].copy()))
+
+    def through(self, cell: int, amount: float, room: Floats, width: int) -> Integers | None:
+        """Return the codes of a carrier through a cell all of whose cells have room, or None."""
+        codes = self.given[cell].copy()
+        worth = kernels.best_codes(
+            codes, amount, self.leaves, self.order, self.held, self.dimensions, self.strides,
+            self.starts, self.cells, np.append(room, 0.0), np.zeros(len(room) + 1), width,
+        )  # fmt: skip
+        return None if worth == -np.inf else codes
 
     def found(self) -> tuple[Integers, Floats]:
         """Return the codes and amounts of all that was found."""

@@ -145,7 +145,8 @@ def take_carriers(
             found, amount, leaves, order, held, dimensions, strides, starts, cells, room, lack,
             width,
         )  # fmt: skip
-        if worth < least:
+        # Where no combination has room some codes are open still, however little is asked.
+        if worth == -np.inf or worth < least:
             continue
         for t in range(starts.size):
             at = starts[t]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from discreet.desk.adjust.carriers.find import Carriers, carriers_of, further
-from discreet.desk.adjust.records.adjust import EXACT, adjust_records
+from discreet.desk.adjust.carriers.members import members_of, short_of
+from discreet.desk.adjust.carriers.mend import mended
+from discreet.desk.adjust.records.adjust import adjust_records
 from discreet.desk.adjust.records.rows import CellRows
 from discreet.desk.cells import RANKS
 from discreet.progress import Tell
 from discreet.solve.layout import Laid
 from discreet.solve.solution import Status
-from discreet.types import Flags, Floats
+from discreet.types import Floats
 
 # The odds that two different sets share a sum of random 64-bit numbers are 2^-64 a pair.
 _SEED = 20_020_716
@@ -55,7 +54,7 @@ def adjust_carried(
             tables, np.rint(values * unit), np.floor(room * unit * (1 + WHOLE)), asked, rng, True,
             value_power, tell,
         )  # fmt: skip
-        if status is Status.STOPPED or not _short(change, asked).any():
+        if status is Status.STOPPED or not short_of(change, asked).any():
             return status, change / unit
     return _searched(tables, values, room, need, rng, False, value_power, tell)
 
@@ -87,59 +86,19 @@ def _searched(
         if found.decimals is not None:
             start = np.rint(start)
         change = np.asarray(members @ start)
-        short = _short(change, need)
+        short = short_of(change, need)
         if found.status is Status.STOPPED or not short.any():
-            break
+            return found.status, change
+        better = mended(tables, change, room, need)
+        if not short_of(better, need).any():
+            return Status.FEASIBLE, better
         if whole and number >= TIGHT_AFTER:
             # What others could take but do not is room for more.
             carriers = replace(carriers, most=np.minimum(carriers.most, np.abs(start)))
         more = further(tables, carriers, room, np.where(short, need, 0.0))
         start = np.append(start, np.zeros(len(more.values) - len(carriers.values)))
         carriers = more
-    return found.status, change
-
-
-def _short(change: Floats, need: Floats) -> Flags:
-    return np.asarray(np.abs(change) < need * (1 - EXACT))
-
-
-def members_of(tables: Sequence[Laid], carriers: Carriers, cells: int) -> Any:
-    """Return a 0/1 matrix: which carriers each cell has, at every level of every dimension."""
-    seen: set[tuple[tuple[int, int], ...]] = set()
-    rows, columns = [], []
-    for table in tables:
-        paths = [
-            _paths(tree.parents, carriers.codes[:, d])
-            for d, tree in zip(table.dimensions, table.trees, strict=True)
-        ]
-        for levels in product(*(range(len(path)) for path in paths)):
-            pairs = zip(table.dimensions, levels, strict=True)
-            kept = tuple((d, level) for d, level in pairs if level)
-            if kept in seen:
-                continue
-            seen.add(kept)
-            at = np.stack([path[level] for path, level in zip(paths, levels, strict=True)])
-            there = np.flatnonzero((at >= 0).all(axis=0))
-            cell = table.cells[tuple(at[:, there])]
-            rows.append(cell[cell >= 0])
-            columns.append(there[cell >= 0])
-    where = np.concatenate(rows), np.concatenate(columns)
-    shape = cells, len(carriers.values)
-    return sparse.csr_matrix((np.ones(len(where[0])), where), shape)
-
-
-def _paths(parents: Sequence[int], codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the codes from the total down to these, −1 where one is above already."""
-    up = np.append(np.array(parents), -1)
-    paths = [codes]
-    while (up[paths[-1]] >= 0).any():
-        paths.append(up[paths[-1]])
-    whole = np.stack(paths)
-    depth = (whole >= 0).sum(axis=0)
-    place = depth[None, :] - 1 - np.arange(len(paths))[:, None]
-    return [
-        np.where(row >= 0, whole[np.maximum(row, 0), np.arange(len(codes))], -1) for row in place
-    ]
+    return found.status, better
 
 
 def _rows(

@@ -83,7 +83,9 @@ class Cuts:
         np.minimum.at(below, self.system.variable, np.maximum(rooms, 0.0))
         return Attack(who, ~self.fixed & ~known, below)
 
-    def master(self, whole: bool, best: float | None, seconds: float | None) -> Solution:
+    def master(
+        self, whole: bool, best: float | None, seconds: float | None, nodes: int | None = None
+    ) -> Solution:
         """Return the cheapest choice that meets all conditions so far."""
         size = len(self.cost)
         rows = [*self.rows]
@@ -102,6 +104,7 @@ class Cuts:
             self.cost,
             np.ones(size, bool) if whole else None,
             seconds,
+            nodes=nodes,
             relative=CLOSE,
         ).run()
 
@@ -121,7 +124,7 @@ class Cuts:
     def separate(self, chosen: Floats) -> int:
         """Add the conditions that a choice misses; return how many. Insiders come last."""
         chosen = np.where(chosen > CLOSE, chosen, 0.0)
-        added = self._separate(self._attack(-1), range(len(self.needs)), chosen)
+        added = self.separate_public(range(len(self.needs)), chosen)
         if added or not self.insiders:
             return added
         for need in range(len(self.needs)):
@@ -135,6 +138,10 @@ class Cuts:
                 if not missed:
                     left &= self._undoing(attack, need, chosen)
         return added
+
+    def separate_public(self, asked: Iterable[int], chosen: Floats) -> int:
+        """Add what a choice misses of some needs in the view of anybody; return how many."""
+        return self._separate(self._attack(-1), asked, chosen)
 
     def _separate(self, attack: Attack, asked: Iterable[int], chosen: Floats) -> int:
         room = np.where(attack.open, chosen, 0.0)

@@ -15,6 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.desk.suppress.solver.check import prove
+from discreet.desk.suppress.solver.cuts import CLOSE
+from discreet.desk.suppress.solver.few import cheapest
 from discreet.desk.suppress.solver.flows import Flows
 from discreet.desk.suppress.solver.lines import line_bound
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
@@ -28,11 +30,13 @@ from discreet.types import Floats, Integers
 
 NEAR = 1e-12
 # Steps of programmes for cells published again: at least, and for each that the pattern took.
-LEAST_STEPS, MORE_STEPS = 14_000, 2.0
+LEAST_STEPS, MORE_STEPS = 10_000, 2.0
 PASSES = 4
 # Cells taken out of a pattern at once, what others then cost, as shares, and the steps of all of
 # that for each before it.
 SHAKEN, PRICES, SHAKES = 3, (0.5, 1.5), 1.0
+# Up to so many secondary cells are chosen anew all at once. Times effort.
+FEW = 25
 # Changes that move many cells at once: how many, and the share of needs that each must meet.
 SEED, CIRCULATIONS, GAIN = 20_020_131, 12, 0.05
 
@@ -89,6 +93,8 @@ class Shared:
         self.cells = order
         self.cell_starts = np.searchsorted(system.variable[order], np.arange(size + 1))
         self.programmes: Programmes | None = None
+        # What no safe pattern is cheaper than, as far as is known.
+        self.bound = 0.0
         self.clear()
 
     def clear(self) -> None:
@@ -114,12 +120,19 @@ class Shared:
         self._drop()
         end = self.flows.steps + int(effort * max(LEAST_STEPS, MORE_STEPS * steps))
         self._republish(end)
-        self._shake(min(end, self.flows.steps + int(SHAKES * (self.flows.steps - begun))))
+        if not watched and 0 < len(self._paid()) <= FEW * effort:
+            self._choose()
+        if not self._proved():
+            self._shake(min(end, self.flows.steps + int(SHAKES * (self.flows.steps - begun))))
         return -1
 
     def total(self) -> float:
         """Return what is withheld for others' sake costs."""
         return float(self.cost[self.used > 0].sum())
+
+    def _proved(self) -> bool:
+        """Return whether nothing is cheaper."""
+        return self.total() <= self.bound * (1 + CLOSE)
 
     def secondary(self) -> int:
         """Return how many cells are withheld for others' sake."""
@@ -140,13 +153,13 @@ class Shared:
             shape=(len(rows), self.problem.values.size),
         )
         used = self.used[self.system.variable] > 0
-        solved = self.total() <= 0
+        solved = self._proved()
         marks = self.problem.marks(used)
-        bound = 0.0 if solved else line_bound(self.system, self.problem)
+        bound = self.total() if solved else line_bound(self.system, self.problem)
         return Pattern(
             Status.SOLVED if solved else Status.FEASIBLE,
             marks,
-            self.problem.gap(marks, bound),
+            self.problem.gap(marks, max(bound, self.bound)),
             certificates,
             np.array([need for _, need in rows], np.int64),
             bare=bare,
@@ -339,13 +352,36 @@ class Shared:
             self.meets[key].append(need)
             self.pairs[need][key] = None
 
+    def _paid(self) -> Integers:
+        """Return the variables withheld for others' sake."""
+        return np.flatnonzero((self.used > 0) & (self.cost > 0))
+
+    def _choose(self) -> None:
+        """Choose all variables that cost something anew, and note what nothing is cheaper than."""
+        before = self.total()
+        held = [(self.changes[key], list(self.meets[key])) for key in sorted(self.changes)]
+        paid = {key for one in self._paid().tolist() for key in self.users[one]}
+        needs = [need for need, pairs in enumerate(self.pairs) if pairs.keys() <= paid]
+        found = cheapest(self.system, self.problem, needs, before)
+        self.bound = found.bound
+        if found.withheld is None:
+            return
+        for key in sorted(paid):
+            self._take(key)
+        # With one of the others closed no change is looked for beyond what was chosen.
+        price = np.where(found.withheld, self.cost, np.inf)
+        if self._fill(price, int(np.argmin(found.withheld))) >= 0 or self.total() >= before:
+            self._begin(held)
+        else:
+            self._drop()
+
     def _shake(self, end: int) -> None:
         """Take some cells out and protect anew at other prices, while there are steps left."""
         rng = np.random.default_rng(SEED)
         while self.flows.steps < end and self.total() > 0:
             begun, before = self.flows.steps, self.total()
             held = [(self.changes[key], list(self.meets[key])) for key in sorted(self.changes)]
-            found = np.flatnonzero((self.used > 0) & (self.cost > 0))
+            found = self._paid()
             chosen = rng.choice(found, min(SHAKEN, len(found)), replace=False).tolist()
             for key in sorted(set().union(*(self.users[one] for one in chosen))):
                 self._take(key)
@@ -371,7 +407,7 @@ class Shared:
         """Publish cells again while that saves anything, up to a number of steps."""
         for _ in range(PASSES):
             saved = 0.0
-            found = np.flatnonzero((self.used > 0) & (self.cost > 0))
+            found = self._paid()
             order = found[np.lexsort((found, -self.cost[found] / self.used[found]))]
             for done, variable in enumerate(order.tolist()):
                 if self.tell is not None:
