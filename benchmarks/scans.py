@@ -87,6 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=10_000_000)
     parser.add_argument("--folder", type=Path, default=BENCH)
+    parser.add_argument("--note", default="", help="a sentence on the machine")
     chosen = parser.parse_args()
     version = with_workplaces(prepare(chosen.persons, chosen.folder)[0].open())
     scan, connection = ScanEngine(version, threads=1), duck(version, (WIDE,))
@@ -120,7 +121,9 @@ def main() -> None:
         "Who passes a filter is copied out when it is asked for the second time, within 64 MiB of "
         f"memory. The figures are those from the third time on; the first time {at_first} miss "
         "1/10 of DuckDB's CPU. In areas that hold less than a quarter of the people nothing is "
-        "copied. In a turn each program runs three times, and the median counts.\n\n"
+        "copied. In a turn each program runs three times, and the median counts. "
+        f"{chosen.note}".rstrip()
+        + "\n\n"
     )
     heads = ["question", "cells", "CPU ms", "of DuckDB's CPU", "times less, quartiles",
              "times the probe's CPU", "first and second time, CPU ms"]  # fmt: skip
