@@ -212,10 +212,9 @@ links, for all three programs: what is read and counted is as much as of a billi
 files that are small enough to stay in the memory of the system. It was not built: its views are \
 those of 10^8, and the broken line is by model. Discreet compares all files with their checksums \
 before it counts for the first time, which took {verified:.0f} CPU seconds more for 10^8. Points \
-up to 6·10^7 were taken on another day than those beyond. At 10^7, on one \
-thread, a third of the CPU for five variables is the sums of keys, two halves of 16 bits that do \
-not compress. Grouped by one number made of the five codes, with one sum of keys that are kept \
-without a dictionary, it takes a third less; this is not done yet.
+up to 6·10^7 were taken on another day than those beyond. Records have their keys whole, as they \
+are, and are grouped by one number that is made of their codes. At 10^7, on two threads and in \
+turns, five variables take 230 ms of CPU, where keys in halves and a group by five columns take 430.
 """
 WORK = {"build_discreet": build_discreet, "discreet": ask_discreet, "duckdb": duckdb,
         "polars": polars}  # fmt: skip

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.population import Version
-from discreet.population.coded import AREA, HIGH, LOW, Elsewhere, column_of
+from discreet.population.coded import AREA, HIGH, KEY, LOW, Elsewhere, column_of
 from discreet.tabulate.engines import spark as sessions
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -211,8 +211,11 @@ def watched() -> Iterator[Watched]:
         yield seen
 
 
-def coded_table(version: Version) -> pa.Table:
-    """Return the records of a version as coded records, in no order."""
+def coded_table(version: Version, whole: bool = False) -> pa.Table:
+    """Return the records of a version as coded records, in no order, with halves of keys or whole.
+
+    DuckDB counted halves in stores of earlier programs.
+    """
     columns = {
         column_of(v.id): version.column(v).astype(np.int16 if len(v.finest) <= 255 else np.int32)
         for v in version.schema.columns
@@ -220,14 +223,17 @@ def coded_table(version: Version) -> pa.Table:
     if version.areas is not None:
         areas = np.arange(len(version.areas) - 1, dtype=np.int32)
         columns[AREA] = np.repeat(areas, np.diff(version.areas))
-    columns[LOW] = (version.keys & np.uint32(0xFFFF)).astype(np.int32)
-    columns[HIGH] = (version.keys >> np.uint32(16)).astype(np.int32)
+    if whole:
+        columns[KEY] = version.keys
+    else:
+        columns[LOW] = (version.keys & np.uint32(0xFFFF)).astype(np.int32)
+        columns[HIGH] = (version.keys >> np.uint32(16)).astype(np.int32)
     return pa.table(columns).take(np.random.default_rng(1).permutation(version.rows))
 
 
-def put_elsewhere(version: Version, folder: Path, parts: int = 3) -> Version:
+def put_elsewhere(version: Version, folder: Path, parts: int = 3, whole: bool = False) -> Version:
     """Write the records of a version to Parquet files; return it without them."""
-    table = coded_table(version)
+    table = coded_table(version, whole)
     folder.mkdir(parents=True)
     edges = np.linspace(0, len(table), parts + 1).astype(int)
     for i in range(parts):
@@ -235,6 +241,7 @@ def put_elsewhere(version: Version, folder: Path, parts: int = 3) -> Version:
         pq.write_table(part, folder / f"part-{i}.parquet")
     files = {path.name: path.stat().st_size for path in folder.iterdir()}
     said = {"kind": "duckdb", "coded": str(folder), "remote": None, "files": files}
+    said |= {"whole_keys": True} if whole else {}
     manifest = {**version.manifest, "engine": said, "rows": version.rows, "files": {}}
     return replace(version, manifest=manifest)
 

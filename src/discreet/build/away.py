@@ -27,7 +27,17 @@ from discreet.build.source import SHOWN, Batch
 from discreet.build.viewing import Viewing
 from discreet.errors import ParameterError, first_few
 from discreet.files import sync
-from discreet.population.coded import AREA, ENDING, HIGH, LOW, Coded, Elsewhere, column_of
+from discreet.population.coded import (
+    AREA,
+    ENDING,
+    HIGH,
+    KEY,
+    LOW,
+    Coded,
+    Elsewhere,
+    column_of,
+    keeps_whole,
+)
 from discreet.population.intact import DIGEST
 from discreet.population.keys import Secret, record_keys
 from discreet.population.store import PLACES
@@ -102,7 +112,7 @@ class Parts:
         if self._writer is None:
             name = f"part-{len(self.blake2b):05}{ENDING}"
             self._file = _Summed(self._opened(name), name)
-            self._writer = pq.ParquetWriter(self._file, records.schema)
+            self._writer = pq.ParquetWriter(self._file, records.schema, **_kept(records))
         self._writer.write_table(records)
         self._rows += len(records)
         if self._rows >= PART:
@@ -123,6 +133,13 @@ class Parts:
         if not self.folder.local:
             return self._system.open_output_stream(path)
         return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+def _kept(records: pa.Table) -> dict[str, Any]:
+    """Return how columns are written: whole keys as they are, for none is like another."""
+    others = [name for name in records.column_names if name != KEY]
+    packed = {name: "NONE" if name == KEY else "SNAPPY" for name in records.column_names}
+    return {"use_dictionary": others, "compression": packed}
 
 
 class _Summed:
@@ -207,6 +224,7 @@ class AwayIngest(Ingest):
             {name: size for name, (size, _) in marks.items()},
             self._parts.blake2b,
             {name: time for name, (_, time) in marks.items()},
+            keeps_whole(engine.kind),
         )
 
     def write_facts(self, version: Path) -> None:
@@ -272,6 +290,9 @@ class AwayIngest(Ingest):
         if self.dataset.areas:
             self.area_rows += np.bincount(held["area"], minlength=len(self.area_rows))
             columns[AREA] = held["area"].astype(np.int32)
-        columns[LOW] = (keys & np.uint32(0xFFFF)).astype(np.int32)
-        columns[HIGH] = (keys >> np.uint32(16)).astype(np.int32)
+        if keeps_whole(self.dataset.engine.kind):
+            columns[KEY] = keys
+        else:
+            columns[LOW] = (keys & np.uint32(0xFFFF)).astype(np.int32)
+            columns[HIGH] = (keys >> np.uint32(16)).astype(np.int32)
         return pa.table(columns)

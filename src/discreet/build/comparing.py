@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.population import Version
-from discreet.population.coded import AREA, HIGH, LOW, column_of
+from discreet.population.coded import AREA, column_of
 from discreet.tabulate.engines.open import runner_of
 from discreet.tabulate.engines.sql import RECORDS
 
@@ -157,9 +157,10 @@ def _changes_elsewhere(old: Version, new: Version) -> int:
     quote = runner.quote
     names = [column_of(variable.id) for variable in new.schema.columns]
     names += [AREA] if new.places is not None else []
-    columns = ", ".join(f"{quote}{name}{quote}" for name in [*names, LOW, HIGH])
-    sides = f"SELECT {columns}, 1 AS s FROM {RECORDS} UNION ALL SELECT {columns}, -1 FROM before"  # noqa: S608
-    each = f"SELECT ABS(SUM(s)) AS d FROM ({sides}) AS a GROUP BY {columns}"  # noqa: S608
+    columns = ", ".join(f"{quote}{name}{quote}" for name in names)
+    now, before = (f"SELECT {columns}, {v.elsewhere.key} AS k" for v in (new, old))  # type: ignore[union-attr]
+    sides = f"{now}, 1 AS s FROM {RECORDS} UNION ALL {before}, -1 FROM before"
+    each = f"SELECT ABS(SUM(s)) AS d FROM ({sides}) AS a GROUP BY {columns}, k"  # noqa: S608
     try:
         query = f"SELECT CAST(SUM(d) AS BIGINT) AS n FROM ({each}) AS b"  # noqa: S608
         return int(runner.run(query, {}, None).column("n")[0].as_py())

@@ -1,8 +1,8 @@
 """Coded records that lie in shared storage instead of in the store, as Parquet files of a folder.
 
 A file has a column `v_ID` of codes for each variable, `area` with the number of the smallest area,
-and the record key in two halves of 16 bits: sums of halves stay below 2^63 at 10^10 records and far
-beyond, in engines whose widest number that is.
+and the record key: whole for an engine whose sums may be wider than 2^63, or else in two halves of
+16 bits, whose sums stay below that at 10^10 records and far beyond.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from discreet.errors import Damaged, ParameterError, RecordsUnreachable
 from discreet.population.intact import Pause, checksum_of
 
 AREA = "area"
+KEY = "record_key"
 LOW = "key_low"
 HIGH = "key_high"
 ENDING = ".parquet"
 
 Marks = dict[str, tuple[int, int]]
 """Files by name, with their bytes and when they were written: what is noticed without reading."""
+
+
+def keeps_whole(kind: str) -> bool:
+    """Whether records that an engine counts have their key in one column."""
+    return kind == "duckdb"
 
 
 def column_of(variable: str) -> str:
@@ -101,7 +107,7 @@ class Elsewhere:
     """Where the records of a version are, and which engine counts them there.
 
     `files` are the bytes of every file, `blake2b` their checksums and `times` when they were
-    written, in nanoseconds.
+    written, in nanoseconds. Stores of an earlier program never have `whole_keys`.
     """
 
     kind: str
@@ -110,6 +116,16 @@ class Elsewhere:
     files: dict[str, int] = field(default_factory=dict)
     blake2b: dict[str, str] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
+    whole_keys: bool = False
+
+    @property
+    def key(self) -> str:
+        """The record key in SQL, as one number."""
+        return (
+            f"CAST({KEY} AS BIGINT)"
+            if self.whole_keys
+            else f"CAST({HIGH} AS BIGINT) * 65536 + {LOW}"
+        )
 
     def marks(self) -> Marks:
         """Return the files that are there now."""

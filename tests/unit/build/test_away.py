@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.build import build, viewing
+from discreet.build import away, build, viewing
 from discreet.build.away_source import AwayReader, gathered
 from discreet.build.dataset import Dataset
 from discreet.errors import Damaged, ParameterError, RecordsUnreachable
@@ -150,6 +150,43 @@ def test_the_same_records_are_the_same_edition(folder: Path) -> None:
     build(folder / "dataset.toml", folder / "away", engine="duckdb")
     build(folder / "dataset.toml", folder / "away", engine="duckdb")
     assert Store(folder / "away").open().edition == 1
+
+
+def test_records_of_an_earlier_program_are_counted_and_compared(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their keys are in halves, where those of records that are written now are whole."""
+    with monkeypatch.context() as patch:
+        patch.setattr(away, "keeps_whole", lambda kind: False)
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    before = Store(folder / "away").open()
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    now = Store(folder / "away").open()
+    assert before.elsewhere is not None
+    assert now.elsewhere is not None
+    assert (before.elsewhere.whole_keys, now.elsewhere.whole_keys) == (False, True)
+    assert now.edition == 1
+    for by in QUESTIONS:
+        question = Question.of(Query.parse(by), now.schema)
+        assert same(engine_of(before).tabulate(question), engine_of(now).tabulate(question)), by
+    dc.open(folder / "away").release("sex")
+    change(folder, "sex", 0, 3 - pq.read_table(folder / "people-1.parquet")["sex"][0].as_py())
+    with pytest.raises(ParameterError, match=r"Here\s+2 differ"):
+        build(folder / "dataset.toml", folder / "away", engine="duckdb")
+
+
+def test_keys_are_written_as_they_are(folder: Path) -> None:
+    build(folder / "dataset.toml", folder / "away", engine="duckdb")
+    group = pq.ParquetFile(next(coded_folder(folder / "away").iterdir())).metadata.row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    assert "key_low" not in columns
+    key = columns["record_key"]
+    assert (key.physical_type, key.compression, key.has_dictionary_page) == (
+        "INT32",
+        "UNCOMPRESSED",
+        False,
+    )
+    assert columns["v_sex"].has_dictionary_page
 
 
 def test_too_few_changes_are_refused_and_many_are_a_new_edition(folder: Path) -> None:

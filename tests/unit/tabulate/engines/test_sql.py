@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -39,6 +40,69 @@ def test_the_text_of_a_question(version: Version) -> None:
         'WHERE records."v_c" IN (1, 5) GROUP BY 1, 2'
     )
     assert pushed.tables["t0"].column("code").to_pylist() == [3, 4, 5]
+
+
+def test_the_text_of_a_question_where_keys_are_whole(version: Version) -> None:
+    # b_half has 5 of the 9 codes of b in pairs; a cell is 5 times the code of a, and its place.
+    question = ask(version, "a,b_half")
+    half = len(question.axes[1])
+    pushed = push_down(question, None, '"', "t", 256)
+    assert pushed.query == (
+        "SELECT /*+ BROADCAST(t0) */ "
+        f'CAST(CAST(records."v_a" AS FLOAT) * {half} + CAST(t0.place AS FLOAT) AS INTEGER) '
+        "AS cell, "
+        "COUNT(*) AS n, CAST(SUM(record_key) % 256 AS BIGINT) AS key_low, 0 AS key_high "
+        'FROM records JOIN t0 ON records."v_b" = t0.code GROUP BY 1'
+    )
+    assert pushed.sizes == (2, half)
+    rows = pa.table({"cell": [0, half + 1], "n": [7, 8], "key_low": [3, 4], "key_high": [0, 0]})
+    apart = pushed.apart(rows)
+    assert [apart.column(name).to_pylist() for name in ("c0", "c1", "n")] == [
+        [0, 1],
+        [0, 1],
+        [7, 8],
+    ]
+
+
+@pytest.mark.parametrize("cell", [-1, 2])
+def test_a_number_that_is_no_cell_is_no_table(version: Version, cell: int) -> None:
+    pushed = push_down(ask(version, "a"), None, '"', "t", 256)
+    rows = pa.table({"cell": [cell], "n": [1], "key_low": [0], "key_high": [0]})
+    with pytest.raises(ParameterError, match="not asked for"):
+        pushed.apart(rows)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind"),
+    [
+        ([2**12, 2**12], "FLOAT"),  # 2^24 cells, the largest 2^24 − 1
+        ([2**12, 2**12 + 1], "DOUBLE"),
+        ([2**13, 2**10, 2**10, 2**10, 2**10], "DOUBLE"),  # 2^53
+        ([2**13 + 1, 2**10, 2**10, 2**10, 2**10], None),
+    ],
+)
+def test_cells_are_one_number_while_it_is_exact(sizes: list[int], kind: str | None) -> None:
+    wide = make_version(np.random.default_rng(7), 5, sizes, None)
+    pushed = push_down(ask(wide, ",".join("abcde"[: len(sizes)])), None, '"', "t", 256)
+    if kind is None:
+        assert pushed.sizes == ()
+        assert pushed.query.endswith("GROUP BY 1, 2, 3, 4, 5")
+    else:
+        assert pushed.sizes == tuple(sizes)
+        assert f'CAST(CAST(records."v_a" AS {kind})' in pushed.query
+
+
+@pytest.mark.parametrize("sizes", [[2**12, 2**12], [2**12, 2**12 + 1], [2**13] + [2**10] * 4])
+def test_the_last_cell_comes_back_exactly(sizes: list[int], tmp_path: Path) -> None:
+    wide = make_version(np.random.default_rng(7), 4, sizes, None)
+    last = np.array(sizes, np.uint16)[:, None] - 1
+    codes16 = np.where(np.arange(4) < 3, last, last - 1).astype(np.uint16)
+    wide = replace(wide, codes16=codes16, codes8=np.zeros((0, 4), np.uint8))
+    engine = engine_of(put_elsewhere(wide, tmp_path / "coded", whole=True))
+    table = engine.tabulate(ask(wide, ",".join("abcde"[: len(sizes)])))
+    assert table.coordinates is not None
+    assert table.coordinates.tolist() == [[size - 2, size - 1] for size in sizes]
+    assert table.counts.tolist() == [1, 3]
 
 
 def test_a_filter_of_many_codes_is_joined(version: Version) -> None:
@@ -109,12 +173,14 @@ def asked(draw: st.DrawFn) -> tuple[Version, Query]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(asked())
-def test_duckdb_over_parquet_counts_what_a_scan_counts(asked: tuple[Version, Query]) -> None:
+@given(asked(), st.booleans())
+def test_duckdb_over_parquet_counts_what_a_scan_counts(
+    asked: tuple[Version, Query], whole: bool
+) -> None:
     version, query = asked
     folder = Path(mkdtemp())
     try:
-        engine = engine_of(put_elsewhere(version, folder / "coded"))
+        engine = engine_of(put_elsewhere(version, folder / "coded", whole=whole))
         assert isinstance(engine, PushDown)
         question = Question.of(query, version.schema)
         assert same(engine.tabulate(question), ScanEngine(version).tabulate(question))
