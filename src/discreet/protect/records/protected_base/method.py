@@ -150,7 +150,7 @@ class _Work:
         At first a unit takes its share of what is off around: the units after it take theirs, so
         that no unit is bent by what is off in all. At last, when less is off, it takes what it can.
         """
-        areas, within, passes = self.areas, self.areas.within, self.method.search.together
+        areas, within, passes = self.areas, self.areas.within, self.search.together
         if within == len(areas.of) - 1:
             return
         above = range(within + 1, len(areas.of))
@@ -185,13 +185,13 @@ class _Work:
         """Settle how often the donors of a unit are used; return what that changed."""
         codes = self.records.matrix(fit.uses.donors.rows)
         return fit.uses.balance(
-            self.method.search, sweeps, self.design, self.triples, codes, fit.state, around
+            self.search, sweeps, self.design, self.triples, codes, fit.state, around
         )
 
     def _fit(self, fit: Fit) -> float:
         """Place the donors of a unit; return how far its smallest areas are off."""
         fit.place()
-        return self._search(fit, slice(0, self.method.search.fitting))
+        return self._search(fit, slice(0, self.search.fitting))
 
     def _polish(self, fits: Sequence[Fit], off: list[float]) -> bool:
         """Better all units; return whether Ctrl-C ended it. `off` is how far they were off."""
@@ -199,7 +199,7 @@ class _Work:
         def stage(found: list[float]) -> str:
             return f"polishing: off by {np.mean(found + off[len(found) :]):.2f}"
 
-        rest = slice(self.method.search.fitting, None)
+        rest = slice(self.search.fitting, None)
         try:
             self.tell(stage([]), 0, len(fits))
             self._each(stage, self._search, [(fit, rest) for fit in fits])
@@ -209,12 +209,17 @@ class _Work:
 
     def _search(self, fit: Fit, sweeps: slice) -> float:
         """Exchange donors of a unit; return how far its smallest areas are off."""
-        search, codes = self.method.search, self.records.matrix(fit.uses.donors.rows)
+        search, codes = self.search, self.records.matrix(fit.uses.donors.rows)
         off = fit.residuals(codes)
         for temperature in search.temperatures[sweeps]:
             if not self.stopping.is_set():
                 fit.search(search, np.array([temperature]), codes, off)
         return _root_mean_square(off[: len(fit.unit.members[0])])
+
+    @cached_property
+    def search(self) -> Search:
+        search = self.method.search
+        return search if self.records.household is None else search.of_households()
 
     @cached_property
     def units(self) -> list[NDArray[np.int64]]:
@@ -239,7 +244,7 @@ class _Work:
 
     def _donors(self, rows: NDArray[np.int32]) -> Donors:
         """Return the donors among the records of a unit: a keyed share of every pattern."""
-        records, top = self.records, self.method.search.large(self.design)[0]
+        records, top = self.records, self.search.large(self.design)[0]
         every = Donors.persons(rows)
         if records.household is not None:
             every = Donors.households(rows, records.household)
@@ -352,7 +357,7 @@ class _Work:
         living = self.records.area[donors.rows[donors.first[:-1]]]
         home = np.searchsorted(unit.members[0], living).astype(np.int32)
         fit = Fit(unit, self.design, uses, starts, sizes, home, held, words)
-        self._balance(fit, self.method.search.alone)
+        self._balance(fit, self.search.alone)
         return fit
 
     def _slots(

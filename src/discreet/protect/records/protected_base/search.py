@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -26,6 +26,9 @@ Weights = Sequence[int] | NDArray[np.int64]
 USUAL = 15
 """Columns for which the weights of large areas are meant."""
 
+LONGER = 2
+"""How many times as many sweeps households have: fewer of them fit, and there are fewer of them."""
+
 
 @dataclass(frozen=True)
 class Search:
@@ -47,6 +50,8 @@ class Search:
     # People of a large cell are worth more than its residual says: else such cells come out too
     # small, because donors who fit exactly are rare, and the others fill small and empty cells.
     lift: float = 5.5
+    # Of households fewer fit, and more of a large cell is lost; a higher one loses accuracy.
+    lift_households: float = 12.0
     # Donors used alike: u times costs u² times this share of all that a record weighs in `top`.
     even: float = 0.12
     alone: int = 4
@@ -58,6 +63,15 @@ class Search:
     # Whether donors come home where they fit best, more often than by chance: to see what it costs
     # that they do not.
     homing: bool = False
+
+    def of_households(self) -> Search:
+        """Return the search for whole households as donors."""
+        return replace(
+            self,
+            lift=self.lift_households,
+            fitting=LONGER * self.fitting,
+            polishing=LONGER * self.polishing,
+        )
 
     @property
     def temperatures(self) -> NDArray[np.float64]:

@@ -336,6 +336,28 @@ def in_households(seed: int = 2) -> Records:
     return Records(records.codes, records.area, records.words, found)
 
 
+def test_households_are_searched_for_longer_and_lift_large_cells_more() -> None:
+    search = Search().of_households()
+    assert (search.lift, search.fitting, search.polishing) == (12.0, 80, 40)
+    assert (search.temperatures[0], search.temperatures[-1]) == pytest.approx((2000, 20))
+
+    def bias(records: Records, lift: float) -> float:
+        method = ProtectedBase(search=replace(SHORT, lift_households=lift))
+        found = method.apply(records, areas(), design(), SECRET)
+        true, base = (
+            counts(codes, area, (1, 3), 0)
+            for codes, area in (
+                (list(records.codes), records.area),
+                (of_base(records, found), found.area),
+            )
+        )
+        return float((base - true)[true > 5].mean())
+
+    # Persons as donors know nothing of it; of households large cells have more people by it.
+    assert bias(in_households(), 40.0) > bias(in_households(), 0.0)
+    assert bias(people(), 40.0) == bias(people(), 0.0)
+
+
 def test_households_are_copied_whole() -> None:
     records = in_households()
     found = ProtectedBase(search=SHORT).apply(records, areas(), design(), SECRET)
