@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.build.marks import Marks
 from discreet.build.raw import Done, Raw
 from discreet.build.steps import DONORS, BaseStep
 from discreet.errors import ParameterError
@@ -73,7 +74,7 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     found = _compared(step, records, areas, columns, fitted, edition)
     finely = _compared_finely(step, records, areas, columns, fitted, edition)
     facts = _facts(step, names, areas, fitted, found) | _finely(step, names, finely or found)
-    facts["made_of"] = _mark(edition)
+    facts["marks"] = _marks(raw, words, place).as_dict()
     if geography is not None:
         told = at_home(records, areas, fitted)
         facts["at_home"] = {n: each.as_dict() for n, each in zip(names, told, strict=False)}
@@ -90,10 +91,12 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     return Done(note, facts)
 
 
-def _mark(edition: bytes) -> str:
-    """Return what tells the records of one edition from others, and nothing of its secret."""
-    words = KeyMix(edition, "protected base: mark").words(np.arange(2, dtype=np.uint64))
-    return words.tobytes().hex()
+def _marks(raw: Raw, words: NDArray[np.uint64], place: NDArray[Any]) -> Marks:
+    """Return what is kept of the records, by which the next edition is compared with this one."""
+    columns = {v.id: (raw.ingest.codes(v.id), v.finest.codes) for v in raw.schema.columns}
+    if raw.schema.geography is not None:
+        columns[raw.schema.geography.id] = (place, raw.schema.geography.finest.codes)
+    return Marks.of(words, columns)
 
 
 def _main(variable: Variable) -> Level:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.build.comparing import changes, surely
+from discreet.build.marks import TOLD, Marks
 from discreet.build.scratch import manifest
 from discreet.errors import ParameterError
 from discreet.policy import Policy
@@ -35,33 +36,47 @@ def number_edition(store: Store, path: Path, policy: Policy, tell: Tell) -> tupl
     new, held = Version.open(path), manifest(store)
     last = max([int(held.get("edition", 1)), *(v.edition for v in _kept(store))])
     needed, differ, alike = policy.changes_needed(new.rows), new.rows, set[int]()
-    same = False
+    same = about = False
     for old in _kept(store):
         found = changes(old, new)
         if not found:  # the same records, whatever was built meanwhile
             return _numbered(new, old.edition, old.alike, 0)
-        least = surely(old, new)
         rekeyed = old.manifest.get("secret") != new.manifest.get("secret")
+        behind = None if rekeyed else _behind(old, new)
+        if behind is None:
+            least = surely(old, new)
+        else:
+            found = least = behind
+            needed = min(needed, TOLD)
         if state.made(store.path) and 0 < (least if rekeyed else found) < needed:
+            word = "" if behind is None else "about "
             raise ParameterError(
                 f"a new edition must differ in at least {needed:,} records from one that is "
                 f"published: with fewer, comparing the two would show whose records changed. Here "
-                f"{least if rekeyed else found:,} differ from version {old.id} (one that changed "
-                "counts twice, as left and come). Collect more changes first (minimum_changes in "
-                "the policy)."
+                f"{word}{least if rekeyed else found:,} differ from version {old.id} (one that "
+                "changed counts twice, as left and come). Collect more changes first "
+                "(minimum_changes in the policy)."
             )
-        again = _made_of(old) == _made_of(new) is not None
-        if least < max(needed, 1) or again:
+        if least < max(needed, 1):
             alike.update(old.alike)
         if old.id == current:
-            differ, same = found, again
-    return _numbered(new, last + 1, sorted(alike), differ, same)
+            differ, same = found, behind == 0
+            about = behind is not None
+    return _numbered(new, last + 1, sorted(alike), differ, same, about)
 
 
-def _made_of(version: Version) -> str | None:
-    """Return the mark of the records that a protected base is made of; None without a base."""
-    made = (step.get("made_of") for step in version.steps_beforehand if step["method"] == NAME)
-    return next(made, None)
+def _behind(old: Version, new: Version) -> int | None:
+    """Return about how many records behind two protected bases differ; None if one is no base."""
+    steps = [step for v in (old, new) for step in v.steps_beforehand if step["method"] == NAME]
+    if len(steps) < 2:
+        return None
+    if "marks" not in steps[0]:
+        raise ParameterError(
+            f"version {old.id} does not tell which records its base is made of: an earlier program "
+            "built it. Build into a new store."
+        )
+    before, now = (Marks.from_dict(step["marks"]) for step in steps)
+    return now.apart(before)
 
 
 def _kept(store: Store) -> list[Version]:
@@ -74,18 +89,19 @@ def _kept(store: Store) -> list[Version]:
 
 
 def _numbered(
-    version: Version, edition: int, alike: Sequence[int], differ: int, same: bool = False
-) -> tuple[str, ...]:
+    version: Version, edition: int, alike: Sequence[int], differ: int, same: bool = False,
+    about: bool = False,
+) -> tuple[str, ...]:  # fmt: skip
     """Write it down; `same` records make another base where a search ends at another moment."""
     told = {"edition": edition} | ({"alike": list(alike)} if alike else {})
     if told not in ({"edition": 1}, {"edition": 1, "alike": [1]}):
         manifests.write(version.path, {**version.manifest, **told})
-    if not differ:
-        return ()
     if same:
         return (
             f"Edition {edition}: another base of the same records, whose noise is not drawn anew. "
             "Figures differ, for the search took another way.",
         )
-    what = "people of the base" if _made_of(version) else "records"
-    return (f"Edition {edition}: {differ:,} {what} differ, and all figures are drawn anew.",)
+    if not differ:
+        return ()
+    word = "about " if about else ""
+    return (f"Edition {edition}: {word}{differ:,} records differ, and all figures are drawn anew.",)

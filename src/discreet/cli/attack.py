@@ -14,6 +14,7 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.policy import AttackRules
+    from discreet.population import Version
     from discreet.service.opened import Opened
     from discreet.study.attacks.report import Report
     from discreet.study.attacks.running import Source
@@ -87,6 +88,7 @@ def command(
     files = new_files(out, json_file, force)
     opened = opened_for(store)
     rules = rules_of(opened.policy.attack, seconds, (seed,))
+    check_originals(opened.version, synthetic, originals)
     source = source_of(store, synthetic, edition, originals)
     if url is not None:
         source, workers = Remote(store, url, edition), 1  # a server forgets nothing between two
@@ -100,6 +102,17 @@ def source_of(store: Path, synthetic: bool, edition: Path | None, originals: Pat
     from discreet.study.attacks.running import Invented, Own
 
     return Invented(store) if synthetic else Own(store, edition, originals)
+
+
+def check_originals(version: Version, synthetic: bool, originals: Path | None) -> None:
+    """Refuse to take a protected base for the truth: every attack would be right."""
+    from discreet.release.beforehand import is_base
+
+    if is_base(version) and not synthetic and originals is None:
+        raise ParameterError(
+            "a protected base must be attacked with --originals, the records that the build kept "
+            "(discreet build --originals): compared with itself, every attack is right."
+        )
 
 
 def attacked(

@@ -12,6 +12,7 @@ from discreet.cli.attack import (
     Seconds,
     Workers,
     attacked,
+    check_originals,
     new_files,
     opened_for,
     rules_of,
@@ -55,6 +56,7 @@ def command(
             '--edition and --originals must be with population = "own" in [attack]: invented '
             "people have editions of their own."
         )
+    check_originals(opened.version, synthetic, originals)
     source = source_of(store, synthetic, edition, originals)
     public = synthetic or opened.policy.synthetic
     report = attacked(opened, source, rules, public, workers)

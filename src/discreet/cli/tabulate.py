@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import By, Force, ShowCodes, StoreFolder, Where, check_new
+
+if TYPE_CHECKING:
+    from discreet.population import Version
 
 
 def command(
@@ -23,7 +26,7 @@ def command(
     codes: ShowCodes = False,
     force: Force = False,
 ) -> None:
-    """Print the true counts of a cross-tabulation, for the custodian.
+    """Print the counts of a cross-tabulation as the store has them, for the custodian.
 
     The counts are not protected and not for publication. They show nothing
     that a person who can read STORE could not read anyway.
@@ -38,7 +41,14 @@ def command(
     table = population.tabulate(query)
     if out is not None:
         write_csv(table, out)
-        typer.echo(f"Wrote {out}. True counts: not for publication.", err=True)
+        typer.echo(f"Wrote {out}. {_what(population.version)}", err=True)
         return
     typer.echo(text(table, population.schema.title, codes=codes))
-    typer.echo("True counts: not for publication.", err=True)
+    typer.echo(_what(population.version), err=True)
+
+
+def _what(version: Version) -> str:
+    """Return of what the counts are: records may have been altered when the store was built."""
+    if version.manifest.get("protected_beforehand"):
+        return "Counts of the altered records: not the true ones, and not for publication."
+    return "True counts: not for publication."

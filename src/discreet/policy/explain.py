@@ -177,8 +177,8 @@ def _protection(tier: Tier) -> list[str]:
             "Figures are counts of the altered records, and are left as they are: they add up, "
             "within a table and between tables.",
             *([_UNSWAPPED] if tier.space.guards else []),
-            "In a protected base no figure is certain, and combinations absent in the larger area "
-            "stay absent.",
+            "In a protected base no figure of a smaller area is certain. Combinations absent in "
+            "the larger area stay absent, and one that is there is somebody's.",
             far,
         ]
     if protection.method == "none":

@@ -32,11 +32,13 @@ def write_base(store: Path, out: Path) -> list[Path]:
             f'[[protect]] method = "{NAME}".'
         )
     columns = _columns(version)
+    # The store has members of a household one after the other: the file has rows by their codes.
+    order = np.lexsort([codes for _, codes in reversed(columns.values())])
     with written(out, 0o644) as file:
         kinds = pa.schema([(name, pa.dictionary(pa.int32(), pa.string())) for name in columns])
         with pq.ParquetWriter(file, kinds) as writer:
             for start in range(0, version.rows, ROWS):
-                rows = slice(start, start + ROWS)
+                rows = order[start : start + ROWS]
                 arrays = [_codes(level, codes[rows]) for level, codes in columns.values()]
                 writer.write_table(pa.table(arrays, schema=kinds))
     beside = out.with_name(f"{out.name}.meta.json")

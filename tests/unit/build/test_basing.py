@@ -466,7 +466,7 @@ def test_another_base_of_the_same_records_is_told_as_such(built: Path, tmp_path:
     other = dc_build(folder)
     (note,) = [note for note in other.notes if note.startswith("Edition")]
     assert note.startswith("Edition 3: ")
-    assert note.endswith("people of the base differ, and all figures are drawn anew.")
+    assert note.endswith("records differ, and all figures are drawn anew.")
 
 
 @pytest.mark.parametrize(("stage", "step"), [("fitting", ""), ("polishing", "max_error = 0.01\n")])
@@ -510,7 +510,7 @@ def test_policy_explained() -> None:
     preset = read_preset("protected-base")
     told = explain(preset)
     said = " ".join(told.split())
-    assert "combinations absent in the larger area stay absent" in said
+    assert "Combinations absent in the larger area stay absent" in said
     # The preset publishes ranges, so that "must not say by how much" would be wrong.
     assert "With a protected base every figure has a range" in said
     assert "must not say by how much" not in said
