@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from numpy.typing import NDArray
 import discreet as dc
 from discreet.build import build
 from discreet.build.marks import EACH, MOST, TOLD, Marks
+from discreet.cli.attack import check_originals
 from discreet.errors import ParameterError
+from discreet.release.public_file import write_base
+from populations import make_version
 from stores import write_town
 
 PEOPLE = 20_000
@@ -86,7 +90,7 @@ def test_all_differ() -> None:
 
 
 def test_attacks_on_a_base_need_the_originals(tmp_path: Path) -> None:
-    version = make_version({"sex": 2}, rows=10)
+    version = make_version(np.random.default_rng(1), 10, [2])
     base = replace(version, manifest={**version.manifest, "protected_beforehand": ["base"]})
     with pytest.raises(ParameterError, match="must be attacked with --originals"):
         check_originals(base, False, None)
@@ -111,6 +115,6 @@ def test_a_base_of_a_few_people_fewer_is_refused(tmp_path: Path) -> None:
     # Rows of the file are in the order of their codes, not of the store.
     (file, _) = write_base(tmp_path / "store", tmp_path / "base.parquet")
     rows = pq.read_table(file)
-    numbers = zip(*(rows[name].combine_chunks().indices.to_pylist() for name in rows.column_names))
+    numbers = zip(*(rows[name].combine_chunks().indices.to_pylist() for name in rows.column_names), strict=True)
     assert (listed := list(numbers)) == sorted(listed)
     assert any("Edition 2: about " in note for note in built.notes)
