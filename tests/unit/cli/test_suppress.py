@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.errors import ParameterError
 
+LONG = "row,column,count\np,x,1\np,y,5\nq,x,7\nq,y,8\nr,x,5\nr,y,6\n"
 WIDE = ",x,y,z\np,1,5,6\nq,7,8,9\nr,5,6,5\n"
 FIRMS = "region,industry,firm,turnover\n" + "".join(
     f"{region},{industry},{region}{industry}{i},{amount}\n"
@@ -117,6 +118,7 @@ def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
         (WIDE, ["--dominance", "2"], "must look like dominance=2,80. Got dominance=2"),
         (WIDE.replace("8", "-8"), [], "number of 0 or more"),
         ("a,value\nx,1\ny,2\n", [], "needs a rule"),
+        (LONG, ["--group", "row:pq=p|qq"], "no code 'qq'; did you mean 'q'"),
     ],
 )
 def test_bad_input_is_explained_and_nothing_is_written(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed
 from discreet.errors import ParameterError
 from discreet.files import written
-from discreet.table.hierarchy import Groups
+from discreet.table.hierarchy import CodeList, Groups
 from discreet.table.sheet import Sheet
-from discreet.table.source import Given, read_source
+from discreet.table.source import Given, Source, read_source
 
 # The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
 LETTERS, ZERO = ("s", "u", "x"), "z"
@@ -61,7 +62,7 @@ def read_linked(
             raise ParameterError("linked tables must have different names.")
         each: list[Groups] = [groups]
         if len(sources) > 1:
-            each = [{v: g for v, g in groups.items() if v in s.header} for s in sources]
+            each = [_groups_of(source, sources, groups) for source in sources]
         return Linked(names, [read_cells(s, g) for s, g in zip(sources, each, strict=True)])
     if len(sources) != 1:
         raise ParameterError(f"by takes one file of records. Got {len(sources)} files.")
@@ -77,6 +78,20 @@ def read_linked(
     if value is None and holding is None:
         return Linked(names, cells)  # of counts, the table says as much
     return Linked(names, cells, [Contributions.of_records(one) for one in records])
+
+
+def _groups_of(source: Source, linked: Sequence[Source], groups: Groups) -> Groups:
+    """Return the groups of the dimensions that a linked table has.
+
+    A code that another of the tables has may be left out of this one: its cells are 0.
+    """
+    mine: dict[str, CodeList] = {}
+    for variable, group in groups.items():
+        if variable in source.header:
+            columns = [one.column(variable) for one in linked if variable in one.header]
+            listed = group.listed if isinstance(group, CodeList) else ()
+            mine[variable] = CodeList(group, {*listed, *chain(*columns)})
+    return mine
 
 
 @dataclass(frozen=True, eq=False, repr=False)
