@@ -118,6 +118,9 @@ def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
         (WIDE, ["--dominance", "2"], "must look like dominance=2,80. Got dominance=2"),
         (WIDE.replace("8", "-8"), [], "number of 0 or more"),
         ("a,value\nx,1\ny,2\n", [], "needs a rule"),
+        (LONG.replace("8", "1e30"), [], "must be at most 9,007,199,254,740,992"),
+        (LONG.replace("5", "9" * 15).replace("6", "9" * 16), [], "must be at most"),
+        (LONG.replace("5", "9007199254740992"), [], "must sum to at most 9,007,199,254,740,992"),
         (LONG, ["--group", "row:pq=p|qq"], "no code 'qq'; did you mean 'q'"),
     ],
 )
