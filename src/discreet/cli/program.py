@@ -19,6 +19,7 @@ import typer
 from discreet import __version__
 from discreet.errors import (
     InternalError,
+    CannotProtect,
     ParameterError,
     QueryRefused,
     SitesUnavailable,
@@ -122,7 +123,7 @@ def run() -> None:
             program(_named())()
     except ParameterError as error:
         _say(f"discreet: {error}")
-        sys.exit(2)
+        sys.exit(3 if isinstance(error, CannotProtect) else 2)
     except QueryRefused as error:
         typer.echo(f"Refused ({error.code}): {error}", err=True)
         for hint in error.hints:

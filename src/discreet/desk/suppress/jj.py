@@ -17,7 +17,7 @@ from discreet.desk.suppress.equations import suppress_equations
 from discreet.desk.suppress.method import STATES, costs_of, ranges
 from discreet.desk.suppress.solver import Mark, Pattern, Problem, optimum
 from discreet.desk.suppress.solver.lines import line_bound
-from discreet.errors import ParameterError
+from discreet.errors import CannotProtect, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
@@ -121,7 +121,7 @@ def _check_protection(table: JJTable) -> None:
     beyond |= table.sliding > table.high - table.low + near
     wrong = np.flatnonzero(flags & beyond)
     if len(wrong):
-        raise ParameterError(
+        raise CannotProtect(
             f"cell {wrong[0]} cannot be protected: its protection reaches beyond its bounds, which "
             "attackers know."
         )
@@ -254,7 +254,7 @@ class JJSuppressReport(Report):
 def check_published(path: str | Path) -> None:
     """Raise where a file of what is published would have to hold what is withheld."""
     if Path(path).suffix.lower() == ".jj":
-        raise ParameterError(
+        raise CannotProtect(
             f"what is published of a JJ file is written as CSV: {EVERY_CELL}. --pattern FILE.jj "
             "writes letters and true figures for other solvers; it is not for publication."
         )

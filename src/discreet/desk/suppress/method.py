@@ -26,7 +26,7 @@ from discreet.desk.suppress.solver import (
     suppress_linked,
 )
 from discreet.desk.suppress.solver.margins import fits, suppress_margins
-from discreet.errors import ParameterError
+from discreet.errors import CannotProtect, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
@@ -115,7 +115,7 @@ class Suppression:
         else:
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
-            raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
+            raise CannotProtect(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
         if self.exact:
             pattern = optimum(system, problem, pattern, self.seconds, tell)
         low, high, final = ranges(system, problem, pattern)
