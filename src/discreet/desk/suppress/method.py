@@ -137,6 +137,7 @@ class Suppression:
 
     def stated(self, tables: Sequence[CellTable]) -> tuple[TableSystem, list[CellTable], Problem]:
         """Return the equations of tables, the tables marked alike, and what is asked of them.
+                    self.singletons,
 
         What contributors know is not part of it yet.
         """
@@ -203,7 +204,8 @@ class Suppressed:
 
     With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
     attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary
-    cells alone; others are NaN. `pattern` holds the certificates.
+    cells alone; others are NaN. `pattern` holds the certificates; `singletons` says that it is
+    safe from every contributor too.
     """
 
     cells: CellTable
@@ -218,6 +220,7 @@ class Suppressed:
         """The cells without a figure."""
         return np.asarray((self.marks == Mark.PRIMARY) | (self.marks == Mark.SECONDARY))
 
+    singletons: bool = True
     @property
     def status(self) -> NDArray[np.str_]:
         """What becomes of each cell, in a word."""
@@ -244,8 +247,12 @@ class Suppressed:
 
     @property
     def singleton_cost(self) -> int | None:
-        """How many more cells are withheld than without protection from lone contributors."""
-        if self.pattern.bare is None:
+        """How many more secondary cells there are than the search had before contributors.
+
+        It goes on when they are protected from, so there may be fewer. None where that is not
+        known: contributors were left out, or the optimum is another pattern than the search had.
+        """
+        if self.pattern.bare is None or not self.singletons:
             return None
         return int((self.pattern.values == Mark.SECONDARY).sum()) - self.pattern.bare
 

@@ -107,12 +107,13 @@ class SuppressReport(Report):
     @property
     def facts(self) -> dict[str, Any]:
         """Everything the report says, as plain values."""
-        pattern = self._first.pattern
+        pattern, cost = self._first.pattern, self._first.singleton_cost
         return {
             "tables": [_facts(name, result) for name, result in self.results.items()],
             "status": str(pattern.status),
             "gap": float(pattern.gap) if pattern.gap < float("inf") else None,
-            "singletons_cost": self._first.singleton_cost,
+            "singletons": self._first.singletons,
+            "singletons_cost": None if cost is None else max(cost, 0),
         }
 
     @property
@@ -126,9 +127,7 @@ class SuppressReport(Report):
             for one in facts["tables"]
         ]
         lines.append("Audited: every primary cell is as uncertain as asked.")
-        if facts["singletons_cost"] is not None:
-            cost = facts["singletons_cost"]
-            lines.append(f"Protection from contributors: {cost:,} of the secondary cells.")
+        lines.append(_contributors(facts["singletons"], facts["singletons_cost"]))
         if facts["status"] == "solved":
             lines.append("Proved: no cheaper pattern is safe.")
         elif facts["gap"] is not None:
@@ -224,6 +223,16 @@ def _facts(name: str, result: Suppressed) -> dict[str, Any]:
         "secondary": result.number(solver.Mark.SECONDARY),
         "primary_value": result.value(solver.Mark.PRIMARY),
         "secondary_value": result.value(solver.Mark.SECONDARY),
+def _contributors(singletons: bool, cost: int | None) -> str:
+    """Return what is said of contributors; the search before them is all that can be compared."""
+    if not singletons:
+        return "Contributors were left out: what they know was not reckoned with."
+    if cost is None:
+        return "Protected from every contributor too."
+    more = f"{cost:,}" if cost else "no"
+    return f"Protected from every contributor too: {more} more cells than the search had before."
+
+
         "share_of_value": result.share,
     }
 
