@@ -170,3 +170,10 @@ def test_levels_go_into_a_file_of_their_own(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["x.tab", "x.rda", "x-area.hrc"]
     assert (tmp_path / "x-area.hrc").read_text() == "C\nAB\n@A\n@B\n"
     assert '<HIERCODELIST> "x-area.hrc"' in (tmp_path / "x.rda").read_text()
+
+
+@pytest.mark.parametrize("text", ["", "// nothing\n", '<OPENMICRODATA> "firms.asc"\n'])
+def test_a_batch_that_writes_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "b.arb").write_text(text)
+    with pytest.raises(ParameterError, match=r"'b.arb' must write a table"):
+        CliRunner().invoke(app, ["batch", str(tmp_path / "b.arb")], catch_exceptions=False)
