@@ -43,6 +43,11 @@ def with_history(table: CellTable, path: str | Path) -> CellTable:
     sides = {side: _side(table, side) for side in ("lower", "upper")}
     for where, codes, said, numbers in _lines(Path(path), len(table.variables)):
         cell = tuple(_place(table, d, code, f"{where} of '{name}'") for d, code in enumerate(codes))
+        if not all(0 <= number < np.inf for number in numbers):
+            raise ParameterError(
+                f"costs and levels in {where} of '{name}' must be 0 or more. Got "
+                f"{' '.join(map(figure_text, numbers))}."
+            )
         if said == "u":
             flags[cell] = True
         elif said == "p":

@@ -106,7 +106,9 @@ def test_a_history_says_what_is_known_of_cells(tmp_path: Path) -> None:
     assert report.results["t.csv"].marks[1, 2] == 0
 
 
-@pytest.mark.parametrize("line", ["A;m;s", "A;m;c;5", "D;m;u", "A;m", "A;m;pl;1"])
+@pytest.mark.parametrize(
+    "line", ["A;m;s", "A;m;c;5", "D;m;u", "A;m", "A;m;pl;1", "A;m;pl;-5;3", "A;m;c;-1"]
+)
 def test_a_history_that_is_not_understood_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.csv").write_text(COUNTS)
     (tmp_path / "t.hst").write_text(line + "\n")
