@@ -227,6 +227,25 @@ def test_groups_are_sums_of_codes(tmp_path: Path) -> None:
     assert ends == {"area a": (0, 4), "area b": (0, 4)}
 
 
+def test_a_group_with_a_mistyped_code_is_refused(tmp_path: Path) -> None:
+    text = "area,count\nab,4\na,\nb,\nc,2\n_T,6\n"
+    with pytest.raises(ParameterError, match="no code 'bb'; did you mean"):
+        _run(tmp_path, text, "--group", "area:ab=a|bb")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "area,count\nab,4\na,\nb,3\nc,2\n_T,6\n",  # 4 + 3 + 2 is more than 6
+        "area,sex,count\nab,m,4\na,m,1\nb,m,3\n_T,m,4\n_T,f,9\n",  # 4 + 1 + 3 is not 4
+    ],
+)
+def test_figures_that_do_not_add_up_may_lack_a_group(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ParameterError, match="is the sum of others, say so: --group"):
+        _run(tmp_path, text)
+    _run(tmp_path, text, "--group", "area:ab=a|b")
+
+
 def test_the_report_puts_disclosure_first_and_draws_the_widths(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(WIDE)
     done = CliRunner().invoke(app, ["audit", str(tmp_path / "t.csv")], catch_exceptions=False)
