@@ -261,3 +261,11 @@ def test_linked_tables_may_leave_out_codes_that_one_of_them_has() -> None:
     groups = {"area": {"AB": ["A", "B"]}}
     found = dc.desk.suppress({"one": first, "two": second}, "minimum=2", hierarchy=groups)
     assert [table["cells"] for table in found.facts["tables"]] == [5, 15]
+
+
+def test_of_several_tables_one_is_taken_by_its_name() -> None:
+    first = KINDS["pandas"](COUNTS)
+    found = dc.desk.suppress({"one": first, "two": first.rename(columns={"sex": "kind"})})
+    with pytest.raises(ParameterError, match=r"such as \.sheets\['one'\]\.to_pandas\(\)"):
+        found.to_pandas()
+    assert len(found.sheets["one"].to_pandas()) == 12  # 4 areas by 3 sexes, totals included
