@@ -121,6 +121,11 @@ def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
         (LONG.replace("8", "1e30"), [], "must be at most 9,007,199,254,740,992"),
         (LONG.replace("5", "9" * 15).replace("6", "9" * 16), [], "must be at most"),
         (LONG.replace("5", "9007199254740992"), [], "must sum to at most 9,007,199,254,740,992"),
+        (LONG, ["--seconds", "5"], "seconds must come with exact"),
+        (LONG, ["--exact", "--seconds", "-5"], "seconds must be 0 or more. Got -5"),
+        (LONG, ["--pattern", "p.foo"], "--pattern must end in .csv, .json or .hst. Got p.foo"),
+        (LONG, ["--problem", "p.csv"], "--problem must end in .jj. Got p.csv"),
+        (LONG, ["--tab", "p.csv"], "--tab must end in .tab. Got p.csv"),
         (LONG, ["--group", "row:pq=p|qq"], "no code 'qq'; did you mean 'q'"),
     ],
 )

@@ -70,6 +70,12 @@ class Suppression:
         object.__setattr__(self, "objective", chosen("objective", Objective, self.objective))
         if not 0 < self.effort <= 1000:
             raise ParameterError(f"effort must be above 0 and at most 1,000. Got {self.effort:g}.")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise ParameterError(f"seconds must be 0 or more. Got {self.seconds:g}.")
+        if self.seconds is not None and not self.exact:
+            raise ParameterError(
+                "seconds must come with exact: they end the proof, not the search."
+            )
 
     def apply(
         self,
@@ -131,13 +137,13 @@ class Suppression:
                     high[part].reshape(table.shape),
                     final,
                     pattern,
+                    self.singletons,
                 )
             )
         return results
 
     def stated(self, tables: Sequence[CellTable]) -> tuple[TableSystem, list[CellTable], Problem]:
         """Return the equations of tables, the tables marked alike, and what is asked of them.
-                    self.singletons,
 
         What contributors know is not part of it yet.
         """
@@ -214,13 +220,13 @@ class Suppressed:
     high: Floats
     final: bool
     pattern: Pattern
+    singletons: bool = True
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
         """The cells without a figure."""
         return np.asarray((self.marks == Mark.PRIMARY) | (self.marks == Mark.SECONDARY))
 
-    singletons: bool = True
     @property
     def status(self) -> NDArray[np.str_]:
         """What becomes of each cell, in a word."""

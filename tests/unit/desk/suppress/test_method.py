@@ -216,6 +216,8 @@ def test_an_optimum_of_many_cells_without_certificates_has_intervals(
         ({"width": 0.0}, "width must be above 0"),
         ({"objective": "beauty"}, "objective must be number, value or information. Got beauty"),
         ({"effort": 0.0}, "effort must be above 0"),
+        ({"exact": True, "seconds": -5.0}, "seconds must be 0 or more. Got -5"),
+        ({"seconds": 5.0}, "seconds must come with exact"),
     ],
 )
 def test_parameters_are_checked(wrong: dict[str, object], message: str) -> None:
