@@ -62,7 +62,10 @@ History = Annotated[
 ]
 Tab = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
+    typer.Option(
+        metavar="FILE.tab",
+        help="Write the table as it is, for τ-ARGUS, with .rda and .hrc beside it.",
+    ),
 ]
 
 Problem = Annotated[
@@ -138,11 +141,16 @@ def command(
         for name in report.sheets:
             options.check_new(out / name, force)
     report.write(out)
+    beside = []
+    if tab is not None and isinstance(report, SuppressReport):
+        beside = report.tab_files(tab)
+        for path in beside:
+            options.check_out(path, tables[0], force, "--tab")
     if pattern is not None:
         report.write_pattern(pattern)
     if tab is not None and isinstance(report, SuppressReport):
         report.write_tab(tab)
-    options.say_private(pattern, tab, problem)
+    options.say_private(pattern, *beside, problem)
     typer.echo(report.to_json() if as_json else str(report))
 
 
@@ -151,7 +159,7 @@ def _check_targets(
 ) -> None:
     """Raise before any work where what was asked for cannot be written."""
     if number > 1 and not out.is_dir():
-        raise ParameterError(f"--out must be a folder for several tables. Got {out}.")
+        raise ParameterError(f"--out must be a folder that exists, for several tables. Got {out}.")
     if number > 1 and len({path.name for path in tables}) < len(tables):
         raise ParameterError("linked tables must have different names.")
     if number > 1 and pattern is not None:

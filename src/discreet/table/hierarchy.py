@@ -225,7 +225,9 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> CodeList:
     return CodeList(kept, seen)
 
 
-def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Sequence[str]]) -> None:
+def write_hrc(
+    path: str | Path, codes: Sequence[str], groups: Mapping[str, Sequence[str]], mode: int = OPEN
+) -> None:
     """Write the codes of a dimension as a file that τ-ARGUS and sdcTable read; totals are left out.
 
     `groups` has the codes that each sum is made of.
@@ -241,5 +243,5 @@ def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Seque
     for code in dict.fromkeys([*codes, *groups]):
         if code not in inside and not is_total_code(code):
             add(code, 0)
-    with written(Path(path), OPEN) as file:
+    with written(Path(path), mode) as file:
         file.write(("\n".join(lines) + "\n").encode())

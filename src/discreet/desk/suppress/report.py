@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.desk.cells import CellTable, Mark, read_cells, read_records
-from discreet.desk.cells.argus import with_history, write_history, write_tab
+from discreet.desk.cells.argus import tab_files, with_history, write_history, write_tab
 from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
 from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
@@ -170,6 +170,10 @@ class SuppressReport(Report):
     def pattern(self) -> Sheet:
         """The codes of a single table with a letter for each cell, as sdcTable writes them."""
         if len(self.results) > 1:
+    def tab_files(self, path: str | Path) -> list[Path]:
+        """Return the files that `write_tab` writes: the table, its metadata and hierarchies."""
+        return tab_files(path, self._first.cells)
+
             raise ParameterError("a pattern is for a single table.")
         cells, marks = self._first.cells, self._first.marks
         kept = cells.marked(Mark.NEVER) | cells.marked(Mark.PUBLISHED) | (cells.values == 0)
