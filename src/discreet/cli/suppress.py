@@ -52,8 +52,9 @@ Effort = Annotated[float, typer.Option(help="Multiplies the length of the search
 Pattern = Annotated[
     Path | None,
     typer.Option(
-        help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
-        ".json with figures, .hst for τ-ARGUS. Of a JJ file, .jj with figures."
+        help="Write the pattern for other programs: .csv with codes and s, u, x or z, as sdcTable "
+        "does; .json with figures. Of a JJ file, .jj with figures. A history of τ-ARGUS (.hst) has "
+        "the primary cells alone, and so is not the pattern."
     ),
 ]
 History = Annotated[
@@ -140,14 +141,16 @@ def command(
     if len(report.sheets) > 1:
         for name in report.sheets:
             options.check_new(out / name, force)
-    report.write(out)
     beside = []
     if tab is not None and isinstance(report, SuppressReport):
         beside = report.tab_files(tab)
         for path in beside:
             options.check_out(path, tables[0], force, "--tab")
+    report.write(out)
     if pattern is not None:
         report.write_pattern(pattern)
+        if pattern.suffix.lower() == ".hst":
+            typer.echo(f"Note: {pattern.name} has primary cells alone, not the pattern.", err=True)
     if tab is not None and isinstance(report, SuppressReport):
         report.write_tab(tab)
     options.say_private(pattern, *beside, problem)
@@ -180,9 +183,14 @@ def _check_apart(
     for name, path in given.items():
         if path is not None and path.resolve() == out.resolve():
             raise ParameterError(f"{name} must be another file than --out.")
-    if any(table.suffix.lower() == ".jj" for table in tables):
-        from discreet.desk.suppress.jj import check_published
+    from discreet.desk.suppress.endings import JJ_PATTERNS, PATTERNS, check_published, ending
 
+    jj = any(table.suffix.lower() == ".jj" for table in tables)
+    if not out.is_dir():
         check_published(out)
-        if tab is not None:
-            raise ParameterError("--tab is for tables: a JJ file has no codes.")
+    if jj and tab is not None:
+        raise ParameterError("--tab is for tables: a JJ file has no codes.")
+    endings = {"--pattern": JJ_PATTERNS if jj else PATTERNS, "--tab": (".tab",)}
+    for name, path in given.items():
+        if path is not None:
+            ending(name, path, endings.get(name, (".jj",)))

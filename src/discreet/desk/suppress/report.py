@@ -15,6 +15,7 @@ from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
 from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
 from discreet.desk.suppress import solver
+from discreet.desk.suppress.endings import PATTERNS, ending
 from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed
 from discreet.errors import ParameterError
@@ -142,14 +143,16 @@ class SuppressReport(Report):
     def write_pattern(self, path: str | Path) -> None:
         """Write the pattern for other programs, as the end of the name says.
 
-        .hst: the sensitive cells, for τ-ARGUS; .json: all cells with figure and status, for R, as
-        sdcTable's sdcProb2df has them; else codes and a letter for each cell, as CSV.
+        .csv: codes and a letter for each cell; .json: all cells with figure and status, for R, as
+        sdcTable's sdcProb2df has them. .hst, for τ-ARGUS, has the primary cells alone, without the
+        secondary ones: such a file has no word for them, and τ-ARGUS would protect them in turn.
         """
         pattern, target = self.pattern, Path(path)
-        if target.suffix.lower() == ".hst":
+        kind = ending("the pattern", target, PATTERNS)
+        if kind == ".hst":
             result = self._first
             write_history(target, result.cells, result.marks == solver.Mark.PRIMARY)
-        elif target.suffix.lower() == ".json":
+        elif kind == ".json":
             name = "freq" if self._first.cells.counts else "value"
             figures = self._first.cells.values.ravel().tolist()
             columns = zip(*pattern.columns[:-1], figures, pattern.columns[-1], strict=True)
@@ -164,16 +167,17 @@ class SuppressReport(Report):
         """Write the table as it is for τ-ARGUS: .tab, with .rda and .hrc beside it."""
         if len(self.results) > 1:
             raise ParameterError("a .tab file is for a single table.")
+        ending("the table for τ-ARGUS", path, (".tab",))
         return write_tab(path, self._first.cells)
+
+    def tab_files(self, path: str | Path) -> list[Path]:
+        """Return the files that `write_tab` writes: the table, its metadata and hierarchies."""
+        return tab_files(path, self._first.cells)
 
     @property
     def pattern(self) -> Sheet:
         """The codes of a single table with a letter for each cell, as sdcTable writes them."""
         if len(self.results) > 1:
-    def tab_files(self, path: str | Path) -> list[Path]:
-        """Return the files that `write_tab` writes: the table, its metadata and hierarchies."""
-        return tab_files(path, self._first.cells)
-
             raise ParameterError("a pattern is for a single table.")
         cells, marks = self._first.cells, self._first.marks
         kept = cells.marked(Mark.NEVER) | cells.marked(Mark.PUBLISHED) | (cells.values == 0)
@@ -219,14 +223,6 @@ class SuppressReport(Report):
         )  # fmt: skip
 
 
-def _facts(name: str, result: Suppressed) -> dict[str, Any]:
-    return {
-        "table": name,
-        "cells": int(result.marks.size),
-        "primary": result.number(solver.Mark.PRIMARY),
-        "secondary": result.number(solver.Mark.SECONDARY),
-        "primary_value": result.value(solver.Mark.PRIMARY),
-        "secondary_value": result.value(solver.Mark.SECONDARY),
 def _contributors(singletons: bool, cost: int | None) -> str:
     """Return what is said of contributors; the search before them is all that can be compared."""
     if not singletons:
@@ -237,6 +233,14 @@ def _contributors(singletons: bool, cost: int | None) -> str:
     return f"Protected from every contributor too: {more} more cells than the search had before."
 
 
+def _facts(name: str, result: Suppressed) -> dict[str, Any]:
+    return {
+        "table": name,
+        "cells": int(result.marks.size),
+        "primary": result.number(solver.Mark.PRIMARY),
+        "secondary": result.number(solver.Mark.SECONDARY),
+        "primary_value": result.value(solver.Mark.PRIMARY),
+        "secondary_value": result.value(solver.Mark.SECONDARY),
         "share_of_value": result.share,
     }
 
