@@ -28,8 +28,8 @@ Results go to standard output, progress and remarks to standard error.
 | 0 | done |
 | 1 | `discreet check` or `verify` found a fault, or `discreet audit-log verify` an altered line |
 | 2 | a value is wrong; the message says which, and what is allowed |
-| 3 | a disclosure rule refuses the table |
-| 4 | `discreet certify`: an attack learns more than it may |
+| 3 | a disclosure rule refuses the table, or nothing that may be done to it protects it |
+| 4 | `discreet certify` or `audit --true`: somebody learns more than they may |
 | 5 | the machine failed, or the state database, or a promise of the program: nothing was released |
 | 130 | stopped from the keyboard |
 

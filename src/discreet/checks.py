@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.labelled import array_of
 
+LARGEST = 2**53
+"""The largest count: beyond it, not every whole number is a float."""
+
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -66,6 +69,8 @@ def checked_counts(counts: ArrayLike, name: str = "a table") -> NDArray[np.int64
         raise _bad(name, "got a fractional one")
     if kind != "u" and given.min() < 0:
         raise _bad(name, "got a negative one")
+    if given.max() > LARGEST:
+        raise _bad(name, f"got one above {LARGEST:,} (2^53)")
     return np.ascontiguousarray(given, np.int64)
 
 

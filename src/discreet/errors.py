@@ -8,6 +8,7 @@ DiscreetError
     Damaged            a file of a store is not as it was written
     NotCertified       a store that its policy lets be served with a certificate only
     NotInstalled       a package that comes with an extra is not there
+    CannotProtect      nothing that may be done to a table protects it
   QueryRefused         a disclosure rule refuses the question
   InternalError        a promise of this package did not hold
   Stopped              work that its caller ended
@@ -92,6 +93,10 @@ class NotCertified(ParameterError):
 
 class NotInstalled(ParameterError, ModuleNotFoundError):
     """A package that comes with an extra is not installed; the message says with which."""
+
+
+class CannotProtect(ParameterError):
+    """Nothing that may be done to a table protects it as asked; nothing is written."""
 
 
 class Damaged(ParameterError):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.checks import number, whole
+from discreet.checks import checked_counts, number, whole
 from discreet.errors import ParameterError
 
 
@@ -34,3 +34,10 @@ def test_numbers_outside_their_range_are_refused(value: Any) -> None:
     with pytest.raises(ParameterError) as told:
         number("rate", value, 0, 1)
     assert str(told.value) == f"rate must be a number from 0 to 1. Got {value!r}."
+
+
+def test_counts_that_are_not_exact_are_refused() -> None:
+    assert checked_counts([2.0**53])[0] == 2**53
+    for wrong in (1e30, 2.0**54, np.uint64(2**63)):
+        with pytest.raises(ParameterError, match=r"got one above 9,007,199,254,740,992"):
+            checked_counts(np.array([wrong]))

@@ -76,7 +76,8 @@ def command(
 
     For each cell without an exact figure: the least and the greatest value it can have, given
     all other figures and that parts add up to their totals. Combinations that a long file does
-    not mention count as not published.
+    not mention count as not published. With --true, the exit status is 4 where a sensitive
+    cell is known too closely, to anybody or to a contributor.
     """
     from discreet.cli.progress import after_a_while, shown
 
@@ -103,6 +104,8 @@ def command(
         report.write(out)
         options.say_private(out)
     typer.echo(report.to_json() if as_json else str(report))
+    if not report.protected:
+        raise typer.Exit(4)
 
 
 def _insider(text: str) -> tuple[dict[str, str], float]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.desk.report import Report
 
 Groups = dict[str, dict[str, list[str]]]
+"""Dimension → group → codes. Those of files are lists of codes, which `--group` may add to."""
 
 StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", show_default=False)]
 By = Annotated[

@@ -15,9 +15,11 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from discreet import __version__
 from discreet.errors import (
+    CannotProtect,
     InternalError,
     ParameterError,
     QueryRefused,
@@ -67,7 +69,21 @@ COMMANDS: tuple[str, ...] = (
 )
 
 WIDTH = 80  # errors are broken at this, or at the width of a narrower terminal
+_PREFIX = "Value error, "  # what the checker of values puts before the words of a check
 _COMPLETING = "_DISCREET_COMPLETE"  # what the shell sets when it asks for what may follow
+
+
+class _Program(TyperGroup):
+    """The program: what it says of a wrong option is in its own words and lines."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(_PREFIX)
+            full = f"Error: {error.format_message()}"
+            error.message = _broken(full)[len(full) - len(error.message) :]
+            raise
 
 
 def _print_version(asked: bool) -> None:
@@ -89,6 +105,7 @@ def program(names: tuple[str, ...] = COMMANDS) -> typer.Typer:
     """Return the program with some of its commands."""
     app = typer.Typer(
         name="discreet",
+        cls=_Program,
         help="Publish any table that users ask for, protected.",
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -122,7 +139,7 @@ def run() -> None:
             program(_named())()
     except ParameterError as error:
         _say(f"discreet: {error}")
-        sys.exit(2)
+        sys.exit(3 if isinstance(error, CannotProtect) else 2)
     except QueryRefused as error:
         typer.echo(f"Refused ({error.code}): {error}", err=True)
         for hint in error.hints:
@@ -146,19 +163,24 @@ def run() -> None:
 
 def _say(text: str) -> None:
     """Print an error: broken into lines on a terminal, each line in one piece for programs."""
+    typer.echo(_broken(text), err=True)
+
+
+def _broken(text: str) -> str:
+    """Return a text as it is printed: in lines that fit a terminal, as it is for programs."""
     if not sys.stderr.isatty():
-        typer.echo(text, err=True)
-        return
+        return text
     from shutil import get_terminal_size
     from textwrap import wrap
 
     width = min(WIDTH, get_terminal_size().columns)
+    lines: list[str] = []
     for line in text.splitlines():
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        parts = wrap(
+        lines += wrap(
             line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
-        typer.echo("\n".join(parts), err=True)
+    return "\n".join(lines)
 
 
 def _fault(error: BaseException) -> str:

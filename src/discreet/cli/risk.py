@@ -60,12 +60,21 @@ def command(
         typer.Option(help="name=value of the method, such as base=5. May be repeated."),
     ] = None,
     on: Annotated[
-        str,
-        typer.Option(help="What the method acted on: table, cube (then summed up) or records."),
-    ] = "table",
+        str | None,
+        typer.Option(
+            help="What the method acted on: table, cube (then summed up) or records.  "
+            "[default: table]",
+            show_default=False,
+        ),
+    ] = None,
     draws: Annotated[
-        int, typer.Option(help="Draws for the mean, where it is not known exactly.", min=2)
-    ] = 100,
+        int | None,
+        typer.Option(
+            help="Draws for the mean, where it is not known exactly.  [default: 100]",
+            min=2,
+            show_default=False,
+        ),
+    ] = None,
     weights: Annotated[
         str,
         typer.Option(
@@ -94,9 +103,13 @@ def command(
         if method is not None or option:
             raise ParameterError("--base is a method of its own: leave --method and --option out.")
         method, option = "random-rounding", [f"base={base}"]
-    given = None if method is None else Given(method, tuple(option or ()), on, draws)
-    if given is None and option:
-        raise ParameterError("--option must come with --method.")
+    described = {"--option": option, "--on": on, "--draws": draws}
+    for name, said in described.items():
+        if method is None and said:
+            raise ParameterError(f"{name} must come with --method.")
+    given = None
+    if method is not None:
+        given = Given(method, tuple(option or ()), on or "table", draws or 100)
     found = measure(table, after, given, weights, limit, absent_zero, sums_are_cells)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else render(found))
 

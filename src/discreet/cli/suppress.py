@@ -52,8 +52,9 @@ Effort = Annotated[float, typer.Option(help="Multiplies the length of the search
 Pattern = Annotated[
     Path | None,
     typer.Option(
-        help="Write the pattern for other programs: codes and s, u, x or z, as sdcTable does; "
-        ".json with figures, .hst for τ-ARGUS. Of a JJ file, .jj with figures."
+        help="Write the pattern for other programs: .csv with codes and s, u, x or z, as sdcTable "
+        "does; .json with figures. Of a JJ file, .jj with figures. A history of τ-ARGUS (.hst) has "
+        "the primary cells alone, and so is not the pattern."
     ),
 ]
 History = Annotated[
@@ -62,7 +63,10 @@ History = Annotated[
 ]
 Tab = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.tab", help="Write the table as it is, for τ-ARGUS."),
+    typer.Option(
+        metavar="FILE.tab",
+        help="Write the table as it is, for τ-ARGUS, with .rda and .hrc beside it.",
+    ),
 ]
 
 Problem = Annotated[
@@ -137,12 +141,19 @@ def command(
     if len(report.sheets) > 1:
         for name in report.sheets:
             options.check_new(out / name, force)
+    beside = []
+    if tab is not None and isinstance(report, SuppressReport):
+        beside = report.tab_files(tab)
+        for path in beside:
+            options.check_out(path, tables[0], force, "--tab")
     report.write(out)
     if pattern is not None:
         report.write_pattern(pattern)
+        if pattern.suffix.lower() == ".hst":
+            typer.echo(f"Note: {pattern.name} has primary cells alone, not the pattern.", err=True)
     if tab is not None and isinstance(report, SuppressReport):
         report.write_tab(tab)
-    options.say_private(pattern, tab, problem)
+    options.say_private(pattern, *beside, problem)
     typer.echo(report.to_json() if as_json else str(report))
 
 
@@ -151,7 +162,7 @@ def _check_targets(
 ) -> None:
     """Raise before any work where what was asked for cannot be written."""
     if number > 1 and not out.is_dir():
-        raise ParameterError(f"--out must be a folder for several tables. Got {out}.")
+        raise ParameterError(f"--out must be a folder that exists, for several tables. Got {out}.")
     if number > 1 and len({path.name for path in tables}) < len(tables):
         raise ParameterError("linked tables must have different names.")
     if number > 1 and pattern is not None:
@@ -172,9 +183,14 @@ def _check_apart(
     for name, path in given.items():
         if path is not None and path.resolve() == out.resolve():
             raise ParameterError(f"{name} must be another file than --out.")
-    if any(table.suffix.lower() == ".jj" for table in tables):
-        from discreet.desk.suppress.jj import check_published
+    from discreet.desk.suppress.endings import JJ_PATTERNS, PATTERNS, check_published, ending
 
+    jj = any(table.suffix.lower() == ".jj" for table in tables)
+    if not out.is_dir():
         check_published(out)
-        if tab is not None:
-            raise ParameterError("--tab is for tables: a JJ file has no codes.")
+    if jj and tab is not None:
+        raise ParameterError("--tab is for tables: a JJ file has no codes.")
+    endings = {"--pattern": JJ_PATTERNS if jj else PATTERNS, "--tab": (".tab",)}
+    for name, path in given.items():
+        if path is not None:
+            ending(name, path, endings.get(name, (".jj",)))

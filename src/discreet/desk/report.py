@@ -51,7 +51,11 @@ class Report(ABC):
     def sheet(self) -> Sheet:
         """The table that was made, where there is one."""
         if len(self.sheets) > 1:
-            raise ParameterError(f"there are several tables: {', '.join(self.sheets)}. Take one.")
+            first = next(iter(self.sheets))
+            raise ParameterError(
+                f"there are several tables: {', '.join(self.sheets)}. Take one by its name, such "
+                f"as .sheets['{first}'].to_pandas()."
+            )
         return next(iter(self.sheets.values()))
 
     @property

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.checks import LARGEST
+from discreet.errors import ParameterError
 from discreet.types import Floats
 
 # Figures with more decimals are not decimals but results of a computation.
 MOST_DECIMALS = 15
 # Whole numbers up to here, and their sums up to 2^53, are exact as floats.
 WHOLE = 2.0**50
+BEYOND = f"at most {LARGEST:,} (2^53): beyond it figures are not computed exactly"
+"""The limit of every figure that is read, and of their total, in words."""
+
+
+def is_beyond(text: str) -> bool:
+    """Return whether a number, written in digits with a point or an exponent, is too large."""
+    # The decimal itself where the float is close: 2^53 + 1 is 2^53 as a float.
+    return float(text) >= LARGEST and not (len(text) < 40 and Decimal(text) <= LARGEST)
+
+
+def refuse_sum_beyond(what: str, figures: ArrayLike) -> None:
+    """Raise where figures of 0 or more, none too large by itself, have too large a sum."""
+    parts = np.floor(np.asarray(figures)).astype(np.int64)
+    # Floats tell whether integers can hold the sum, integers what it is.
+    rough = float(parts.sum(dtype=np.float64))
+    if rough >= 2.0**60 or int(parts.sum()) > LARGEST:
+        raise ParameterError(f"{what} must sum to {BEYOND}. They sum to about {rough:.3g}.")
 
 
 @lru_cache(maxsize=1024)  # the thresholds of a policy are compared with in every table

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.files import OPEN
+from discreet.table.decimals import refuse_sum_beyond
 from discreet.table.dimension import TOTAL, Dimension
 from discreet.table.grid import refuse_repeats
 from discreet.table.hierarchy import is_total_code
@@ -272,6 +273,7 @@ def read_table(given: Given, absent_is_zero: bool = False) -> TableFile:
     refuse_repeats(listing, np.ravel_multi_index(tuple(rows.T), [n + 1 for n in shape], "wrap"))
     figures = np.array(listing.parsed(listing.figures, count_of), np.int64)
     inner = (rows >= 0).all(axis=1)
+    refuse_sum_beyond(f"the counts of '{listing.name}'", figures[inner])
     counts, seen = np.zeros(shape, np.int64), np.zeros(shape, bool)
     where = tuple(rows[inner].T)
     counts[where], seen[where] = figures[inner], True

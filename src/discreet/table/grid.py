@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import ParameterError, unknown
 from discreet.table.dimension import TOTAL
-from discreet.table.hierarchy import Groups, Hierarchy, is_total_code, tree
+from discreet.table.hierarchy import (
+    Groups,
+    Hierarchy,
+    is_total_code,
+    refuse_strange_members,
+    tree,
+)
 from discreet.table.sheet import Sheet
 from discreet.table.source import Listing
 from discreet.types import Integers
@@ -104,6 +110,7 @@ def codes_of(
     for variable, column in zip(variables, used, strict=True):
         mine, what = groups.get(variable, {}), f"{variable} of '{name}'"
         _refuse_strangers(name, variable, column, mine)
+        refuse_strange_members(column, mine, what, unpublished=not total)
         listed, above = tree(column, mine, what)
         # One code above all others is the total, whatever it is called.
         if total and (above.count(-1) > 1 or len(listed) == 1):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, unknown
 from discreet.files import OPEN, written
 from discreet.later import later
 from discreet.table.argus import text_of
@@ -34,6 +34,17 @@ LEADING = "@"
 
 Groups = Mapping[str, Mapping[str, Sequence[str]]]
 """Dimension → group → the codes it is made of."""
+
+
+class CodeList(dict[str, list[str]]):
+    """Groups with the codes they are made of, and all codes that a list of codes has (`listed`).
+
+    A listed code that no row of a table has is an empty category. Other members must be there.
+    """
+
+    def __init__(self, groups: Mapping[str, Sequence[str]], listed: Iterable[str]) -> None:
+        super().__init__({group: list(members) for group, members in groups.items()})
+        self.listed = frozenset(listed)
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,30 @@ def tree(
     return listed, parents
 
 
-def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
+def refuse_strange_members(
+    used: Iterable[str],
+    groups: Mapping[str, Sequence[str]],
+    what: str,
+    unpublished: bool = False,
+) -> None:
+    """Raise where a group has a member that is no code of the dimension, in no list, and no group.
+
+    A mistyped code would be an empty category, and its group another sum than the one meant. With
+    `unpublished` a group that is among the codes may have no member there at all.
+    """
+    codes = dict.fromkeys(code for code in used if not is_total_code(code))
+    listed = groups.listed if isinstance(groups, CodeList) else frozenset()
+    known = {*codes, *groups, *listed}
+    for group, members in groups.items():
+        strange = [member for member in members if member not in known]
+        if not strange or (unpublished and group in codes and len(strange) == len(members)):
+            continue
+        choices = [code for code in dict.fromkeys([*codes, *groups]) if code != group]
+        no_such = unknown("code", strange[0], choices, listed)
+        raise ParameterError(f"the group '{group}' must be made of codes of {what}: {no_such}")
+
+
+def read_hrc(path: str | Path, leading: str = LEADING) -> CodeList:
     """Return every code that is a sum with the codes it is the sum of, in the order of the file.
 
     Codes at the top that have no parts are not mentioned: they are parts of the total.
@@ -187,10 +221,13 @@ def read_hrc(path: str | Path, leading: str = LEADING) -> dict[str, list[str]]:
     if not seen:
         raise ParameterError(f"'{name}' must have at least one code.")
     # A file may begin with its total, as those of sdcTable do.
-    return {code: parts for code, parts in groups.items() if not is_total_code(code)}
+    kept = {code: parts for code, parts in groups.items() if not is_total_code(code)}
+    return CodeList(kept, seen)
 
 
-def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Sequence[str]]) -> None:
+def write_hrc(
+    path: str | Path, codes: Sequence[str], groups: Mapping[str, Sequence[str]], mode: int = OPEN
+) -> None:
     """Write the codes of a dimension as a file that τ-ARGUS and sdcTable read; totals are left out.
 
     `groups` has the codes that each sum is made of.
@@ -206,5 +243,5 @@ def write_hrc(path: str | Path, codes: Sequence[str], groups: Mapping[str, Seque
     for code in dict.fromkeys([*codes, *groups]):
         if code not in inside and not is_total_code(code):
             add(code, 0)
-    with written(Path(path), OPEN) as file:
+    with written(Path(path), mode) as file:
         file.write(("\n".join(lines) + "\n").encode())

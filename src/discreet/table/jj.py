@@ -18,6 +18,7 @@ from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.files import written
+from discreet.table.decimals import BEYOND, is_beyond
 from discreet.types import Floats
 
 SAFE, UNSAFE, KEPT = "s", "u", "z"
@@ -109,6 +110,7 @@ def _parsed(words: list[str]) -> JJTable:
     fields = [words[2 + field : end : FIELDS] for field in range(FIELDS)]
     if size < 1 or len(fields[-1]) != size or list(map(_count, fields[0])) != list(range(size)):
         raise ParameterError("the cells must be numbered 0, 1, 2 … without a gap.")
+    _refuse_beyond(fields[1])
     numbers = [np.array(fields[k], np.float64) for k in (1, 2, 4, 5, 6, 7, 8)]
     sums = _count(words[end])
     rest = np.array(words[end + 1 :], np.float64)
@@ -133,6 +135,14 @@ def _parsed(words: list[str]) -> JJTable:
     return JJTable(
         values, costs, np.array(fields[3]), low, high, lower, upper, sliding, equations, rest[first]
     )
+
+
+def _refuse_beyond(values: list[str]) -> None:
+    large = next((i for i, word in enumerate(values) if is_beyond(word.lstrip("+-"))), None)
+    if large is not None:
+        raise ParameterError(
+            f"the value of a cell must be {BEYOND}. Got {values[large]} of cell {large}."
+        )
 
 
 def _count(word: str) -> int:

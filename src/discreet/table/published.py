@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.table.decimals import refuse_sum_beyond
 from discreet.table.grid import Grid, grid_of
 from discreet.table.hierarchy import Groups
 from discreet.table.source import Given, Listing, listed, number_of
@@ -67,6 +68,8 @@ def read_published(given: Given, groups: Groups | None = None) -> PublishedTable
     figures = np.array(listing.parsed(listing.figures, figure))
     values, withheld = np.full(prod(grid.shape), np.nan), np.zeros(prod(grid.shape), bool)
     values[cells] = figures
+    inner = values.reshape(grid.shape)[np.ix_(*grid.inner)]
+    refuse_sum_beyond(f"the figures of '{listing.name}'", inner[~np.isnan(inner)])
     withheld[cells] = np.isnan(figures)
     return PublishedTable(
         grid.variables,

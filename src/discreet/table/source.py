@@ -17,14 +17,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from discreet.checks import LARGEST
 from discreet.errors import ParameterError, first_few, unknown
 from discreet.files import read_bytes
 from discreet.table.argus import read_described
+from discreet.table.decimals import BEYOND, is_beyond
 
 COUNT_NAMES = ("count", "freq")
 VALUE_NAME = "value"
-_COUNT = re.compile(r"\d{1,18}(\.0*)?")
-_FIGURE = re.compile(r"\d{1,18}([.,]\d*)?([eE][+-]?\d{1,2})?")
+_COUNT = re.compile(r"\d+(\.0*)?")
+_FIGURE = re.compile(r"\d+([.,]\d*)?([eE][+-]?\d+)?")
+_SHORT = 15  # digits that no number beyond the limit has
+_SHOWN = 40  # digits of a number that is too large
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 Given = Any
@@ -307,9 +311,13 @@ def _unfolded(source: Source) -> Listing:
 
 def count_of(text: str, where: str) -> int:
     """Return a count; raise with the place where it is none."""
-    if not _COUNT.fullmatch(text):
-        raise _refused("a count", "a whole number of 0 or more", text, where)
-    return int(text.partition(".")[0])
+    whole = _COUNT.fullmatch(text)
+    if not whole or len(text) > _SHORT:
+        if _FIGURE.fullmatch(text) and "," not in text:
+            _refuse_beyond("a count", text, where)
+        if not whole:
+            raise _refused("a count", "a whole number of 0 or more", text, where)
+    return int(float(text))
 
 
 def number_of(
@@ -322,11 +330,20 @@ def number_of(
     `empty` says that the figure could have been left out.
     """
     if _FIGURE.fullmatch(text) and not ("," in text and (whole or delimiter == ",")):
-        number = float(text.replace(",", "."))
+        digits = text.replace(",", ".")
+        number = float(digits)
+        if number >= LARGEST:
+            _refuse_beyond("a figure", digits, where)
         if not whole or number.is_integer():
             return number
     kind = f"a {'whole ' if whole else ''}number of 0 or more"
     raise _refused("a figure", f"{kind}, or empty where withheld" if empty else kind, text, where)
+
+
+def _refuse_beyond(what: str, digits: str, where: str) -> None:
+    if is_beyond(digits):
+        shown = digits if len(digits) <= _SHOWN else f"{digits[:_SHOWN]}…"
+        raise ParameterError(f"{what} must be {BEYOND}. Got {shown} in {where}.")
 
 
 def _refused(what: str, rule: str, text: str, where: str) -> ParameterError:

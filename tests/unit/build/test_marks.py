@@ -115,6 +115,9 @@ def test_a_base_of_a_few_people_fewer_is_refused(tmp_path: Path) -> None:
     # Rows of the file are in the order of their codes, not of the store.
     (file, _) = write_base(tmp_path / "store", tmp_path / "base.parquet")
     rows = pq.read_table(file)
-    numbers = zip(*(rows[name].combine_chunks().indices.to_pylist() for name in rows.column_names), strict=True)
+    numbers = zip(
+        *(rows[name].combine_chunks().indices.to_pylist() for name in rows.column_names),
+        strict=True,
+    )
     assert (listed := list(numbers)) == sorted(listed)
     assert any("Edition 2: about " in note for note in built.notes)

@@ -22,12 +22,12 @@ Total,7,10,3,20
 """
 
 
-def _run(folder: Path, text: str, *options: str) -> dict[str, Any]:
+def _run(folder: Path, text: str, *options: str, status: int = 0) -> dict[str, Any]:
     (folder / "t.csv").write_text(text)
     done = CliRunner().invoke(
         app, ["audit", str(folder / "t.csv"), "--json", *options], catch_exceptions=False
     )
-    assert done.exit_code == 0
+    assert done.exit_code == status
     return dict(json.loads(done.stdout))
 
 
@@ -154,7 +154,7 @@ def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
     # 2 and 1 are sensitive. p, y is worked out from its column, 1; q, x from its row, 2.
     (tmp_path / "true.csv").write_text("column,row,count\nx,p,5\ny,p,1\nx,q,2\ny,q,6\n")
     text = ",x,y,Total\np,5,,\nq,,6,8\nTotal,7,7,14\n"
-    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"), status=4)
     assert found["sensitive"] == {
         "cells": 2,
         "too_close": ["column x, row q", "column y, row p"],
@@ -163,7 +163,7 @@ def test_a_pattern_is_held_against_the_true_table(tmp_path: Path) -> None:
     # With all four withheld x, p is 0 to 6, and the others accordingly. But who is alone in p, y
     # knows that it is 1, so that p, x is 5 and q, x is 7 − 5 = 2.
     text = ",x,y,Total\np,,,6\nq,,,8\nTotal,7,7,14\n"
-    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"))
+    found = _run(tmp_path, text, "--true", str(tmp_path / "true.csv"), status=4)
     assert found["sensitive"] == {
         "cells": 2,
         "too_close": [],
@@ -192,7 +192,7 @@ def test_a_pattern_is_held_against_contributors(tmp_path: Path) -> None:
     true = tmp_path / "true.csv"
     true.write_text("row,column,value,max1,max2,contributors\n" + "\n".join(lines) + "\n")
     narrow = ",x,y,z,Total\na,,,2550,4560\nb,,,2130,6300\nTotal,3075,3105,4680,10860\n"
-    found = _run(tmp_path, narrow, "--true", str(true), "--p", "10")
+    found = _run(tmp_path, narrow, "--true", str(true), "--p", "10", status=4)
     both = ["row a, column x", "row a, column y"]
     assert found["sensitive"] == {
         "cells": 2, "too_close": [], "too_close_to_contributors": both
@@ -225,6 +225,25 @@ def test_groups_are_sums_of_codes(tmp_path: Path) -> None:
     found = _run(tmp_path, "area,count\nab,4\nc,2\n_T,6\n", "--group", "area:ab=a|b")
     ends = {row["cell"]: (row["low"], row["high"]) for row in found["worst"]}
     assert ends == {"area a": (0, 4), "area b": (0, 4)}
+
+
+def test_a_group_with_a_mistyped_code_is_refused(tmp_path: Path) -> None:
+    text = "area,count\nab,4\na,\nb,\nc,2\n_T,6\n"
+    with pytest.raises(ParameterError, match="no code 'bb'; did you mean"):
+        _run(tmp_path, text, "--group", "area:ab=a|bb")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "area,count\nab,4\na,\nb,3\nc,2\n_T,6\n",  # 4 + 3 + 2 is more than 6
+        "area,sex,count\nab,m,4\na,m,1\nb,m,3\n_T,m,4\n_T,f,9\n",  # 4 + 1 + 3 is not 4
+    ],
+)
+def test_figures_that_do_not_add_up_may_lack_a_group(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ParameterError, match="is the sum of others, say so: --group"):
+        _run(tmp_path, text)
+    _run(tmp_path, text, "--group", "area:ab=a|b")
 
 
 def test_the_report_puts_disclosure_first_and_draws_the_widths(tmp_path: Path) -> None:

@@ -165,3 +165,43 @@ def test_errors_are_broken_into_lines_on_a_terminal(
     # Programs that read it find one line.
     assert (max(map(len, lines)) <= 80) == terminal
     assert (len(lines) > 1) == terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_wrong_choice_is_told_in_plain_words_and_lines(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    told = io.StringIO()
+    monkeypatch.setattr(told, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", told)
+    with pytest.raises(SystemExit) as ended:
+        program.program(("suppress",))(["suppress", "t.csv", "-o", "o.csv", "--objective", "foo"])
+    assert ended.value.code == 2
+    lines = told.getvalue().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Error: "))
+    assert " ".join(line.strip() for line in lines[start:]) == (
+        "Error: Invalid value for '--objective': 'foo' is not one of 'number', 'value', "
+        "'information'."
+    )
+    assert (max(map(len, lines)) <= 80) == terminal
+
+
+def test_what_cannot_be_protected_ends_with_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    for words, said in (
+        # Neither of the others may be withheld: the 1 is what they leave.
+        (["suppress"], "cannot be protected"),
+        (["redesign", "--rule", "smallest=3", "--fix", "area"], "no coarsening of this table"),
+    ):
+        marked = words == ["suppress"]
+        ends = (",mark", ",", ",never", ",never") if marked else ("", "", "", "")
+        lines = zip(("area,count", "a,1", "b,5", "Total,6"), ends, strict=True)
+        table.write_text("".join(f"{line}{end}\n" for line, end in lines))
+        monkeypatch.setattr(sys, "argv", ["discreet", *words, str(table), "-o", str(out)])
+        with pytest.raises(SystemExit) as ended:
+            program.run()
+        assert ended.value.code == 3
+        assert said in capsys.readouterr().err
+        assert not out.exists()

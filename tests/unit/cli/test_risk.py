@@ -284,6 +284,8 @@ def test_the_mean_of_a_known_transition_is_exact(run) -> None:  # type: ignore[n
     ("options", "words"),
     [
         (("--option", "base=3"), "--option must come with --method"),
+        (("--on", "cube"), "--on must come with --method"),
+        (("--draws", "9"), "--draws must come with --method"),
         (("--method", "rounding"), "no method 'rounding'"),
         (("--method", "record-swapping"), "judged by its rate alone"),
         (("--method", "record-swapping", "--option", "rate=2"), "rate"),

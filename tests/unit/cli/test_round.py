@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +103,16 @@ def test_the_order_of_a_table_changes_no_draw(tmp_path: Path, mode: str) -> None
         at = [header.index("rows"), header.index("columns"), 2]
         found.append((sorted([line[i] for i in at] for line in lines), done.stdout))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "gap"),
+    [("controlled", "solved", 0), ("additive", "solved", 0), ("small", "feasible", None)],
+)
+def test_what_is_solved_has_no_gap(
+    tmp_path: Path, mode: str, status: str, gap: float | None
+) -> None:
+    # The largest change of a cell is no gap: controlled, every cell is next to its count.
+    found = json.loads(_run(tmp_path, WIDE, "--mode", mode, "--json")[0])
+    assert (found["status"], found["gap"]) == (status, gap)
+    assert (found["largest_change"] > 0) == (mode != "additive")

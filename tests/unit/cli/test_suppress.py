@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.errors import ParameterError
 
+LONG = "row,column,count\np,x,1\np,y,5\nq,x,7\nq,y,8\nr,x,5\nr,y,6\n"
 WIDE = ",x,y,z\np,1,5,6\nq,7,8,9\nr,5,6,5\n"
 FIRMS = "region,industry,firm,turnover\n" + "".join(
     f"{region},{industry},{region}{industry}{i},{amount}\n"
@@ -86,7 +87,7 @@ def test_the_report_as_json(tmp_path: Path) -> None:
     found = json.loads(said)
     assert found["tables"][0]["secondary"] == 3
     assert found["tables"][0]["primary_value"] == 1
-    assert found["singletons_cost"] == 0
+    assert (found["singletons"], found["singletons_cost"]) == (False, None)
 
 
 def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
@@ -117,6 +118,15 @@ def test_linked_tables_are_written_into_a_folder(tmp_path: Path) -> None:
         (WIDE, ["--dominance", "2"], "must look like dominance=2,80. Got dominance=2"),
         (WIDE.replace("8", "-8"), [], "number of 0 or more"),
         ("a,value\nx,1\ny,2\n", [], "needs a rule"),
+        (LONG.replace("8", "1e30"), [], "must be at most 9,007,199,254,740,992"),
+        (LONG.replace("5", "9" * 15).replace("6", "9" * 16), [], "must be at most"),
+        (LONG.replace("5", "9007199254740992"), [], "must sum to at most 9,007,199,254,740,992"),
+        (LONG, ["--seconds", "5"], "seconds must come with exact"),
+        (LONG, ["--exact", "--seconds", "-5"], "seconds must be 0 or more. Got -5"),
+        (LONG, ["--pattern", "p.foo"], "--pattern must end in .csv, .json or .hst. Got p.foo"),
+        (LONG, ["--problem", "p.csv"], "--problem must end in .jj. Got p.csv"),
+        (LONG, ["--tab", "p.csv"], "--tab must end in .tab. Got p.csv"),
+        (LONG, ["--group", "row:pq=p|qq"], "no code 'qq'; did you mean 'q'"),
     ],
 )
 def test_bad_input_is_explained_and_nothing_is_written(
@@ -164,3 +174,60 @@ def test_a_table_goes_out_as_a_jj_file_and_comes_back(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=message):
             CliRunner().invoke(app, [*given, *more], catch_exceptions=False)
     assert not (tmp_path / "safe.jj").exists()
+
+
+@pytest.mark.parametrize("end", ["jj", "json", "hst", "tab"])
+def test_what_is_published_is_not_named_as_true_figures_are(tmp_path: Path, end: str) -> None:
+    (tmp_path / "t.csv").write_text(LONG)
+    arguments = ["suppress", str(tmp_path / "t.csv"), "--out", str(tmp_path / f"o.{end}")]
+    with pytest.raises(ParameterError, match="what is published is written as CSV"):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert not (tmp_path / f"o.{end}").exists()
+
+
+def test_the_report_says_whom_the_table_is_protected_from(tmp_path: Path) -> None:
+    # One sensitive cell. The search had six other cells before contributors, and ends with three.
+    rows = ("x,y,1005,2,1000,5", "x,z,500,9,60,60", "x,v,30,9,4,4", "w,y,30,9,4,4",
+            "w,z,500,9,60,60", "w,v,30,9,4,4", "u,y,500,9,60,60", "u,z,500,9,60,60",
+            "u,v,500,9,60,60")  # fmt: skip
+    text = "a,b,value,contributors,max1,max2\n" + "\n".join(rows) + "\n"
+    found = json.loads(run(tmp_path, text, "--p", "10", "--exact", "--json")[0])
+    assert (found["singletons"], found["singletons_cost"]) == (True, 0)
+    said, _ = run(tmp_path, text, "--p", "10", "--exact")
+    assert "Protected from every contributor too: no more cells than the search had" in said
+    said, _ = run(tmp_path, text, "--p", "10", "--no-singletons")
+    assert "Contributors were left out: what they know was not reckoned with." in said
+
+
+def test_a_history_is_said_not_to_be_the_pattern(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(LONG)
+    out, history = str(tmp_path / "o.csv"), tmp_path / "p.hst"
+    arguments = ["suppress", str(tmp_path / "t.csv"), "--out", out, "--pattern", str(history)]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert history.read_text() == "p;x;u\n"
+    assert "p.hst has primary cells alone, not the pattern." in done.stderr
+
+
+def test_all_files_of_a_tab_are_named_private_and_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(LONG)
+    given = ["suppress", str(tmp_path / "t.csv"), "--group", "row:pq=p|q"]
+    more = ["--out", str(tmp_path / "o.csv"), "--tab", str(tmp_path / "x.tab")]
+    done = CliRunner().invoke(app, [*given, *more], catch_exceptions=False)
+    names = ["x.tab", "x.rda", "x-row.hrc"]
+    assert f"Note: {', '.join(names)}: for you alone (mode 600)." in done.stderr
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in names} == {0o600}
+    for left in names[1:]:
+        for path in (tmp_path / "o.csv", *(tmp_path / name for name in names if name != left)):
+            path.unlink()
+        with pytest.raises(ParameterError, match=f"{left} is there already"):
+            CliRunner().invoke(app, [*given, *more], catch_exceptions=False)
+        assert not (tmp_path / "o.csv").exists()
+        CliRunner().invoke(app, [*given, *more, "--force"], catch_exceptions=False)
+
+
+def test_a_folder_for_several_tables_must_exist(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(LONG)
+    given = ["suppress", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--out"]
+    with pytest.raises(ParameterError, match="--out must be a folder that exists"):
+        CliRunner().invoke(app, [*given, str(tmp_path / "none")], catch_exceptions=False)

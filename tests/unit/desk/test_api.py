@@ -242,3 +242,30 @@ def test_the_desk_is_imported_when_it_is_used() -> None:
 
     code = "import discreet, sys; assert 'discreet.desk' not in sys.modules; discreet.desk.audit"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("figure", ["count", "value"])
+def test_a_group_of_codes_that_are_not_there_is_refused(figure: str) -> None:
+    table = KINDS["pandas"](COUNTS.replace("count", figure))
+    groups = {"area": {"AB": ["A", "BB"]}}
+    with pytest.raises(ParameterError, match="no code 'BB'; did you mean 'B'"):
+        dc.desk.redesign(table, "smallest=3", hierarchy=groups)
+    with pytest.raises(ParameterError, match="no code 'BB'; did you mean 'B'"):
+        dc.desk.suppress(table, "minimum=3", hierarchy=groups)
+
+
+def test_linked_tables_may_leave_out_codes_that_one_of_them_has() -> None:
+    # B of the second table has no row: its people are 0, and the group is A alone.
+    first = pd.DataFrame({"area": ["A", "B", "C"], "count": [5, 0, 6]})
+    second = pd.DataFrame({"area": ["A", "A", "C"], "sex": ["m", "f", "m"], "count": [2, 3, 6]})
+    groups = {"area": {"AB": ["A", "B"]}}
+    found = dc.desk.suppress({"one": first, "two": second}, "minimum=2", hierarchy=groups)
+    assert [table["cells"] for table in found.facts["tables"]] == [5, 15]
+
+
+def test_of_several_tables_one_is_taken_by_its_name() -> None:
+    first = KINDS["pandas"](COUNTS)
+    found = dc.desk.suppress({"one": first, "two": first.rename(columns={"sex": "kind"})})
+    with pytest.raises(ParameterError, match=r"such as \.sheets\['one'\]\.to_pandas\(\)"):
+        found.to_pandas()
+    assert len(found.sheets["one"].to_pandas()) == 12  # 4 areas by 3 sexes, totals included

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import ParameterError
 from discreet.table.decimals import (
     added,
     decimals_of,
@@ -14,6 +15,7 @@ from discreet.table.decimals import (
     in_steps,
     in_units,
     of_steps,
+    refuse_sum_beyond,
     share_of,
 )
 
@@ -57,3 +59,10 @@ def test_steps_and_shares_are_decimals() -> None:
     assert share_of([1.1, 2.3], Fraction(1, 10)).tolist() == [0.11, 0.23]
     assert added([0.3, np.inf], -0.1).tolist() == [0.2, np.inf]
     assert added(1 / 3, 0.1) == 1 / 3 + 0.1
+
+
+def test_sums_end_where_floats_no_longer_have_every_whole_number() -> None:
+    refuse_sum_beyond("the counts", [2.0**53 - 1, 1.0])
+    for figures in ([2**53, 1], [2.0**53] * 2000):  # 2000 of them wrap round in int64
+        with pytest.raises(ParameterError, match=r"^the counts must sum to at most 9,007,199,254"):
+            refuse_sum_beyond("the counts", figures)

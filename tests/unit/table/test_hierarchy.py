@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.table.hierarchy import Hierarchy, read_hrc, tree
+from discreet.table.hierarchy import (
+    Hierarchy,
+    read_hrc,
+    refuse_strange_members,
+    tree,
+)
 
 TEXT = "North\n@Northport\n@Northfield\n@@West field\n@@East field\nSouth\n"
 GROUPS = {"North": ["Northport", "Northfield"], "Northfield": ["West field", "East field"]}
@@ -62,3 +67,31 @@ def test_a_group_is_not_named_as_the_total(name: str) -> None:
     # It became a code beside the total, of which an audit proved nonsense.
     with pytest.raises(ParameterError, match="must not be named as its total"):
         tree(["a", "b", "_T"], {name: ["a", "b"]}, "sex")
+
+
+def test_a_member_that_is_not_there_is_refused_with_the_nearest_code() -> None:
+    refuse_strange_members(
+        ["R1", "R2", "R3", "Total"], {"G": ["R1", "R2"], "H": ["G", "R3"]}, "area"
+    )
+    with pytest.raises(
+        ParameterError, match="'G' must be made of codes of area: no code 'R22'; did "
+    ):
+        refuse_strange_members(["R2", "R3"], {"G": ["R3", "R22"]}, "area")
+
+
+def test_a_code_of_a_file_that_no_row_has_is_an_empty_category(tmp_path: Path) -> None:
+    (tmp_path / "a.hrc").write_text("G\n@R1\n@R9\nR8\n")
+    groups = read_hrc(tmp_path / "a.hrc")
+    refuse_strange_members(["R1"], groups, "area")
+    groups["H"] = ["G", "R8"]  # typed: made of what the file has
+    refuse_strange_members(["R1"], groups, "area")
+    groups["I"] = ["R7"]
+    with pytest.raises(ParameterError, match="no code 'R7'"):
+        refuse_strange_members(["R1"], groups, "area")
+
+
+def test_a_published_group_may_have_no_member_that_is_published() -> None:
+    refuse_strange_members(["G", "R3"], {"G": ["R1", "R2"]}, "area", unpublished=True)
+    for used, group in ((["G", "R1"], "G"), (["R3"], "G")):
+        with pytest.raises(ParameterError, match="no code 'R"):
+            refuse_strange_members(used, {group: ["R1", "R2"]}, "area", unpublished=True)

@@ -75,3 +75,10 @@ def test_mistakes_are_explained(tmp_path: Path, was: str, now: str, message: str
     path.write_text(SMALL.replace(was, now, 1))
     with pytest.raises(ParameterError, match=message):
         read_jj(path)
+
+
+def test_values_that_are_not_exact_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge.jj"
+    path.write_text(SMALL.replace("1 20 1", "1 9007199254740993 1"))
+    with pytest.raises(ParameterError, match=r"at most 9,007,199,254,740,992 .* of cell 1"):
+        read_jj(path)

@@ -69,7 +69,7 @@ def test_mistakes_are_explained(frame: dict[str, list[object]], message: str) ->
 
 
 def test_figures_are_numbers_of_0_or_more() -> None:
-    assert count_of("900719925474099301", "line 2") == 900_719_925_474_099_301  # no float has it
+    assert count_of("9007199254740991", "line 2") == 9_007_199_254_740_991
     assert number_of("1,5", "line 2", ";") == 1.5
     for text, problem in (
         ("", "Missing"),
@@ -81,3 +81,13 @@ def test_figures_are_numbers_of_0_or_more() -> None:
             number_of(text, "line 2")
         with pytest.raises(ParameterError, match=problem):
             count_of(text, "line 2")
+
+
+def test_figures_end_where_floats_no_longer_have_every_whole_number() -> None:
+    for text in ("9007199254740992", "9007199254740992.0"):
+        assert count_of(text, "line 2") == number_of(text, "line 2") == 2**53
+    # 2^53 + 1 is 2^53 as a float: the digits decide.
+    for text in ("9007199254740993", "9000000000000000000", "1e30", "1e300", "9" * 5000):
+        for read in (count_of, number_of):
+            with pytest.raises(ParameterError, match=r"at most 9,007,199,254,740,992 \(2\^53\)"):
+                read(text, "line 2")

@@ -169,7 +169,7 @@ def _refuse_sums(known: Known, system: TableSystem) -> None:
             f"{off:,.15g}"
         )
     more = f"; and {len(wrong) - FAULTS:,} more" if len(wrong) > FAULTS else ""
-    raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.")
+    raise ParameterError(f"the figures must add up. {'; '.join(faults)}{more}.{_hint(table)}")
 
 
 def _equation(table: PublishedTable, system: TableSystem, row: int) -> tuple[int, str]:
@@ -188,13 +188,20 @@ def _contradiction(table: PublishedTable, system: TableSystem, row: int) -> str:
     if row < 0:
         return (
             "no table fits these figures: together they contradict one another. Check the figures "
-            "and how they are said to be changed."
+            f"and how they are said to be changed.{_hint(table)}"
         )
     total, parts = _equation(table, system, row)
     return (
         f"no table fits these figures. {parts} cannot add up to {table.name(total)}, whatever the "
         "unpublished cells are: check the figures and how they are said to be changed."
+        f"{_hint(table)}"
     )
+
+
+def _hint(table: PublishedTable) -> str:
+    """Return what is said of a table without groups: sums among its codes would not add up."""
+    flat = all(len(hierarchy.families) <= 1 for hierarchy in table.hierarchies)
+    return " If a code is the sum of others, say so: --group DIM:SUM=A|B." if flat else ""
 
 
 def sensitive(

@@ -62,6 +62,15 @@ class AuditReport(Report):
         }
 
     @property
+    def protected(self) -> bool:
+        """Whether no sensitive cell is known too closely, to anybody or to a contributor.
+
+        Without the true table none is known to be sensitive.
+        """
+        held = self.sensitive or {}
+        return not (held.get("too_close") or held.get("too_close_to_contributors"))
+
+    @property
     def _final(self) -> Flags:
         """Which ends, the least and the greatest value of each cell, occur in a table that fits."""
         return np.asarray(self.result.attained.reshape(2, -1)[:, self.cells])

@@ -43,6 +43,11 @@ def with_history(table: CellTable, path: str | Path) -> CellTable:
     sides = {side: _side(table, side) for side in ("lower", "upper")}
     for where, codes, said, numbers in _lines(Path(path), len(table.variables)):
         cell = tuple(_place(table, d, code, f"{where} of '{name}'") for d, code in enumerate(codes))
+        if not all(0 <= number < np.inf for number in numbers):
+            raise ParameterError(
+                f"costs and levels in {where} of '{name}' must be 0 or more. Got "
+                f"{' '.join(map(figure_text, numbers))}."
+            )
         if said == "u":
             flags[cell] = True
         elif said == "p":
@@ -107,20 +112,28 @@ def _written(table: CellTable, d: int, i: int) -> str:
     return TOTAL if is_total_code(code) else code
 
 
+def tab_files(path: str | Path, table: CellTable) -> list[Path]:
+    """Return the files of a table for τ-ARGUS: .tab, .rda, and .hrc of dimensions with levels."""
+    target = Path(path)
+    levels = [v for d, v in enumerate(table.variables) if _groups(table, d)]
+    hierarchies = [target.with_name(f"{target.stem}-{variable}.hrc") for variable in levels]
+    return [target, target.with_suffix(".rda"), *hierarchies]
+
+
 def write_tab(path: str | Path, table: CellTable) -> list[Path]:
     """Write all cells for τ-ARGUS: the table (.tab), its metadata (.rda) and hierarchies (.hrc)."""
     target = Path(path)
-    described, paths = [f'<SEPARATOR> "{SEPARATOR}"'], [target, target.with_suffix(".rda")]
+    described, paths = [f'<SEPARATOR> "{SEPARATOR}"'], tab_files(path, table)
     for d, variable in enumerate(table.variables):
         wide = max(len(TOTAL), *(len(code) for code in table.codes[d]))
         described += [f'"{variable}" {wide}', "  <RECODEABLE>", f'  <TOTCODE> "{TOTAL}"']
         groups = _groups(table, d)
         if groups:
             file = target.with_name(f"{target.stem}-{variable}.hrc")
-            write_hrc(file, [c for c in table.codes[d] if not is_total_code(c)], groups)
+            codes = [code for code in table.codes[d] if not is_total_code(code)]
+            write_hrc(file, codes, groups, 0o600)
             described += ["  <HIERARCHICAL>", f'  <HIERCODELIST> "{file.name}"']
             described.append(f'  <HIERLEADSTRING> "{LEADING}"')
-            paths.append(file)
     columns: list[NDArray[Any]] = [table.values]
     if table.counts:
         described += ["freq 20", "  <NUMERIC>", "  <FREQUENCY>"]

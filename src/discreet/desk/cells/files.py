@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.desk.cells.model import MARKS, CellTable, Mark, summed
 from discreet.errors import ParameterError, unknown
+from discreet.table.decimals import refuse_sum_beyond
 from discreet.table.grid import grid_of
 from discreet.table.hierarchy import Groups
 from discreet.table.source import Given, Listing, listed, number_of
@@ -36,6 +37,8 @@ def read_cells(given: Given, groups: Groups | None = None) -> CellTable:
     figures = np.full(grid.shape, np.nan)
     figure = partial(number_of, delimiter=listing.source.delimiter, whole=listing.counts)
     figures.flat[cells] = listing.parsed(listing.figures, figure)
+    inner = figures[np.ix_(*grid.inner)]
+    refuse_sum_beyond(f"the figures of '{listing.name}'", inner[~np.isnan(inner)])
     values = summed(figures, grid.hierarchies)
     table = CellTable(grid.variables, grid.codes, grid.parents, values, listing.counts)
     _check_totals(listing.name, table, figures)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.desk.cells.model import RANKS, CellTable, alphabetical, reordered
 from discreet.errors import ParameterError
-from discreet.table.decimals import in_units
+from discreet.table.decimals import in_units, refuse_sum_beyond
 from discreet.table.grid import Grid, checked_size, codes_of
 from discreet.table.hierarchy import Groups
 from discreet.table.source import Given, Source, number_of, read_source
@@ -126,6 +126,7 @@ def read_records(
         places = (f"{where} of '{source.name}'" for where in source.where)
         figure = partial(number_of, delimiter=source.delimiter)
         amounts = np.array(list(map(figure, source.column(value), places)))
+        refuse_sum_beyond(f"{value} in '{source.name}'", amounts)
     grid = codes_of(source.name, by, used, groups or {}, total=True)
     return Records(
         grid.variables,

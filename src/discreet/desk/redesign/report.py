@@ -14,7 +14,7 @@ from discreet.desk.redesign.model import Design, Finding, Redesign
 from discreet.desk.redesign.recode import write_csv, write_grc
 from discreet.desk.redesign.tables import InnerTable
 from discreet.desk.report import Report, wrapped
-from discreet.errors import ParameterError
+from discreet.errors import CannotProtect, ParameterError
 from discreet.solve.solution import Status
 from discreet.table.hierarchy import is_total_code
 from discreet.table.sheet import Sheet
@@ -33,13 +33,13 @@ def refuse_none(found: Redesign) -> Design:
     if found.status is Status.INFEASIBLE:
         last = min(found.rejected, key=lambda entry: -entry.cost).verdict
         because = last.reason + (f": {last.cells[0]}" if last.cells else "")
-        raise ParameterError(
+        raise CannotProtect(
             "no coarsening of this table passes, not even what is left when everything allowed is "
             f"merged ({because}). Nothing is written."
         )
     if found.status is Status.STOPPED:
         raise ParameterError("stopped before a design was found that passes. Nothing is written.")
-    raise ParameterError(
+    raise CannotProtect(
         f"none of {found.tested:,} designs passed, and not all were tried. Nothing is written. "
         "Allow more designs (most), or ask for less."
     )

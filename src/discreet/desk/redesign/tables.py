@@ -16,7 +16,7 @@ from discreet.table.decimals import decimals_of
 from discreet.table.dimension import Dimension
 from discreet.table.files import TableFile, read_table
 from discreet.table.grid import Grid
-from discreet.table.hierarchy import Groups
+from discreet.table.hierarchy import Groups, refuse_strange_members
 from discreet.table.sheet import Sheet
 from discreet.table.source import COUNT_NAMES, VALUE_NAME, Source
 
@@ -71,6 +71,8 @@ def read_design(source: Source, groups: Groups, absent_zero: bool = False) -> In
     for name in groups:
         if name not in names:
             raise unknown("dimension", name, names)
+        codes = file.dimensions[names.index(name)].codes
+        refuse_strange_members(codes, groups[name], f"{name} of '{source.name}'")
     file.refuse_gap("Leave the totals out, or put them right.")
     inner = without_groups(file, groups)
     notes = _notes(file.dimensions, inner.dimensions, groups)

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.desk.charts import BLUE, Chart, axis, chart
 from discreet.desk.report import Report
 from discreet.desk.round import Mode
-from discreet.solve.solution import Solution
+from discreet.solve.solution import Solution, Status
 from discreet.table.files import TableFile
 from discreet.table.sheet import Sheet
 from discreet.types import Integers
@@ -45,12 +45,23 @@ class RoundReport(Report):
             "mode": str(self.mode),
             "base": None if self.mode is Mode.ADDITIVE else self.base,
             "status": str(self.found.status),
-            "gap": float(self.found.gap) if np.isfinite(self.found.gap) else None,
+            "gap": self._gap,
             "figures": change.size,
             "changed": int(np.count_nonzero(change)),
             "largest_change": int(np.abs(change).max()),
             "root_mean_square": float(np.sqrt(np.mean(change**2))),
         }
+
+    @property
+    def _gap(self) -> float | None:
+        """The share by which a table may be closer: 0 where it is the closest, None if unknown.
+
+        Of rounded figures the solver's own gap is a distance, which is the largest change.
+        """
+        if self.found.status is Status.SOLVED:
+            return 0.0
+        known = self.mode is Mode.ADDITIVE and np.isfinite(self.found.gap)
+        return float(self.found.gap) if known else None
 
     @property
     def lines(self) -> list[str]:

@@ -70,6 +70,7 @@ def suppress(
 
     from discreet.checks import chosen
     from discreet.desk.sensitivity import rules_of
+    from discreet.desk.suppress.endings import ending
     from discreet.desk.suppress.jj import jj_of
     from discreet.desk.suppress.method import Suppression
     from discreet.desk.suppress.report import SuppressReport, read_linked
@@ -85,6 +86,8 @@ def suppress(
         effort=effort,
         seconds=seconds,
     )
+    if problem is not None:
+        ending("problem", Path(problem), (".jj",))
     file = _jj_file(table)
     if file is not None:
         asked = {

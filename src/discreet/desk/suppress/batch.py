@@ -131,6 +131,10 @@ def read_batch(path: str | Path) -> Batch:
             f"'{source.name}' has commands that are not known here: {'; '.join(unknown)}. "
             f"Known: {', '.join([*COMMANDS, *SAID_ELSEWHERE])}."
         )
+    if not any(table.out for table in batch.tables):
+        raise ParameterError(
+            f"'{source.name}' must write a table (<WRITETABLE>): else nothing is done here."
+        )
     return batch
 
 

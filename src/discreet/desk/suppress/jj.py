@@ -13,11 +13,12 @@ from scipy import sparse
 from discreet.desk.charts import BLUE, GREY, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
 from discreet.desk.suppress import Objective
+from discreet.desk.suppress.endings import JJ_PATTERNS, check_published, ending
 from discreet.desk.suppress.equations import suppress_equations
 from discreet.desk.suppress.method import STATES, costs_of, ranges
 from discreet.desk.suppress.solver import Mark, Pattern, Problem, optimum
 from discreet.desk.suppress.solver.lines import line_bound
-from discreet.errors import ParameterError
+from discreet.errors import CannotProtect, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
@@ -33,7 +34,6 @@ NO_BOUND = 1e19
 TRIFLE = 1e-6
 # Bounds are lowered by what floats are off: a gap of no more is none.
 PROVED = 1e-6
-EVERY_CELL = "a JJ file has a figure for every cell, those withheld too"
 
 
 def jj_of(system: TableSystem, problem: Problem) -> JJTable:
@@ -121,7 +121,7 @@ def _check_protection(table: JJTable) -> None:
     beyond |= table.sliding > table.high - table.low + near
     wrong = np.flatnonzero(flags & beyond)
     if len(wrong):
-        raise ParameterError(
+        raise CannotProtect(
             f"cell {wrong[0]} cannot be protected: its protection reaches beyond its bounds, which "
             "attackers know."
         )
@@ -225,11 +225,8 @@ class JJSuppressReport(Report):
 
         .jj: the file with letters for what is withheld, and true figures. Not for publication.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".jj":
+        if ending("the pattern of a JJ file", path, JJ_PATTERNS) == ".jj":
             write_jj(replace(self.table, status=self.letters), path)
-        elif suffix in (".json", ".hst"):
-            raise ParameterError(f"the pattern of a JJ file is written as .csv or .jj. Got {path}.")
         else:
             columns = [list(range(len(self.table))), self.letters.tolist()]
             Sheet(["cell", "sdcStatus"], columns).write(path)
@@ -251,15 +248,6 @@ class JJSuppressReport(Report):
         )
 
 
-def check_published(path: str | Path) -> None:
-    """Raise where a file of what is published would have to hold what is withheld."""
-    if Path(path).suffix.lower() == ".jj":
-        raise ParameterError(
-            f"what is published of a JJ file is written as CSV: {EVERY_CELL}. --pattern FILE.jj "
-            "writes letters and true figures for other solvers; it is not for publication."
-        )
-
-
 def suppress_jj(
     table: JJTable,
     name: str,
@@ -273,7 +261,7 @@ def suppress_jj(
     system, problem = jj_problem(table, objective)
     pattern = suppress_equations(system, problem, effort, tell)
     if pattern.status is Status.INFEASIBLE:
-        raise ParameterError(
+        raise CannotProtect(
             f"cell {pattern.failed[0]} cannot be protected by the cells that may be withheld. Keep "
             "fewer cells (z), or ask for less."
         )

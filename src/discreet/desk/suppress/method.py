@@ -26,7 +26,7 @@ from discreet.desk.suppress.solver import (
     suppress_linked,
 )
 from discreet.desk.suppress.solver.margins import fits, suppress_margins
-from discreet.errors import ParameterError
+from discreet.errors import CannotProtect, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
@@ -70,6 +70,12 @@ class Suppression:
         object.__setattr__(self, "objective", chosen("objective", Objective, self.objective))
         if not 0 < self.effort <= 1000:
             raise ParameterError(f"effort must be above 0 and at most 1,000. Got {self.effort:g}.")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise ParameterError(f"seconds must be 0 or more. Got {self.seconds:g}.")
+        if self.seconds is not None and not self.exact:
+            raise ParameterError(
+                "seconds must come with exact: they end the proof, not the search."
+            )
 
     def apply(
         self,
@@ -115,7 +121,7 @@ class Suppression:
         else:
             pattern = suppress_linked(system, problem, self.effort, tell)
         if pattern.status is Status.INFEASIBLE:
-            raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
+            raise CannotProtect(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
         if self.exact:
             pattern = optimum(system, problem, pattern, self.seconds, tell)
         low, high, final = ranges(system, problem, pattern)
@@ -131,6 +137,7 @@ class Suppression:
                     high[part].reshape(table.shape),
                     final,
                     pattern,
+                    self.singletons,
                 )
             )
         return results
@@ -203,7 +210,8 @@ class Suppressed:
 
     With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
     attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary
-    cells alone; others are NaN. `pattern` holds the certificates.
+    cells alone; others are NaN. `pattern` holds the certificates; `singletons` says that it is
+    safe from every contributor too.
     """
 
     cells: CellTable
@@ -212,6 +220,7 @@ class Suppressed:
     high: Floats
     final: bool
     pattern: Pattern
+    singletons: bool = True
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
@@ -244,8 +253,12 @@ class Suppressed:
 
     @property
     def singleton_cost(self) -> int | None:
-        """How many more cells are withheld than without protection from lone contributors."""
-        if self.pattern.bare is None:
+        """How many more secondary cells there are than the search had before contributors.
+
+        It goes on when they are protected from, so there may be fewer. None where that is not
+        known: contributors were left out, or the optimum is another pattern than the search had.
+        """
+        if self.pattern.bare is None or not self.singletons:
             return None
         return int((self.pattern.values == Mark.SECONDARY).sum()) - self.pattern.bare
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from discreet.desk.cells import CellTable, Mark, read_cells, read_records
-from discreet.desk.cells.argus import with_history, write_history, write_tab
+from discreet.desk.cells.argus import tab_files, with_history, write_history, write_tab
 from discreet.desk.cells.given import Hierarchies, groups_of, several, tables_of
 from discreet.desk.charts import BLUE, ORANGE, PALE, Chart, axis, chart, colours
 from discreet.desk.report import Report
 from discreet.desk.suppress import solver
+from discreet.desk.suppress.endings import PATTERNS, ending
 from discreet.desk.suppress.insiders import Contributions
 from discreet.desk.suppress.method import Suppressed
 from discreet.errors import ParameterError
 from discreet.files import written
-from discreet.table.hierarchy import Groups
+from discreet.table.hierarchy import CodeList, Groups
 from discreet.table.sheet import Sheet
-from discreet.table.source import Given, read_source
+from discreet.table.source import Given, Source, read_source
 
 # The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
 LETTERS, ZERO = ("s", "u", "x"), "z"
@@ -61,7 +63,7 @@ def read_linked(
             raise ParameterError("linked tables must have different names.")
         each: list[Groups] = [groups]
         if len(sources) > 1:
-            each = [{v: g for v, g in groups.items() if v in s.header} for s in sources]
+            each = [_groups_of(source, sources, groups) for source in sources]
         return Linked(names, [read_cells(s, g) for s, g in zip(sources, each, strict=True)])
     if len(sources) != 1:
         raise ParameterError(f"by takes one file of records. Got {len(sources)} files.")
@@ -79,6 +81,20 @@ def read_linked(
     return Linked(names, cells, [Contributions.of_records(one) for one in records])
 
 
+def _groups_of(source: Source, linked: Sequence[Source], groups: Groups) -> Groups:
+    """Return the groups of the dimensions that a linked table has.
+
+    A code that another of the tables has may be left out of this one: its cells are 0.
+    """
+    mine: dict[str, CodeList] = {}
+    for variable, group in groups.items():
+        if variable in source.header:
+            columns = [one.column(variable) for one in linked if variable in one.header]
+            listed = group.listed if isinstance(group, CodeList) else ()
+            mine[variable] = CodeList(group, {*listed, *chain(*columns)})
+    return mine
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SuppressReport(Report):
     """Which cells of a table, or of linked ones, are withheld; `results` holds each by name."""
@@ -92,12 +108,13 @@ class SuppressReport(Report):
     @property
     def facts(self) -> dict[str, Any]:
         """Everything the report says, as plain values."""
-        pattern = self._first.pattern
+        pattern, cost = self._first.pattern, self._first.singleton_cost
         return {
             "tables": [_facts(name, result) for name, result in self.results.items()],
             "status": str(pattern.status),
             "gap": float(pattern.gap) if pattern.gap < float("inf") else None,
-            "singletons_cost": self._first.singleton_cost,
+            "singletons": self._first.singletons,
+            "singletons_cost": None if cost is None else max(cost, 0),
         }
 
     @property
@@ -111,9 +128,7 @@ class SuppressReport(Report):
             for one in facts["tables"]
         ]
         lines.append("Audited: every primary cell is as uncertain as asked.")
-        if facts["singletons_cost"] is not None:
-            cost = facts["singletons_cost"]
-            lines.append(f"Protection from contributors: {cost:,} of the secondary cells.")
+        lines.append(_contributors(facts["singletons"], facts["singletons_cost"]))
         if facts["status"] == "solved":
             lines.append("Proved: no cheaper pattern is safe.")
         elif facts["gap"] is not None:
@@ -128,14 +143,16 @@ class SuppressReport(Report):
     def write_pattern(self, path: str | Path) -> None:
         """Write the pattern for other programs, as the end of the name says.
 
-        .hst: the sensitive cells, for τ-ARGUS; .json: all cells with figure and status, for R, as
-        sdcTable's sdcProb2df has them; else codes and a letter for each cell, as CSV.
+        .csv: codes and a letter for each cell; .json: all cells with figure and status, for R, as
+        sdcTable's sdcProb2df has them. .hst, for τ-ARGUS, has the primary cells alone, without the
+        secondary ones: such a file has no word for them, and τ-ARGUS would protect them in turn.
         """
         pattern, target = self.pattern, Path(path)
-        if target.suffix.lower() == ".hst":
+        kind = ending("the pattern", target, PATTERNS)
+        if kind == ".hst":
             result = self._first
             write_history(target, result.cells, result.marks == solver.Mark.PRIMARY)
-        elif target.suffix.lower() == ".json":
+        elif kind == ".json":
             name = "freq" if self._first.cells.counts else "value"
             figures = self._first.cells.values.ravel().tolist()
             columns = zip(*pattern.columns[:-1], figures, pattern.columns[-1], strict=True)
@@ -150,7 +167,12 @@ class SuppressReport(Report):
         """Write the table as it is for τ-ARGUS: .tab, with .rda and .hrc beside it."""
         if len(self.results) > 1:
             raise ParameterError("a .tab file is for a single table.")
+        ending("the table for τ-ARGUS", path, (".tab",))
         return write_tab(path, self._first.cells)
+
+    def tab_files(self, path: str | Path) -> list[Path]:
+        """Return the files that `write_tab` writes: the table, its metadata and hierarchies."""
+        return tab_files(path, self._first.cells)
 
     @property
     def pattern(self) -> Sheet:
@@ -199,6 +221,16 @@ class SuppressReport(Report):
             width={"step": 64},
             height={"step": 26},
         )  # fmt: skip
+
+
+def _contributors(singletons: bool, cost: int | None) -> str:
+    """Return what is said of contributors; the search before them is all that can be compared."""
+    if not singletons:
+        return "Contributors were left out: what they know was not reckoned with."
+    if cost is None:
+        return "Protected from every contributor too."
+    more = f"{cost:,}" if cost else "no"
+    return f"Protected from every contributor too: {more} more cells than the search had before."
 
 
 def _facts(name: str, result: Suppressed) -> dict[str, Any]:

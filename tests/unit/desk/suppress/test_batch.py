@@ -106,7 +106,9 @@ def test_a_history_says_what_is_known_of_cells(tmp_path: Path) -> None:
     assert report.results["t.csv"].marks[1, 2] == 0
 
 
-@pytest.mark.parametrize("line", ["A;m;s", "A;m;c;5", "D;m;u", "A;m", "A;m;pl;1"])
+@pytest.mark.parametrize(
+    "line", ["A;m;s", "A;m;c;5", "D;m;u", "A;m", "A;m;pl;1", "A;m;pl;-5;3", "A;m;c;-1"]
+)
 def test_a_history_that_is_not_understood_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "t.csv").write_text(COUNTS)
     (tmp_path / "t.hst").write_text(line + "\n")
@@ -170,3 +172,10 @@ def test_levels_go_into_a_file_of_their_own(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["x.tab", "x.rda", "x-area.hrc"]
     assert (tmp_path / "x-area.hrc").read_text() == "C\nAB\n@A\n@B\n"
     assert '<HIERCODELIST> "x-area.hrc"' in (tmp_path / "x.rda").read_text()
+
+
+@pytest.mark.parametrize("text", ["", "// nothing\n", '<OPENMICRODATA> "firms.asc"\n'])
+def test_a_batch_that_writes_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "b.arb").write_text(text)
+    with pytest.raises(ParameterError, match=r"'b.arb' must write a table"):
+        CliRunner().invoke(app, ["batch", str(tmp_path / "b.arb")], catch_exceptions=False)

@@ -103,7 +103,7 @@ def test_a_pattern_read_back_needs_nothing_more(tmp_path: Path) -> None:
         "0,x",
         "1,u",
     ]
-    with pytest.raises(ParameterError, match=r"written as \.csv or \.jj"):
+    with pytest.raises(ParameterError, match=r"must end in \.csv or \.jj"):
         report.write_pattern(tmp_path / "pattern.json")
 
 

@@ -123,7 +123,7 @@ def test_lone_contributors_cost_cells_and_can_be_left_out() -> None:
     with_them, without = Suppression().apply(cells), Suppression(singletons=False).apply(cells)
     # The rectangle of the two ones and two fives is undone by either of them.
     assert without.number(Mark.SECONDARY) == 2
-    assert without.singleton_cost == 0
+    assert without.singleton_cost is None  # they were not reckoned with
     assert with_them.number(Mark.SECONDARY) == 2 + (with_them.singleton_cost or 0)
     assert (with_them.singleton_cost or 0) > 0
 
@@ -216,6 +216,8 @@ def test_an_optimum_of_many_cells_without_certificates_has_intervals(
         ({"width": 0.0}, "width must be above 0"),
         ({"objective": "beauty"}, "objective must be number, value or information. Got beauty"),
         ({"effort": 0.0}, "effort must be above 0"),
+        ({"exact": True, "seconds": -5.0}, "seconds must be 0 or more. Got -5"),
+        ({"seconds": 5.0}, "seconds must come with exact"),
     ],
 )
 def test_parameters_are_checked(wrong: dict[str, object], message: str) -> None:
