@@ -37,6 +37,19 @@ s1,mining,big,G,300
 s1,mining,big,H,280
 s1,mining,big,I,250
 """
+# The firms with 1,000 know their own cell, and by a rectangle through both the other one's.
+TWINS = """\
+region,industry,value,contributors,max1,max2
+R1,I1,1005,2,1000,5
+R1,I2,1005,2,1000,5
+R1,I3,2550,3,900,850
+R2,I1,2070,3,700,690
+R2,I2,2100,3,710,700
+R2,I3,2130,3,720,710
+R3,I1,2700,3,910,900
+R3,I2,2695,3,905,900
+R3,I3,2715,3,910,905
+"""
 TREE = "north\n@n1\n@n2\nsouth\n@s1\n"
 
 
@@ -215,6 +228,49 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     assert (tmp_path / "w.csv").read_text().startswith("region,industry,size,status\n")
 
 
+def _firms(table: str) -> str:
+    """Return records that make the table: the largest firms of each cell, and one with the rest."""
+    lines = ["region,industry,firm,turnover"]
+    for row in csv.DictReader(table.splitlines()):
+        cell = f"{row['region']},{row['industry']}"
+        parts = [int(row["max1"]), int(row["max2"])]
+        parts += [int(row["value"]) - sum(parts)] if row["contributors"] == "3" else []
+        lines += [f"{cell},{cell.replace(',', '')}f{i},{part}" for i, part in enumerate(parts)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_withheld_cells_are_protected_from_contributors(tmp_path: Path, records: bool) -> None:
+    by = ["--by", "region,industry", "--value", "turnover", "--holding", "firm"] if records else []
+    text = _firms(TWINS) if records else TWINS
+    options = [*by, "--p", "10", "--fix", "region,industry", "--withhold"]
+    done = _run(tmp_path, text, *options)
+    assert done.exit_code == 0, done.output
+    assert "to every contributor as well" in done.stdout
+    (tmp_path / "true.csv").write_text(TWINS)
+    paths = [str(tmp_path / "o.csv"), "--true", str(tmp_path / "true.csv")]
+    audited = CliRunner().invoke(app, ["audit", *paths, "--p", "10", "--json"])
+    found = json.loads(audited.stdout)["sensitive"]
+    assert found == {"cells": 2, "too_close": [], "too_close_to_contributors": []}
+
+
+def test_cells_that_change_too_much_are_protected_from_contributors(tmp_path: Path) -> None:
+    done = _run(tmp_path, TWINS, "--p", "10", "--beyond", "5", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["withheld"] == ["region R1, industry I1", "region R1, industry I2"]
+    assert facts["contributors_known"]
+    # With nothing else empty in R1, the firm with 1,000 of either cell would know that the other
+    # is at most the sum of both less 1,000: within 5 of its 1,005.
+    with (tmp_path / "o.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["region"] == "R1"]
+    assert sum(row["value"] == "" for row in rows) >= 3
+
+
+def test_it_is_said_where_contributors_are_not_known(tmp_path: Path) -> None:
+    done = _run(tmp_path, VALUES, "--fix", "region,industry", "--withhold")
+    assert "Contributors are not in the file" in done.stdout
+
+
 def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
     # record changes by 30% at most, without repair, no cell of one large firm is protected.
@@ -233,9 +289,12 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     facts = json.loads(done.stdout)
     cells = (tmp_path / "w.csv").read_text().splitlines()
     assert cells[0] == "region,size,status"
-    # All inner cells: none can be computed from the totals, and no other need be withheld.
-    assert sorted(cells[1:]) == [f"{region},{size},short" for region in "nsw" for size in "ab"]
-    assert facts["complements"] == []
+    # All inner cells; and the total of every region, or the firm with 100 of n × b would know that
+    # n × a is at most 220 − 100, where it must be able to lie 60 above its 110.
+    short = [f"{region},{size},short" for region in "nsw" for size in "ab"]
+    others = [f"{region},_T,complement" for region in "nsw"]
+    assert sorted(cells[1:]) == sorted(short + others)
+    assert facts["complements"] == [f"{region}, _T" for region in "nsw"]
     assert facts["short"] == len(facts["short_cells"]) == 6
     # Nothing is written without --withhold, and nothing is said to be.
     (tmp_path / "w.csv").unlink()

@@ -85,6 +85,7 @@ def adjust(
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
     from discreet.desk.sensitivity import rules_of
+    from discreet.desk.suppress.insiders import Contributions
     from discreet.errors import ParameterError
     from discreet.protect.keys import generator
     from discreet.table.source import read_source
@@ -104,7 +105,7 @@ def adjust(
             f"coarse must be a percentage above 0, at most {MOST_COARSE:g}. Got {coarse:g}."
         )
     source, tables = read_source(table), tables_of(by)
-    cells = read_either(source, tables, value, holding, groups_of(hierarchy))
+    cells, records = read_either(source, tables, value, holding, groups_of(hierarchy))
     rules = rules_of(cells, rule, percent)
     fixed = kept_totals(cells, fix, tables)
     published = of_tables(cells, tables) if tables else None
@@ -112,7 +113,11 @@ def adjust(
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
     share = None if beyond is None else beyond / 100
-    held = withheld(result, share) if withhold or beyond is not None else None
+    held = None
+    if withhold or beyond is not None:
+        # Of counts, the table says as much as the records.
+        lines = None if records is None or cells.counts else Contributions.of_records(records)
+        held = withheld(result, rules, share, lines, tell)
     rough = None if coarse is None else coarse / 100
     return AdjustReport(source.name, result, above, exposure, held, rough)
 
@@ -201,11 +206,12 @@ def adjust_records(
     rows = solver.cell_rows(
         records.at, records.hierarchies, records.amounts, order, records.units, tell, chosen
     )
-    needs = solver.needs_of(rows, record_rules(rule, percent))
+    rules = record_rules(rule, percent)
+    needs = solver.needs_of(rows, rules)
     found = solver.adjust_records(
         rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
     )
     short = None
     if withhold and found.short.any():
-        short = with_complements(records, found, order, chosen)
+        short = with_complements(records, found, order, chosen, rules, tell)
     return RecordsReport(source, value, order, records, place, found, short, tables=chosen)

@@ -172,6 +172,7 @@ class AdjustReport(ChangeReport):
             facts["withheld"] = [result.cells.name(int(cell)) for cell in named_cells]
             secondary = self.held.secondary
             facts["complements"] = None if secondary is None else int(secondary.sum())
+            facts["contributors_known"] = self.held.insiders
         if self.coarse is not None:
             facts["rounded"] = int(self._rounded.sum())
         if self.coarse is not None or self.held is not None:
@@ -269,12 +270,22 @@ class AdjustReport(ChangeReport):
         if far:
             lines.append(f"{far:,} cells changed too much to be published.")
         if held.secondary is None:
-            return [*lines, "Nothing is written: no pattern protects these cells when empty."]
+            from_whom = ", from contributors too" if held.insiders else ""
+            return [
+                *lines,
+                f"Nothing is written: no pattern protects these cells when empty{from_whom}.",
+            ]
         more = int(held.secondary.sum())
+        covered = (
+            "Audited: they are as uncertain as asked, to every contributor as well."
+            if held.insiders
+            else "Contributors are not in the file: what they know was not reckoned with."
+        )
         return [
             *lines,
             f"They are empty in {self.name}, and so {'is' if more == 1 else 'are'} {more:,} more, "
             "from which they could be computed.",
+            covered,
         ]
 
     @property

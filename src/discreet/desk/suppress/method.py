@@ -101,23 +101,7 @@ class Suppression:
         cells that no table shows (a common breakdown of all tables) is not part of it.
         """
         system, tables, problem = self.stated(tables)
-        dimensions = [table.hierarchies for table in tables]
-        if self.singletons:
-            given = contributions or [Contributions.of_table(table) for table in tables]
-            amounts = self._amounts(tables[0])
-            known = insiders(system, tables, given, self.rules, problem, amounts)
-            problem = replace(problem, insiders=known)
-        if len(tables) == 1:
-            pattern = suppress(dimensions[0], problem, self.effort, tell)
-        elif fits(dimensions, system.variables, int(problem.primary.sum())):
-            named = [list(zip(t.variables, t.hierarchies, strict=True)) for t in tables]
-            pattern = suppress_margins(system, problem, named, self.effort, tell)
-        else:
-            pattern = suppress_linked(system, problem, self.effort, tell)
-        if pattern.status is Status.INFEASIBLE:
-            raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
-        if self.exact:
-            pattern = optimum(system, problem, pattern, self.seconds, tell)
+        problem, pattern = self.pattern(system, tables, problem, contributions, tell)
         low, high, final = ranges(system, problem, pattern)
         results, start = [], 0
         for table in tables:
@@ -150,6 +134,39 @@ class Suppression:
         problems = [self._problem(table) for table in alike]
         problem = problems[0] if len(tables) == 1 else _together(system, problems, alike)
         return system, alike, problem
+
+    def pattern(
+        self,
+        system: TableSystem,
+        tables: Sequence[CellTable],
+        problem: Problem,
+        contributions: Sequence[Contributions] | None = None,
+        tell: Tell | None = None,
+    ) -> tuple[Problem, Pattern]:
+        """Return a problem with what contributors know, and a pattern proved safe from all of them.
+
+        The problem may ask more, or other figures, than the tables as they are stated: what is
+        asked against contributors is by the rules and the tables. Raise where a cell cannot be
+        protected.
+        """
+        dimensions = [table.hierarchies for table in tables]
+        if self.singletons:
+            given = contributions or [Contributions.of_table(table) for table in tables]
+            amounts = self._amounts(tables[0])
+            known = insiders(system, tables, given, self.rules, problem, amounts)
+            problem = replace(problem, insiders=known)
+        if len(tables) == 1:
+            pattern = suppress(dimensions[0], problem, self.effort, tell)
+        elif fits(dimensions, system.variables, int(problem.primary.sum())):
+            named = [list(zip(t.variables, t.hierarchies, strict=True)) for t in tables]
+            pattern = suppress_margins(system, problem, named, self.effort, tell)
+        else:
+            pattern = suppress_linked(system, problem, self.effort, tell)
+        if pattern.status is Status.INFEASIBLE:
+            raise ParameterError(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
+        if self.exact:
+            pattern = optimum(system, problem, pattern, self.seconds, tell)
+        return problem, pattern
 
     def _amounts(self, cells: CellTable) -> bool:
         """Return whether cells must be able to move by their rules' amounts, not by a width."""

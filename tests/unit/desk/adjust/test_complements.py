@@ -54,7 +54,7 @@ def test_no_empty_cell_follows_from_the_others(seed: int) -> None:
     fixed = np.zeros(table.shape, bool)
     fixed[:2] = True  # two rows stay: what is sensitive there is short
     found = ControlledAdjustment().adjust(table, [Given(20)], np.random.default_rng(1), fixed)
-    held = withheld(found, 0.1)
+    held = withheld(found, [Given(20)], 0.1)
     assert held.secondary is not None
     far = np.abs(found.values - table.values) > 0.1 * table.values + 1e-9
     np.testing.assert_array_equal(held.primary, found.short | far)
@@ -69,14 +69,14 @@ def test_where_no_pattern_protects_nothing_may_be_released() -> None:
     fixed = np.ones(table.shape, bool)
     found = ControlledAdjustment().adjust(table, [Given(20)], np.random.default_rng(1), fixed)
     assert found.short.any()
-    held = withheld(found)
+    held = withheld(found, [Given(20)])
     assert held.secondary is None or held.cells.all()
 
 
 def test_nothing_short_and_no_limit_leave_nothing_empty() -> None:
     table = _table(np.array([[10.0, 20], [30, 40]]), np.array([[True, False], [False, False]]))
     found = ControlledAdjustment().adjust(table, [Given(20)], np.random.default_rng(1))
-    assert not withheld(found).cells.any()
+    assert not withheld(found, [Given(20)]).cells.any()
 
 
 def test_figures_that_change_much_are_rounded_whichever_way_they_went() -> None:
