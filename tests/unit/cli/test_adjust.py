@@ -271,6 +271,23 @@ def test_it_is_said_where_contributors_are_not_known(tmp_path: Path) -> None:
     assert "Contributors are not in the file" in done.stdout
 
 
+def test_the_capacity_is_kept_where_a_part_alone_is_moved(tmp_path: Path) -> None:
+    # Only 1,005 and 1,005 are moved, by 100 each: with them go the totals of I1 and I2, 5,775 and
+    # 5,800, and these may go by 1%, 57 and 58.
+    options = ["--p", "10", "--above", "2700", "--report", str(tmp_path / "r.csv")]
+    done = _run(tmp_path, TWINS, *options, "--capacity", "1")
+    assert done.exit_code == 3
+    assert "NOT PROTECTED: 2 of 2 sensitive cells" in done.stdout
+    for capacity, more in ((1, ["--withhold"]), (2, [])):
+        done = _run(tmp_path, TWINS, *options, "--capacity", str(capacity), *more)
+        assert done.exit_code == 0, done.output
+        with (tmp_path / "r.csv").open() as stream:
+            rows = [row for row in csv.DictReader(stream) if row["sensitive"] == "0"]
+        for row in rows:
+            true, released = float(row["true"]), float(row["released"])
+            assert abs(released - true) <= capacity / 100 * true
+
+
 def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
     # record changes by 30% at most, without repair, no cell of one large firm is protected.

@@ -230,7 +230,7 @@ class ControlledAdjustment:
         weights = self.weights(cells, shown)
         this = problem(
             task.system, parts[1].values * unit, movers, lower * unit, upper * unit, weights,
-            capacity, task.still, ~task.sensitive,
+            capacity, task.still, ~task.sensitive, self._limit(task, unit),
         )  # fmt: skip
         found = adjust(this, self.norm, seed, task.tell)
         change = _whole(this, found.values, seed) if decimals is not None else None
@@ -244,6 +244,17 @@ class ControlledAdjustment:
         return AdjustedTable(
             cells, task.needed, values, short, shown, status, decimals, cost, gap, parts
         )
+
+    def _limit(self, task: _Task, unit: float) -> Floats:
+        """Return the largest change of cells of which only a part is moved, in units.
+
+        In the part a sum may hold nothing but a sensitive cell, and would go where that one goes.
+        """
+        limit = np.full(task.cells.shape, np.inf)
+        if self.above is None:
+            return limit
+        reach = np.floor(self.capacity * task.cells.values * unit + 1e-6)
+        return np.where(task.shown & ~task.alike_sensitive, reach, limit)
 
     def _counts(self, task: _Task, minimum: int, rng: np.random.Generator) -> AdjustedTable:
         if self != ControlledAdjustment(capacity=self.capacity):
@@ -289,6 +300,16 @@ class _Task:
     @property
     def sensitive(self) -> Flags:
         return np.asarray(self.needed.sensitive & self.shown)
+
+    @property
+    def alike_sensitive(self) -> Flags:
+        """The sensitive cells, and those that are one of them by another name, beside zeros."""
+        values = np.zeros(self.system.variables)
+        values[self.system.variable] = self.cells.values.reshape(-1)
+        if not values.any():
+            return self.sensitive
+        names = self.system.without_zeros(values[self.system.inner]).variable
+        return np.isin(names, names[self.sensitive.reshape(-1)]).reshape(self.cells.shape)
 
     @property
     def whole(self) -> Part:
