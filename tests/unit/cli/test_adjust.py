@@ -72,6 +72,24 @@ def _run(folder: Path, text: str, *options: str) -> Result:
     )
 
 
+def test_the_status_tells_cells_that_are_short(tmp_path: Path) -> None:
+    # All is fixed, so that none can move: a proof.
+    done = _run(tmp_path, TWINS, "--p", "10", "--fix", "region,industry", "--json")
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["status"] == "infeasible"
+    # Three cells of a row must move by 10, and by no more than 12, which is what the cells below
+    # them may: three such changes never add up to 0. Half of each up and half down would, so that
+    # the linear programme proves nothing.
+    text = "region,industry,value,sensitive\n"
+    text += "".join(f"n,{i},100,1\ns,{i},120,0\n" for i in "abc")
+    fixed = ["--fix", "region", "--fix", "industry", "--capacity", "10", "--json"]
+    done = _run(tmp_path, text, *fixed)
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["status"] == "relaxed"
+    done = _run(tmp_path, text, *fixed[2:])  # now rows may change
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (0, "solved")
+
+
 def test_counts_end_at_0_or_3(tmp_path: Path) -> None:
     done = _run(tmp_path, COUNTS)
     assert done.exit_code == 0

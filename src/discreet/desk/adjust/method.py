@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from discreet.checks import chosen as one_of
 from discreet.desk.adjust import Norm, Weight
-from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, problem
+from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, impossible, problem
 from discreet.desk.adjust.magnitudes.exact import PROVED
 from discreet.desk.adjust.magnitudes.problem import NEAR
 from discreet.desk.adjust.magnitudes.whole import made_whole
@@ -169,10 +169,10 @@ class ControlledAdjustment:
             minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
             return self._counts(task, minimum, rng)
         found = self._magnitudes(task, rng)
-        if found.decimals is None:
-            return found
-        # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
-        return replace(found, short=found.short | (shown & _lacking(found, rules)))
+        if found.decimals is not None:
+            # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
+            found = replace(found, short=found.short | (shown & _lacking(found, rules)))
+        return replace(found, status=short_status(found.status, found.short))
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
@@ -241,6 +241,10 @@ class ControlledAdjustment:
         cost = float((weights * (moved if self.norm is Norm.L1 else moved**2)).sum())
         short = task.sensitive & ~_protected(cells.values, values, task.needed)
         status, gap = _proof(found, cost, unit) if self.norm is Norm.L1 else (found.status, np.nan)
+        # Without a spread or a part, what is asked is what the rules ask: a proof is one of these.
+        plain = self.spread == 0 and self.above is None
+        if plain and short.any() and status is not Status.STOPPED and impossible(this):
+            status = Status.INFEASIBLE
         return AdjustedTable(
             cells, task.needed, values, short, shown, status, decimals, cost, gap, parts
         )
@@ -385,6 +389,12 @@ def _proof(found: Adjusted, cost: float, unit: float) -> tuple[Status, float]:
         return Status.SOLVED, 0.0
     gap = cost / bound - 1 if bound > 0 else np.nan
     return Status.FEASIBLE if found.solved else found.status, gap
+
+
+def short_status(status: Status, short: Flags) -> Status:
+    """Return the status of figures: relaxed where cells are short, not proved that any must be."""
+    kept = status in (Status.STOPPED, Status.INFEASIBLE, Status.NOT_CONVERGED)
+    return Status.RELAXED if short.any() and not kept else status
 
 
 def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:
