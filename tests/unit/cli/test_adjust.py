@@ -333,9 +333,11 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     assert facts["short"] == len(facts["short_cells"]) == 6
     # Nothing is written without --withhold, and nothing is said to be.
     (tmp_path / "w.csv").unlink()
-    done = _run(tmp_path, text, *options, "2", "--report", str(tmp_path / "w.csv"))
+    done = _run(tmp_path, text, *options, "2")
     assert done.exit_code == 3
     assert "Nothing is written" in done.stdout
+    with pytest.raises(ParameterError, match="with --order it needs --withhold"):
+        _run(tmp_path, text, *options, "2", "--report", str(tmp_path / "w.csv"))
     assert not (tmp_path / "w.csv").exists()
 
 
@@ -355,6 +357,19 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
             "must be above 0 on both sides.* That of a x, b p is not",
         ),
         (COUNTS, ["--value", "x"], "value and holding are for records"),
+        (COUNTS, ["--percent", "5"], "percent does nothing here"),
+        (TWINS, ["--p", "10", "--percent", "5"], "percent does nothing here"),
+        (
+            "a,value,sensitive,lower,upper\nx,90,1,9,9\ny,80,0,,\n",
+            ["--percent", "5"],
+            "percent does nothing here",
+        ),
+        (
+            RECORDS,
+            ["--by", "region", "--value", "turnover", "--p", "9", "--order", "1", "--percent", "5"],
+            "percent does nothing here",
+        ),
+        (TWINS, ["--p", "10", "--beyond", "5", "--coarse", "5"], "coarse must be below beyond"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
         (COUNTS, ["--fix", ""], "--fix must name dimensions"),
         (
@@ -383,6 +398,38 @@ def test_mistakes_are_explained(
     with pytest.raises(ParameterError, match=message):
         _run(tmp_path, text, *options)
     assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--percent", "3"], "percent cannot be given with a JJ file"),
+        (["--percent", "10"], "percent cannot be given with a JJ file"),
+        (["--above", "0"], "above cannot be given with a JJ file"),
+        (["--beyond", "0"], "beyond cannot be given with a JJ file"),
+        (["--coarse", "5", "--spread", "1"], "coarse and spread cannot be given with a JJ file"),
+        (["--margins", "2"], "margins cannot be given with a JJ file"),
+        (["--problem", "p.jj"], "--problem is for tables"),
+    ],
+)
+def test_options_that_a_jj_file_leaves_nothing_to_are_refused(
+    options: list[str], message: str, tmp_path: Path
+) -> None:
+    jj, out = tmp_path / "t.jj", tmp_path / "o.jj"
+    jj.write_text("0\n2\n0 10 1 u 0 100 5 5 0\n1 10 1 s 0 100 0 0 0\n1\n0 2 : 0 (1) 1 (-1)\n")
+    with pytest.raises(ParameterError, match=message):
+        CliRunner().invoke(
+            app, ["adjust", str(jj), "--out", str(out), *options], catch_exceptions=False
+        )
+    assert not out.exists()
+
+
+def test_the_percentage_is_for_what_no_rule_has_an_amount_for(tmp_path: Path) -> None:
+    # Two firms in a cell are too few: it must move by 3% of 1,005, which is 31 in whole figures.
+    _run(tmp_path, TWINS, "--minimum", "3", "--percent", "3", "--report", str(tmp_path / "r.csv"))
+    with (tmp_path / "r.csv").open() as stream:
+        moved = [row for row in csv.DictReader(stream) if row["sensitive"] == "1"]
+    assert [abs(float(row["released"]) - 1005) for row in moved] == [31, 31]
 
 
 def test_true_figures_are_not_written_over_released_ones(tmp_path: Path) -> None:

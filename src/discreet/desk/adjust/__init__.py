@@ -51,7 +51,7 @@ def adjust(
     value: str | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
-    percent: float = 10.0,
+    percent: float | None = None,
     norm: Norm | str = Norm.L1,
     weight: Weight | str = Weight.VALUE,
     margins: float = 1.0,
@@ -72,8 +72,9 @@ def adjust(
     `table` is a CSV file or a data frame; with `by` it holds records to tabulate: names of columns,
     or several lists of them for linked tables. `rule` says which cells are sensitive: "p=10",
     "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
-    by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
-    in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
+    by default. `percent` is the protection where neither rule nor file says an amount (else 10),
+    `capacity` the largest change of other cells in percent. Totals by the dimensions in `fix`
+    stay; no dimensions mean the grand total. With `audit` the report says what one who
     knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
     `beyond` those too that would change by more than so many percent; and others, so that nobody
     computes them. Figures that would change by more than `coarse` percent are shown rounded. A file
@@ -84,7 +85,7 @@ def adjust(
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
-    from discreet.desk.sensitivity import rules_of
+    from discreet.desk.sensitivity import PERCENT, check_percent, rules_of
     from discreet.desk.suppress.insiders import Contributions
     from discreet.errors import ParameterError
     from discreet.protect.keys import generator
@@ -94,8 +95,8 @@ def adjust(
     if isinstance(table, str | Path) and Path(table).suffix.lower() == ".jj":
         asked = {
             "rule": rule, "by": by, "value": value, "holding": holding, "hierarchy": hierarchy,
-            "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
-            "coarse": coarse,
+            "percent": percent, "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
+            "coarse": coarse, "above": above,
         }  # fmt: skip
         return _adjust_jj(Path(table), method, asked, secret, seed, tell)
     if beyond is not None and not beyond > 0:
@@ -104,9 +105,15 @@ def adjust(
         raise ParameterError(
             f"coarse must be a percentage above 0, at most {MOST_COARSE:g}. Got {coarse:g}."
         )
+    if beyond is not None and coarse is not None and not coarse < beyond:
+        raise ParameterError(
+            "coarse must be below beyond: figures that change by more are left empty. "
+            f"Got {coarse:g} and {beyond:g}."
+        )
     source, tables = read_source(table), tables_of(by)
     cells, records = read_either(source, tables, value, holding, groups_of(hierarchy))
-    rules = rules_of(cells, rule, percent)
+    rules = rules_of(cells, rule, PERCENT if percent is None else percent)
+    check_percent(percent, cells, rules)
     fixed = kept_totals(cells, fix, tables)
     published = of_tables(cells, tables) if tables else None
     rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
@@ -136,8 +143,9 @@ def _adjust_jj(
     from discreet.protect.keys import generator
     from discreet.table.jj import read_jj
 
-    given = [name for name, one in asked.items() if one]
-    given += [name for name in ("above", "spread") if getattr(method, name)]
+    # A number is given even if it is 0.
+    given = [name for name, one in asked.items() if one or (one == 0 and one is not False)]
+    given += ["spread"] if method.spread else []
     given += ["margins"] if method.margins != 1 else []
     if given:
         raise ParameterError(
@@ -162,7 +170,7 @@ def adjust_records(
     order: int | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
-    percent: float = 10.0,
+    percent: float | None = None,
     withhold: bool = False,
     secret: Secret | None = None,
     seed: int | None = None,
@@ -183,11 +191,13 @@ def adjust_records(
     from discreet.desk.adjust.records.withheld import with_complements
     from discreet.desk.cells import read_records
     from discreet.desk.cells.given import groups_of, tables_of
-    from discreet.desk.sensitivity import record_rules
+    from discreet.desk.sensitivity import PERCENT, check_percent, record_rules
     from discreet.protect.keys import generator
     from discreet.table.decimals import decimals_of
     from discreet.table.source import read_source
 
+    rules = record_rules(rule, PERCENT if percent is None else percent)
+    check_percent(percent, None, rules)
     source, tables = read_source(table), tables_of(by)
     names = list(dict.fromkeys(name for names in tables for name in names))
     given = read_records(source, names, value, holding, groups_of(hierarchy))
@@ -206,7 +216,6 @@ def adjust_records(
     rows = solver.cell_rows(
         records.at, records.hierarchies, records.amounts, order, records.units, tell, chosen
     )
-    rules = record_rules(rule, percent)
     needs = solver.needs_of(rows, rules)
     found = solver.adjust_records(
         rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
