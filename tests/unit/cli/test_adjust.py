@@ -306,6 +306,21 @@ def test_the_capacity_is_kept_where_a_part_alone_is_moved(tmp_path: Path) -> Non
             assert abs(released - true) <= capacity / 100 * true
 
 
+def test_figures_are_protected_as_they_are_written_rounded(tmp_path: Path) -> None:
+    done = _run(tmp_path, TWINS, "--p", "10", "--coarse", "5")
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "o.csv").open() as stream:
+        rows = {(row["region"], row["industry"]): row for row in csv.DictReader(stream)}
+    # The rule asks 1,000 · 10% − 0 of either.
+    for industry in ("I1", "I2"):
+        assert rows["R1", industry]["status"] == "rounded"
+        assert abs(float(rows["R1", industry]["value"]) - 1005) >= 100
+    parts = [float(rows["R1", industry]["value"]) for industry in ("I1", "I2", "I3")]
+    off = abs(sum(parts) - float(rows["R1", "_T"]["value"]))
+    assert "everything adds up." not in " ".join(done.stdout.split())
+    assert off > 0
+
+
 def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
     # record changes by 30% at most, without repair, no cell of one large firm is protected.

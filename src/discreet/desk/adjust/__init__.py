@@ -80,6 +80,8 @@ def adjust(
     computes them. Figures that would change by more than `coarse` percent are shown rounded. A file
     whose name ends in .jj says itself which cells are sensitive and which are kept.
     """
+    from dataclasses import replace
+
     from discreet.desk.adjust.audit import exposed
     from discreet.desk.adjust.complements import withheld
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
@@ -117,6 +119,7 @@ def adjust(
     fixed = kept_totals(cells, fix, tables)
     published = of_tables(cells, tables) if tables else None
     rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
+    method = replace(method, coarse=None if coarse is None else coarse / 100)
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
     share = None if beyond is None else beyond / 100
@@ -125,8 +128,7 @@ def adjust(
         # Of counts, the table says as much as the records.
         lines = None if records is None or cells.counts else Contributions.of_records(records)
         held = withheld(result, rules, share, lines, tell)
-    rough = None if coarse is None else coarse / 100
-    return AdjustReport(source.name, result, above, exposure, held, rough)
+    return AdjustReport(source.name, result, above, exposure, held)
 
 
 def _adjust_jj(

@@ -1,4 +1,4 @@
-"""Cells of an adjusted table that are withheld, with others for their sake, or shown rounded."""
+"""Cells of an adjusted table that are withheld, with others for their sake."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from discreet.desk.adjust.pattern import Hidden, safe_pattern
 from discreet.desk.sensitivity import Rule
 from discreet.desk.suppress.insiders import Contributions
 from discreet.progress import Tell
-from discreet.types import Flags, Floats
-
-# A figure that is rounded to a step has one of these at its front.
-FRONTS = (1.0, 2.0, 5.0, 10.0)
+from discreet.types import Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,35 +70,3 @@ def withheld(
     if found is None:
         return Withheld(primary, None, known)
     return Withheld(primary, found[0] & result.published & ~primary, known)
-
-
-def coarse_cells(result: AdjustedTable, share: float) -> Flags:
-    """Return the cells to show rounded: those whose change is above a share of what is released.
-
-    Notes
-    -----
-    Whether a sensitive cell is rounded must not tell which way it went: its change is taken as what
-    it needs on the worse side, and compared with the released figure, which is known. Zeros: are
-    not rounded.
-    """
-    needed = np.maximum(result.required.lower, result.required.upper)
-    change = np.abs(result.values - result.cells.values)
-    size = np.where(result.sensitive, needed, change)
-    return np.asarray(
-        result.published & (size > share * result.values + 1e-9) & (result.values > 0)
-    )
-
-
-def rounded(values: Floats, share: float) -> Floats:
-    """Return figures rounded to 1, 2 or 5 and zeros: the least such step above a share of each.
-
-    Notes
-    -----
-    Of the released figure alone, so that nobody learns from it what that would not say.
-    """
-    least = np.maximum(share * np.asarray(values, np.float64), 1e-12)
-    power = 10.0 ** np.floor(np.log10(least))
-    fronts = np.array(FRONTS)
-    place = np.searchsorted(fronts, least / power * (1 - 1e-9))
-    step = power * fronts[np.minimum(place, len(fronts) - 1)]
-    return np.asarray(np.floor(values / step + 0.5) * step)
