@@ -77,8 +77,9 @@ def safe_pattern(
             if problem.primary.any():
                 cheap = np.where(withheld, PREFERRED, 1.0)
                 given = replace(problem, weights=problem.weights * cheap)
-                found = method.pattern(system, alike, given, contributions, tell)[1]
-                withheld |= found.withheld
+                given = method.watched(system, alike, given, contributions)
+                given = _around_truth(given, given.values - stated.values)
+                withheld |= method.pattern(system, alike, given, tell).withheld
     except ParameterError:
         return None
     ends = np.cumsum([one.values.size for one in tables])[:-1]
@@ -111,6 +112,28 @@ def _among_adjusted(
     rise = np.maximum(upper + np.maximum(-change, 0.0), size)
     shown = replace(stated, values=values, weights=np.where(values > 0, stated.weights, np.inf))
     return _asking(shown, primary & (values > 0), np.minimum(fall, values), rise)
+
+
+def _around_truth(problem: Problem, change: Floats) -> Problem:
+    """Return the problem in which contributors, too, are kept as far from the truth as asked."""
+    known = problem.insiders
+    up, down = np.maximum(-change, 0.0), np.maximum(change, 0.0)
+    fall = np.minimum(_more(known.fall, down[known.cell]), np.maximum(known.room, 0.0))
+    return replace(
+        problem,
+        insiders=replace(
+            known,
+            rise=_more(known.rise, up[known.cell]),
+            fall=fall,
+            out_rise=_more(known.out_rise, up),
+            out_fall=_more(known.out_fall, down),
+        ),
+    )
+
+
+def _more(asked: Floats, by: Floats) -> Floats:
+    """Return what is asked and so much more, where anything is asked."""
+    return np.where(asked > 0, asked + by, asked)
 
 
 def _asking(problem: Problem, primary: Flags, fall: Floats, rise: Floats) -> Problem:
