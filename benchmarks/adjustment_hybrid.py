@@ -41,7 +41,7 @@ def main() -> None:
                 )
             )  # fmt: skip
             print(*rows[-1], sep=" | ", flush=True)
-        hidden = suppress(path, "p=10", singletons=False, **given).facts["tables"][0]
+        hidden = suppress(path, "p=10", **given).facts["tables"][0]
         others = int(rows[-1][2].replace(",", "")) - hidden["secondary"]
         rows.append(
             (
@@ -55,8 +55,8 @@ def main() -> None:
         "## Adjustment, suppression and mixtures\n\n"
         f"Turnover of the synthetic register ({RECORDS:,} records, seed 3), p = 10. Cells that are "
         "not sensitive and not 0: how many keep a figure to the last digit, and how far that is "
-        "from the truth; cells of any kind that are rounded or empty. Suppression is without "
-        "protection from contributors, which adjustment does not ask for.\n\n"
+        "from the truth; cells of any kind that are rounded or empty. Cells are empty so "
+        "that no contributor comes too close to them either.\n\n"
         + table(
             ("table", "way", "cells", "sensitive", "figures", "rounded", "empty", "mean change",
              "largest change"),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import isclose
 from typing import Any
 
 import numpy as np
+import suppress
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
+from shared import extreme, incidence
 
+from discreet.desk.adjust.complements import withheld
 from discreet.desk.adjust.method import AdjustedTable, ControlledAdjustment
 from discreet.desk.cells import CellTable
-from discreet.desk.sensitivity import Given
+from discreet.desk.sensitivity import Given, PriorPosterior
+from discreet.desk.suppress.insiders import Contributions
 
 NEAR = 1e-5
 # Where nothing says how far a cell can go at most: so many times what it needs.
@@ -47,9 +51,26 @@ SHAPES: list[tuple[tuple[int, ...], ...]] = [
 ]
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Return tables without end: flat, with a hierarchy, of one to three dimensions, linked."""
+@dataclass(frozen=True)
+class Holes:
+    """Records whose table is adjusted with some cells left empty, the totals in `fixed` kept."""
+
+    records: suppress.Case
+    fixed: np.ndarray
+    beyond: float | None
+    seed: int
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case | Holes]:
+    """Return tables without end: flat, with a hierarchy, of one to three dimensions, linked.
+
+    One in four is of records, and has cells that are left empty.
+    """
+    firms = suppress.cases(rng)
     while True:
+        if rng.random() < 0.25:
+            yield _holes(next(firms), rng)
+            continue
         parents = SHAPES[int(rng.integers(len(SHAPES)))]
         inner = [[i for i in range(len(tree)) if i not in tree] for tree in parents]
         values = np.zeros([len(tree) for tree in parents])
@@ -90,14 +111,79 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def check(case: Case) -> None:
-    """Raise AssertionError where the adjusted table breaks a rule, or its proof is none."""
+def _holes(drawn: suppress.Case, rng: np.random.Generator) -> Holes:
+    """Return records as they are drawn for suppression, magnitudes by the p% rule."""
+    records = drawn.records
+    amounts = np.ceil(rng.lognormal(3, 1.5, len(records.at))) if records.counts else records.amounts
+    rule = PriorPosterior(float(rng.choice([5, 10, 20])))
+    case = suppress.Case(
+        replace(records, amounts=amounts, counts=False), suppress.Suppression((rule,))
+    )
+    shape = records.shape
+    fixed = np.ones(shape, bool) if rng.random() < 0.5 else rng.random(shape) < 0.3
+    beyond = float(rng.choice([0.02, 0.05, 0.2])) if rng.random() < 0.5 else None
+    return Holes(case, fixed, beyond, int(rng.integers(2**30)))
+
+
+def kinds(case: Case | Holes) -> Iterator[str]:
+    """Yield what a case is an example of."""
+    if isinstance(case, Holes):
+        yield "with empty cells, of records"
+
+
+def check(case: Case | Holes) -> str | None:
+    """Return what is wrong, or raise AssertionError: a rule broken, a proof that is none."""
+    if isinstance(case, Holes):
+        return _check_holes(case)
     found = adjusted(case)
     _check_rules(case, found)
     if found.short.any():
         assert least_cost(case, np.inf, found.decimals or 0) == np.inf, "all could be protected"
     elif found.decimals is not None:
         _check_proof(case, found)
+    return None
+
+
+def _check_holes(case: Holes) -> str | None:
+    """Return who comes too close to an empty cell: the public or a holding, if anybody does.
+
+    Among the true figures, as of a suppressed table, and among the adjusted ones.
+    """
+    given = case.records
+    cells, rules = given.records.table(), given.method.rules
+    rng = np.random.default_rng(case.seed)
+    found = ControlledAdjustment().adjust(cells, rules, rng, case.fixed)
+    held = withheld(found, rules, case.beyond, Contributions.of_records(given.records))
+    if held.secondary is None:
+        everything = cells.values.reshape(-1) > 0
+        could = not suppress.exposed(given, everything, held.primary.reshape(-1))
+        same = (found.values == cells.values).all()
+        return "refused, but withholding everything is safe" if could and same else None
+    empty = held.cells.reshape(-1)
+    if not held.primary.any():
+        return "cells are empty without need" if empty.any() else None
+    primary, shown = held.primary.reshape(-1), found.values.reshape(-1)
+    return (
+        suppress.exposed(given, empty, primary)
+        or suppress.exposed(given, empty, primary & (shown > 0), shown)
+        or _computed(found, empty, held)
+    )
+
+
+def _computed(found: AdjustedTable, empty: np.ndarray, held: Any) -> str | None:
+    """Return a cell that the adjusted figures tell more of than its rule allows."""
+    matrix, _ = incidence(found.cells.parents)
+    shown, true = found.values.reshape(-1), found.cells.values.reshape(-1)
+    low, high = np.where(empty, 0.0, shown), np.where(empty, np.inf, shown)
+    lower, upper = found.required.lower.reshape(-1), found.required.upper.reshape(-1)
+    for cell in np.flatnonzero(held.primary.reshape(-1) & (shown > 0)):
+        near = NEAR * (1 + true[cell])
+        top = extreme(matrix, low, high, cell, -1, False)
+        bottom = extreme(matrix, low, high, cell, 1, False)
+        least = max(min(true[cell], shown[cell]) - lower[cell], 0.0)
+        if top < max(true[cell], shown[cell]) + upper[cell] - near or bottom > least + near:
+            return f"cell {cell} is adjusted to {bottom}…{top}, of {true[cell]}"
+    return None
 
 
 def adjusted(case: Case) -> AdjustedTable:

@@ -105,12 +105,12 @@ def check(case: Case) -> str | None:
         found = method.apply(cells, given)
     except ParameterError as refusal:
         withheld = cells.values.reshape(-1) > 0
-        safe = not _exposed(case, withheld)
+        safe = not exposed(case, withheld)
         return f"refused, but withholding everything is safe: {refusal}" if safe else None
     withheld = found.withheld.reshape(-1)
     if (withheld & (cells.values.reshape(-1) == 0)).any():
         return "a zero is withheld"
-    said = _exposed(case, withheld)
+    said = exposed(case, withheld)
     if said:
         return said
     if not found.pattern.solved or not method.exact:
@@ -135,7 +135,7 @@ def _redundant(case: Case, found: Suppressed) -> str | None:
     for cell in np.flatnonzero(withheld & ~primary):
         fewer = withheld.copy()
         fewer[cell] = False
-        if not _exposed(case, fewer):
+        if not exposed(case, fewer):
             return f"the optimum withholds cell {cell} without need"
     return None
 
@@ -193,15 +193,23 @@ def _asked(case: Case) -> tuple[Array, Array, Array]:
     return public, np.where(public > 0, insiders, 0.0), np.where(public > 0, width, 0.0)
 
 
-def _exposed(case: Case, withheld: np.ndarray) -> str | None:
-    """Return who comes too close to which cell, if anybody does."""
+def exposed(
+    case: Case, withheld: Array, only: Array | None = None, shown: Array | None = None
+) -> str | None:
+    """Return who comes too close to which cell, if anybody does; of some cells only, or all.
+
+    Where other figures are `shown` than the true ones, intervals must reach as far from both.
+    """
     matrix, inner = incidence(case.records.parents)
     own = _contributions(case, matrix, inner)
     values, counts = own.sum(axis=0), case.records.counts
     public, insiders, width = _asked(case)
+    if only is not None:
+        public = np.where(only, public, 0.0)
     if not withheld[public > 0].all():
         return "a sensitive cell is published"
-    high = np.where(withheld, np.inf, values)
+    shown = values if shown is None else shown
+    high = np.where(withheld, np.inf, shown)
     nobody = np.zeros(values.size)
     lone = (own > 0).sum(axis=0) == 1
     whom = [(-1, nobody, public)]
@@ -210,7 +218,8 @@ def _exposed(case: Case, withheld: np.ndarray) -> str | None:
     seen = set()  # those who know the same, and of whom the same is asked, are one
     for who, part, amounts in whom:
         known = ~withheld | (lone & (part > 0))
-        low, most = np.where(known, values, part), np.where(known, values, high)
+        low = np.where(known, shown, np.minimum(part, shown))
+        most = np.where(known, shown, high)
         view = (low.tobytes(), most.tobytes(), amounts.tobytes())
         if view in seen:
             continue
@@ -226,10 +235,9 @@ def _exposed(case: Case, withheld: np.ndarray) -> str | None:
             top = extreme(matrix, low, most, cell, -1, counts)
             bottom = extreme(matrix, low, most, cell, 1, counts)
             near = NEAR * (1 + values[cell])
-            reach = top - values[cell] + near
-            if reach < asked or values[cell] - bottom + near < min(
-                asked, values[cell] - part[cell]
-            ):
+            ends = sorted((values[cell], shown[cell]))
+            least = max(ends[0] - asked, min(part[cell], shown[cell]))
+            if top + near < ends[1] + asked or bottom - near > least:
                 return f"{who} knows cell {cell} to {bottom}…{top}, {asked} asked of {values[cell]}"
             if top - bottom + near < width[cell]:
                 return f"{who} knows cell {cell} to {bottom}…{top}, {width[cell]} wide asked"

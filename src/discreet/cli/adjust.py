@@ -31,7 +31,8 @@ Table = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="File to write: every cell and total.")]
 Percent = Annotated[
-    float, typer.Option(help="Protection where rule and file say no amount, in percent.")
+    float | None,
+    typer.Option(help="Protection where rule and file say no amount, in percent; else 10."),
 ]
 ChosenNorm = Annotated[
     Norm,
@@ -111,7 +112,7 @@ class Shared(TypedDict):
     by: list[list[str]]
     holding: str | None
     hierarchy: options.Groups
-    percent: float
+    percent: float | None
     withhold: bool
     secret: Path | None
     seed: int | None
@@ -130,7 +131,7 @@ def command(
     p: options.P = None,
     pq: options.PQ = None,
     dominance: options.Dominance = None,
-    percent: Percent = 10.0,
+    percent: Percent = None,
     norm: ChosenNorm = Norm.L1,
     weight: ChosenWeight = Weight.VALUE,
     margins: Margins = 1.0,
@@ -170,8 +171,12 @@ def command(
     with shown() as tell:
         if order is not None:
             value = _for_records(context, tables, value, rules)
+            if report is not None and not withhold:
+                raise ParameterError(
+                    "--report lists the cells to withhold: with --order it needs --withhold."
+                )
             found = adjust_records(table, rules, value=value, order=order, tell=tell, **shared)
-            found = replace(found, listed=report.name if report and withhold else "--report")
+            found = replace(found, listed=report.name if report else "--report")
         else:
             found = adjust(
                 table, rules, value=value, norm=norm, weight=weight, margins=margins,
@@ -196,8 +201,7 @@ def _write(
     from discreet.table.jj import write_jj
 
     if problem is not None:
-        if not isinstance(found, AdjustReport):
-            raise ParameterError("--problem is for tables.")
+        assert isinstance(found, AdjustReport)  # for records and JJ files it is refused
         write_jj(found.problem, problem)
     if found.released:
         found.write(out)
@@ -217,6 +221,8 @@ def _check_files(
     table: Path, out: Path, report: Path | None, problem: Path | None, force: bool
 ) -> None:
     options.check_out(out, table, force)
+    if problem is not None and table.suffix.lower() == ".jj":
+        raise ParameterError("--problem is for tables: a JJ file is a problem already.")
     for name, path in (("--report", report), ("--problem", problem)):
         if path is not None:
             options.check_out(path, table, force, name)

@@ -19,6 +19,9 @@ from discreet.risk.sensitivity import dominance_amount, prior_posterior_amount, 
 from discreet.table.decimals import added, exact, share_of
 from discreet.types import Flags, Floats, Integers
 
+# What a cell must move by where no rule says an amount, in percent of its value.
+PERCENT = 10.0
+
 
 @dataclass(frozen=True, eq=False)
 class Required:
@@ -268,6 +271,28 @@ def rules_of(cells: CellTable, rule: Any = None, percent: float = 10.0) -> list[
             "sensitive, lower or upper."
         )
     return rules
+
+
+def check_percent(percent: float | None, cells: CellTable | None, rules: Sequence[Rule]) -> None:
+    """Raise where a percentage was given for what no rule has an amount for, and it does nothing.
+
+    Of records there are no `cells`: only the threshold rule has no amounts of its own.
+    """
+    if percent is not None and not any(_without_amount(rule, cells) for rule in rules):
+        raise ParameterError(
+            "percent does nothing here: the rules, or the columns lower and upper, say all amounts."
+        )
+
+
+def _without_amount(rule: Rule, cells: CellTable | None) -> bool:
+    """Return whether a rule leaves the amount of a cell to the percentage."""
+    if isinstance(rule, Threshold):
+        return cells is None or not cells.counts
+    if not isinstance(rule, Given) or cells is None:
+        return False
+    flags = rule.required(cells).sensitive
+    sides = (cells.lower, cells.upper)
+    return any(side is None or bool(np.isnan(side[flags]).any()) for side in sides)
 
 
 def record_rules(rule: Any, percent: float = 10.0) -> list[Rule]:

@@ -13,8 +13,8 @@ class Status(StrEnum):
     """How a kernel ended.
 
     Feasible: every rule is kept, but the values are not proved to be the best; `gap` says how far
-    they may be from it. Relaxed: what was asked does not exist, and the values are the nearest
-    that do. Stopped: the best so far when time ran out or the user stopped it.
+    they may be from it. Relaxed: no values that keep every rule exist, or none were found, and
+    these are the nearest. Stopped: the best so far when time ran out or the user stopped it.
     """
 
     SOLVED = "solved"

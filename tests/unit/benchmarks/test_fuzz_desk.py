@@ -27,8 +27,8 @@ def test_a_wrong_answer_is_told() -> None:
     case = next(suppress.cases(np.random.default_rng(5)))
     withheld = suppress._asked(case)[0] > 0
     assert withheld.any()
-    assert suppress._exposed(case, np.zeros(len(withheld), bool)) == "a sensitive cell is published"
-    assert "knows cell" in suppress._exposed(case, withheld)
+    assert suppress.exposed(case, np.zeros(len(withheld), bool)) == "a sensitive cell is published"
+    assert "knows cell" in suppress.exposed(case, withheld)
 
 
 def test_ends_in_integers_are_integers() -> None:

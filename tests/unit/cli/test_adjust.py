@@ -37,6 +37,19 @@ s1,mining,big,G,300
 s1,mining,big,H,280
 s1,mining,big,I,250
 """
+# The firms with 1,000 know their own cell, and by a rectangle through both the other one's.
+TWINS = """\
+region,industry,value,contributors,max1,max2
+R1,I1,1005,2,1000,5
+R1,I2,1005,2,1000,5
+R1,I3,2550,3,900,850
+R2,I1,2070,3,700,690
+R2,I2,2100,3,710,700
+R2,I3,2130,3,720,710
+R3,I1,2700,3,910,900
+R3,I2,2695,3,905,900
+R3,I3,2715,3,910,905
+"""
 TREE = "north\n@n1\n@n2\nsouth\n@s1\n"
 
 
@@ -57,6 +70,24 @@ def _run(folder: Path, text: str, *options: str) -> Result:
         ],
         catch_exceptions=False,
     )
+
+
+def test_the_status_tells_cells_that_are_short(tmp_path: Path) -> None:
+    # All is fixed, so that none can move: a proof.
+    done = _run(tmp_path, TWINS, "--p", "10", "--fix", "region,industry", "--json")
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["status"] == "infeasible"
+    # Three cells of a row must move by 10, and by no more than 12, which is what the cells below
+    # them may: three such changes never add up to 0. Half of each up and half down would, so that
+    # the linear programme proves nothing.
+    text = "region,industry,value,sensitive\n"
+    text += "".join(f"n,{i},100,1\ns,{i},120,0\n" for i in "abc")
+    fixed = ["--fix", "region", "--fix", "industry", "--capacity", "10", "--json"]
+    done = _run(tmp_path, text, *fixed)
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["status"] == "relaxed"
+    done = _run(tmp_path, text, *fixed[2:])  # now rows may change
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (0, "solved")
 
 
 def test_counts_end_at_0_or_3(tmp_path: Path) -> None:
@@ -215,6 +246,81 @@ def test_records_themselves_are_adjusted(tmp_path: Path) -> None:
     assert (tmp_path / "w.csv").read_text().startswith("region,industry,size,status\n")
 
 
+def _firms(table: str) -> str:
+    """Return records that make the table: the largest firms of each cell, and one with the rest."""
+    lines = ["region,industry,firm,turnover"]
+    for row in csv.DictReader(table.splitlines()):
+        cell = f"{row['region']},{row['industry']}"
+        parts = [int(row["max1"]), int(row["max2"])]
+        parts += [int(row["value"]) - sum(parts)] if row["contributors"] == "3" else []
+        lines += [f"{cell},{cell.replace(',', '')}f{i},{part}" for i, part in enumerate(parts)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_withheld_cells_are_protected_from_contributors(tmp_path: Path, records: bool) -> None:
+    by = ["--by", "region,industry", "--value", "turnover", "--holding", "firm"] if records else []
+    text = _firms(TWINS) if records else TWINS
+    options = [*by, "--p", "10", "--fix", "region,industry", "--withhold"]
+    done = _run(tmp_path, text, *options)
+    assert done.exit_code == 0, done.output
+    assert "to every contributor as well" in done.stdout
+    (tmp_path / "true.csv").write_text(TWINS)
+    paths = [str(tmp_path / "o.csv"), "--true", str(tmp_path / "true.csv")]
+    audited = CliRunner().invoke(app, ["audit", *paths, "--p", "10", "--json"])
+    found = json.loads(audited.stdout)["sensitive"]
+    assert found == {"cells": 2, "too_close": [], "too_close_to_contributors": []}
+
+
+def test_cells_that_change_too_much_are_protected_from_contributors(tmp_path: Path) -> None:
+    done = _run(tmp_path, TWINS, "--p", "10", "--beyond", "5", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["withheld"] == ["region R1, industry I1", "region R1, industry I2"]
+    assert facts["contributors_known"]
+    # With nothing else empty in R1, the firm with 1,000 of either cell would know that the other
+    # is at most the sum of both less 1,000: within 5 of its 1,005.
+    with (tmp_path / "o.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["region"] == "R1"]
+    assert sum(row["value"] == "" for row in rows) >= 3
+
+
+def test_it_is_said_where_contributors_are_not_known(tmp_path: Path) -> None:
+    done = _run(tmp_path, VALUES, "--fix", "region,industry", "--withhold")
+    assert "Contributors are not in the file" in done.stdout
+
+
+def test_the_capacity_is_kept_where_a_part_alone_is_moved(tmp_path: Path) -> None:
+    # Only 1,005 and 1,005 are moved, by 100 each: with them go the totals of I1 and I2, 5,775 and
+    # 5,800, and these may go by 1%, 57 and 58.
+    options = ["--p", "10", "--above", "2700", "--report", str(tmp_path / "r.csv")]
+    done = _run(tmp_path, TWINS, *options, "--capacity", "1")
+    assert done.exit_code == 3
+    assert "NOT PROTECTED: 2 of 2 sensitive cells" in done.stdout
+    for capacity, more in ((1, ["--withhold"]), (2, [])):
+        done = _run(tmp_path, TWINS, *options, "--capacity", str(capacity), *more)
+        assert done.exit_code == 0, done.output
+        with (tmp_path / "r.csv").open() as stream:
+            rows = [row for row in csv.DictReader(stream) if row["sensitive"] == "0"]
+        for row in rows:
+            true, released = float(row["true"]), float(row["released"])
+            assert abs(released - true) <= capacity / 100 * true
+
+
+def test_figures_are_protected_as_they_are_written_rounded(tmp_path: Path) -> None:
+    done = _run(tmp_path, TWINS, "--p", "10", "--coarse", "5")
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "o.csv").open() as stream:
+        rows = {(row["region"], row["industry"]): row for row in csv.DictReader(stream)}
+    # The rule asks 1,000 · 10% − 0 of either.
+    for industry in ("I1", "I2"):
+        assert rows["R1", industry]["status"] == "rounded"
+        assert abs(float(rows["R1", industry]["value"]) - 1005) >= 100
+    parts = [float(rows["R1", industry]["value"]) for industry in ("I1", "I2", "I3")]
+    off = abs(sum(parts) - float(rows["R1", "_T"]["value"]))
+    assert "everything adds up." not in " ".join(done.stdout.split())
+    assert off > 0
+
+
 def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two firms a cell, of 100 and 10 each, and by the 60% rule a cell must change by 60. Where a
     # record changes by 30% at most, without repair, no cell of one large firm is protected.
@@ -233,15 +339,20 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
     facts = json.loads(done.stdout)
     cells = (tmp_path / "w.csv").read_text().splitlines()
     assert cells[0] == "region,size,status"
-    # All inner cells: none can be computed from the totals, and no other need be withheld.
-    assert sorted(cells[1:]) == [f"{region},{size},short" for region in "nsw" for size in "ab"]
-    assert facts["complements"] == []
+    # All inner cells; and the total of every region, or the firm with 100 of n × b would know that
+    # n × a is at most 220 − 100, where it must be able to lie 60 above its 110.
+    short = [f"{region},{size},short" for region in "nsw" for size in "ab"]
+    others = [f"{region},_T,complement" for region in "nsw"]
+    assert sorted(cells[1:]) == sorted(short + others)
+    assert facts["complements"] == [f"{region}, _T" for region in "nsw"]
     assert facts["short"] == len(facts["short_cells"]) == 6
     # Nothing is written without --withhold, and nothing is said to be.
     (tmp_path / "w.csv").unlink()
-    done = _run(tmp_path, text, *options, "2", "--report", str(tmp_path / "w.csv"))
+    done = _run(tmp_path, text, *options, "2")
     assert done.exit_code == 3
     assert "Nothing is written" in done.stdout
+    with pytest.raises(ParameterError, match="with --order it needs --withhold"):
+        _run(tmp_path, text, *options, "2", "--report", str(tmp_path / "w.csv"))
     assert not (tmp_path / "w.csv").exists()
 
 
@@ -261,6 +372,19 @@ def test_every_cell_to_withhold_is_listed(tmp_path: Path, monkeypatch: pytest.Mo
             "must be above 0 on both sides.* That of a x, b p is not",
         ),
         (COUNTS, ["--value", "x"], "value and holding are for records"),
+        (COUNTS, ["--percent", "5"], "percent does nothing here"),
+        (TWINS, ["--p", "10", "--percent", "5"], "percent does nothing here"),
+        (
+            "a,value,sensitive,lower,upper\nx,90,1,9,9\ny,80,0,,\n",
+            ["--percent", "5"],
+            "percent does nothing here",
+        ),
+        (
+            RECORDS,
+            ["--by", "region", "--value", "turnover", "--p", "9", "--order", "1", "--percent", "5"],
+            "percent does nothing here",
+        ),
+        (TWINS, ["--p", "10", "--beyond", "5", "--coarse", "5"], "coarse must be below beyond"),
         (COUNTS, ["--fix", "county"], "no dimension 'county'"),
         (COUNTS, ["--fix", ""], "--fix must name dimensions"),
         (
@@ -289,6 +413,38 @@ def test_mistakes_are_explained(
     with pytest.raises(ParameterError, match=message):
         _run(tmp_path, text, *options)
     assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--percent", "3"], "percent cannot be given with a JJ file"),
+        (["--percent", "10"], "percent cannot be given with a JJ file"),
+        (["--above", "0"], "above cannot be given with a JJ file"),
+        (["--beyond", "0"], "beyond cannot be given with a JJ file"),
+        (["--coarse", "5", "--spread", "1"], "coarse and spread cannot be given with a JJ file"),
+        (["--margins", "2"], "margins cannot be given with a JJ file"),
+        (["--problem", "p.jj"], "--problem is for tables"),
+    ],
+)
+def test_options_that_a_jj_file_leaves_nothing_to_are_refused(
+    options: list[str], message: str, tmp_path: Path
+) -> None:
+    jj, out = tmp_path / "t.jj", tmp_path / "o.jj"
+    jj.write_text("0\n2\n0 10 1 u 0 100 5 5 0\n1 10 1 s 0 100 0 0 0\n1\n0 2 : 0 (1) 1 (-1)\n")
+    with pytest.raises(ParameterError, match=message):
+        CliRunner().invoke(
+            app, ["adjust", str(jj), "--out", str(out), *options], catch_exceptions=False
+        )
+    assert not out.exists()
+
+
+def test_the_percentage_is_for_what_no_rule_has_an_amount_for(tmp_path: Path) -> None:
+    # Two firms in a cell are too few: it must move by 3% of 1,005, which is 31 in whole figures.
+    _run(tmp_path, TWINS, "--minimum", "3", "--percent", "3", "--report", str(tmp_path / "r.csv"))
+    with (tmp_path / "r.csv").open() as stream:
+        moved = [row for row in csv.DictReader(stream) if row["sensitive"] == "1"]
+    assert [abs(float(row["released"]) - 1005) for row in moved] == [31, 31]
 
 
 def test_true_figures_are_not_written_over_released_ones(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def adjust(
     value: str | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
-    percent: float = 10.0,
+    percent: float | None = None,
     norm: Norm | str = Norm.L1,
     weight: Weight | str = Weight.VALUE,
     margins: float = 1.0,
@@ -72,19 +72,23 @@ def adjust(
     `table` is a CSV file or a data frame; with `by` it holds records to tabulate: names of columns,
     or several lists of them for linked tables. `rule` says which cells are sensitive: "p=10",
     "pq=10,50", "dominance=2,80", "minimum=3" or a list of such rules; counts are sensitive below 3
-    by default. `capacity` is the largest change of other cells in percent. Totals by the dimensions
-    in `fix` stay; no dimensions mean the grand total. With `audit` the report says what one who
+    by default. `percent` is the protection where neither rule nor file says an amount (else 10),
+    `capacity` the largest change of other cells in percent. Totals by the dimensions in `fix`
+    stay; no dimensions mean the grand total. With `audit` the report says what one who
     knows the method can prove. With `withhold` cells that cannot be protected are left empty, with
     `beyond` those too that would change by more than so many percent; and others, so that nobody
     computes them. Figures that would change by more than `coarse` percent are shown rounded. A file
     whose name ends in .jj says itself which cells are sensitive and which are kept.
     """
+    from dataclasses import replace
+
     from discreet.desk.adjust.audit import exposed
     from discreet.desk.adjust.complements import withheld
     from discreet.desk.adjust.method import ControlledAdjustment, kept_totals, of_tables
     from discreet.desk.adjust.report import AdjustReport
     from discreet.desk.cells.given import groups_of, read_either, tables_of
-    from discreet.desk.sensitivity import rules_of
+    from discreet.desk.sensitivity import PERCENT, check_percent, rules_of
+    from discreet.desk.suppress.insiders import Contributions
     from discreet.errors import ParameterError
     from discreet.protect.keys import generator
     from discreet.table.source import read_source
@@ -93,8 +97,8 @@ def adjust(
     if isinstance(table, str | Path) and Path(table).suffix.lower() == ".jj":
         asked = {
             "rule": rule, "by": by, "value": value, "holding": holding, "hierarchy": hierarchy,
-            "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
-            "coarse": coarse,
+            "percent": percent, "fix": fix, "audit": audit, "withhold": withhold, "beyond": beyond,
+            "coarse": coarse, "above": above,
         }  # fmt: skip
         return _adjust_jj(Path(table), method, asked, secret, seed, tell)
     if beyond is not None and not beyond > 0:
@@ -103,18 +107,28 @@ def adjust(
         raise ParameterError(
             f"coarse must be a percentage above 0, at most {MOST_COARSE:g}. Got {coarse:g}."
         )
+    if beyond is not None and coarse is not None and not coarse < beyond:
+        raise ParameterError(
+            "coarse must be below beyond: figures that change by more are left empty. "
+            f"Got {coarse:g} and {beyond:g}."
+        )
     source, tables = read_source(table), tables_of(by)
-    cells = read_either(source, tables, value, holding, groups_of(hierarchy))
-    rules = rules_of(cells, rule, percent)
+    cells, records = read_either(source, tables, value, holding, groups_of(hierarchy))
+    rules = rules_of(cells, rule, PERCENT if percent is None else percent)
+    check_percent(percent, cells, rules)
     fixed = kept_totals(cells, fix, tables)
     published = of_tables(cells, tables) if tables else None
     rng = generator(cells.identity, f"adjust {method} {rules}", {}, secret, seed)
+    method = replace(method, coarse=None if coarse is None else coarse / 100)
     result = method.adjust(cells, rules, rng, fixed, published, tell)
     exposure = exposed(result, rules, method.capacity, fixed, tell) if audit else None
     share = None if beyond is None else beyond / 100
-    held = withheld(result, share) if withhold or beyond is not None else None
-    rough = None if coarse is None else coarse / 100
-    return AdjustReport(source.name, result, above, exposure, held, rough)
+    held = None
+    if withhold or beyond is not None:
+        # Of counts, the table says as much as the records.
+        lines = None if records is None or cells.counts else Contributions.of_records(records)
+        held = withheld(result, rules, share, lines, tell)
+    return AdjustReport(source.name, result, above, exposure, held)
 
 
 def _adjust_jj(
@@ -131,8 +145,9 @@ def _adjust_jj(
     from discreet.protect.keys import generator
     from discreet.table.jj import read_jj
 
-    given = [name for name, one in asked.items() if one]
-    given += [name for name in ("above", "spread") if getattr(method, name)]
+    # A number is given even if it is 0.
+    given = [name for name, one in asked.items() if one or (one == 0 and one is not False)]
+    given += ["spread"] if method.spread else []
     given += ["margins"] if method.margins != 1 else []
     if given:
         raise ParameterError(
@@ -157,7 +172,7 @@ def adjust_records(
     order: int | None = None,
     holding: str | None = None,
     hierarchy: Hierarchies | None = None,
-    percent: float = 10.0,
+    percent: float | None = None,
     withhold: bool = False,
     secret: Secret | None = None,
     seed: int | None = None,
@@ -178,11 +193,13 @@ def adjust_records(
     from discreet.desk.adjust.records.withheld import with_complements
     from discreet.desk.cells import read_records
     from discreet.desk.cells.given import groups_of, tables_of
-    from discreet.desk.sensitivity import record_rules
+    from discreet.desk.sensitivity import PERCENT, check_percent, record_rules
     from discreet.protect.keys import generator
     from discreet.table.decimals import decimals_of
     from discreet.table.source import read_source
 
+    rules = record_rules(rule, PERCENT if percent is None else percent)
+    check_percent(percent, None, rules)
     source, tables = read_source(table), tables_of(by)
     names = list(dict.fromkeys(name for names in tables for name in names))
     given = read_records(source, names, value, holding, groups_of(hierarchy))
@@ -201,11 +218,11 @@ def adjust_records(
     rows = solver.cell_rows(
         records.at, records.hierarchies, records.amounts, order, records.units, tell, chosen
     )
-    needs = solver.needs_of(rows, record_rules(rule, percent))
+    needs = solver.needs_of(rows, rules)
     found = solver.adjust_records(
         rows, needs, rng, tell=tell, decimals=decimals_of(records.amounts, 6)
     )
     short = None
     if withhold and found.short.any():
-        short = with_complements(records, found, order, chosen)
+        short = with_complements(records, found, order, chosen, rules, tell)
     return RecordsReport(source, value, order, records, place, found, short, tables=chosen)

@@ -1,20 +1,18 @@
-"""Cells of an adjusted table that are withheld, with others for their sake, or shown rounded."""
+"""Cells of an adjusted table that are withheld, with others for their sake."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.desk.adjust.method import AdjustedTable
-from discreet.desk.cells import MARKS, Mark
-from discreet.desk.sensitivity import Given
-from discreet.desk.suppress.method import Suppression
-from discreet.errors import ParameterError
-from discreet.types import Flags, Floats
-
-# A figure that is rounded to a step has one of these at its front.
-FRONTS = (1.0, 2.0, 5.0, 10.0)
+from discreet.desk.adjust.pattern import Hidden, safe_pattern
+from discreet.desk.sensitivity import Rule
+from discreet.desk.suppress.insiders import Contributions
+from discreet.progress import Tell
+from discreet.types import Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +20,12 @@ class Withheld:
     """Cells of an adjusted table without a figure: `primary` ones, and `secondary` for their sake.
 
     `secondary` is None where no pattern protects the primary ones: nothing may be released then.
+    `insiders` says whether contributors were known, so that it protects them from one another.
     """
 
     primary: Flags
     secondary: Flags | None
+    insiders: bool = True
 
     @property
     def cells(self) -> Flags:
@@ -33,70 +33,40 @@ class Withheld:
         return self.primary if self.secondary is None else self.primary | self.secondary
 
 
-def withheld(result: AdjustedTable, beyond: float | None = None) -> Withheld:
+def withheld(
+    result: AdjustedTable,
+    rules: Sequence[Rule],
+    beyond: float | None = None,
+    contributions: Contributions | None = None,
+    tell: Tell | None = None,
+) -> Withheld:
     """Return the cells to withhold: those that are short, or changed by more than `beyond`.
+
+    `contributions` are those of records; without them they are read off the table.
 
     Notes
     -----
     The adjusted table adds up, so an empty cell alone could be computed. The pattern is one of
-    cell suppression on the adjusted figures; a withheld cell has the room that its rule asks for,
-    and at least its change, on either side. With a largest change, a share of the true figure, this
-    is adjustment where it is small and suppression where it is not. Cells that are not published
-    count as known: the pattern is safe even then. Zeros: are published.
+    cell suppression, on the true figures and on the adjusted ones, against everybody and every
+    contributor. With a largest change, a share of the true figure, this is adjustment where it is
+    small and suppression where it is not. Cells that are not published count as known unless the
+    pattern withholds them. Zeros: are published.
     """
     change = np.abs(result.values - result.cells.values)
     far = np.zeros(change.shape, bool)
     if beyond is not None:
         far = result.published & (change > beyond * result.cells.values + 1e-9)
     primary = result.short | far
+    given = Contributions.of_table(result.cells) if contributions is None else contributions
+    known = len(given.who) > 0
     if not primary.any():
-        return Withheld(primary, primary)
-    hidden = np.where(result.published, MARKS.index(Mark.NONE), MARKS.index(Mark.PREFER))
-    sides = [np.maximum(side, change) for side in (result.required.lower, result.required.upper)]
-    table = replace(
-        result.cells,
-        values=result.values,
-        sensitive=primary & (result.values > 0),
-        lower=np.where(primary, np.minimum(sides[0], result.values), np.nan),
-        upper=np.where(primary, sides[1], np.nan),
-        marks=hidden.astype(np.int8),
-        ranked=None,
-        contributors=None,
-    )
-    try:
-        found = Suppression((Given(),), singletons=False).apply(table)
-    except ParameterError:
-        return Withheld(primary, None)
-    return Withheld(primary, found.withheld & result.published & ~primary)
-
-
-def coarse_cells(result: AdjustedTable, share: float) -> Flags:
-    """Return the cells to show rounded: those whose change is above a share of what is released.
-
-    Notes
-    -----
-    Whether a sensitive cell is rounded must not tell which way it went: its change is taken as what
-    it needs on the worse side, and compared with the released figure, which is known. Zeros: are
-    not rounded.
-    """
-    needed = np.maximum(result.required.lower, result.required.upper)
-    change = np.abs(result.values - result.cells.values)
-    size = np.where(result.sensitive, needed, change)
-    return np.asarray(
-        result.published & (size > share * result.values + 1e-9) & (result.values > 0)
-    )
-
-
-def rounded(values: Floats, share: float) -> Floats:
-    """Return figures rounded to 1, 2 or 5 and zeros: the least such step above a share of each.
-
-    Notes
-    -----
-    Of the released figure alone, so that nobody learns from it what that would not say.
-    """
-    least = np.maximum(share * np.asarray(values, np.float64), 1e-12)
-    power = 10.0 ** np.floor(np.log10(least))
-    fronts = np.array(FRONTS)
-    place = np.searchsorted(fronts, least / power * (1 - 1e-9))
-    step = power * fronts[np.minimum(place, len(fronts) - 1)]
-    return np.asarray(np.floor(values / step + 0.5) * step)
+        return Withheld(primary, primary, known)
+    needed = result.required
+    hidden = Hidden(
+        result.cells, result.values, primary, np.where(primary, needed.lower, 0.0),
+        np.where(primary, needed.upper, 0.0), result.published,
+    )  # fmt: skip
+    found = safe_pattern([hidden], rules, [given], tell)
+    if found is None:
+        return Withheld(primary, None, known)
+    return Withheld(primary, found[0] & result.published & ~primary, known)

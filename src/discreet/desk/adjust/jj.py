@@ -13,8 +13,9 @@ from scipy import sparse
 from discreet.desk.adjust import Norm, Weight
 from discreet.desk.adjust.audit import digits
 from discreet.desk.adjust.carriers import adjust_carried
-from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust
+from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, impossible
 from discreet.desk.adjust.magnitudes.exact import PROVED
+from discreet.desk.adjust.method import short_status
 from discreet.desk.adjust.report import LISTED, STOPPED, ChangeReport, digit_facts, protected
 from discreet.desk.cells import CellTable
 from discreet.desk.report import named
@@ -224,7 +225,7 @@ def adjust_jj(
         off = np.abs(table.equations @ carried[1]).max(initial=0.0)
         if off > OFF * max(1.0, float(np.abs(table.values).max(initial=0.0))):
             raise InternalError("adjusted cells do not add up; nothing is returned.")
-        return JJReport(name, table, carried[1], carried[0], np.nan, weight)
+        return _judged(JJReport(name, table, carried[1], carried[0], np.nan, weight))
     found = adjust(this, norm, seed, tell)
     change, status, gap = found.values, found.status, found.gap
     if _whole(table):
@@ -234,7 +235,14 @@ def adjust_jj(
     if norm is Norm.L1 and cost > found.cost * (1 + PROVED):
         proved = np.isfinite(found.bound) and found.bound > 0
         status, gap = Status.FEASIBLE, cost / found.bound - 1 if proved else np.nan
-    return JJReport(name, table, change, status, gap, weight)
+    report = JJReport(name, table, change, status, gap, weight)
+    if report.short.any() and status is not Status.STOPPED and impossible(this):
+        return replace(report, status=Status.INFEASIBLE)
+    return _judged(report)
+
+
+def _judged(report: JJReport) -> JJReport:
+    return replace(report, status=short_status(report.status, report.short))
 
 
 def _carried(

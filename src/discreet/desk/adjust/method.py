@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.checks import chosen as one_of
 from discreet.desk.adjust import Norm, Weight
-from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, problem
+from discreet.desk.adjust.coarse import coarse_cells, rounded, with_room
+from discreet.desk.adjust.magnitudes import Adjusted, Problem, adjust, impossible, problem
 from discreet.desk.adjust.magnitudes.exact import PROVED
 from discreet.desk.adjust.magnitudes.problem import NEAR
 from discreet.desk.adjust.magnitudes.whole import made_whole
@@ -41,7 +43,8 @@ class AdjustedTable:
     of decimals of the figures, −3 if they are in thousands, or None where they could not be kept to
     it. `parts` are the sizes
     of the whole table and of the part that was adjusted. `gap` is the share of the cost above a
-    proved bound, NaN where there is none.
+    proved bound, NaN where there is none. Figures that changed by more than the share `coarse` are
+    `rounded`, and `shown` so.
     """
 
     cells: CellTable
@@ -54,11 +57,27 @@ class AdjustedTable:
     cost: float
     gap: float
     parts: tuple[Part, Part]
+    coarse: float | None = None
 
     @property
     def sensitive(self) -> Flags:
         """The sensitive cells among those that are published."""
         return np.asarray(self.required.sensitive & self.published)
+
+    @cached_property
+    def rounded(self) -> Flags:
+        """The cells whose figures are rounded."""
+        if self.coarse is None:
+            return np.zeros(self.values.shape, bool)
+        far = coarse_cells(self.cells.values, self.values, self.required, self.coarse)
+        return far & self.published
+
+    @cached_property
+    def shown(self) -> Floats:
+        """The figures as they are released: some rounded, so that not all of them add up."""
+        if self.coarse is None:
+            return self.values
+        return np.where(self.rounded, rounded(self.values, self.coarse), self.values)
 
 
 @dataclass(frozen=True)
@@ -69,7 +88,8 @@ class ControlledAdjustment:
     `margins` multiplies the weight of a cell for each dimension it is summed over. With `above`
     only contributions to sensitive cells, and to inner cells above that value, are moved. `spread`
     asks for a random multiple of the protection between 1 and 1 + spread, so that not even one who
-    knows the rule knows the distance.
+    knows the rule knows the distance. Figures that change by more than the share `coarse` will be
+    rounded: sensitive ones move farther by half a step.
 
     Notes
     -----
@@ -83,6 +103,8 @@ class ControlledAdjustment:
     capacity: float = 1.0
     above: float | None = None
     spread: float = 0.0
+    # Not part of what draws depend on.
+    coarse: float | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -169,10 +191,11 @@ class ControlledAdjustment:
             minimum = max(rule.minimum for rule in rules if isinstance(rule, Threshold))
             return self._counts(task, minimum, rng)
         found = self._magnitudes(task, rng)
-        if found.decimals is None:
-            return found
-        # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
-        return replace(found, short=found.short | (shown & _lacking(found, rules)))
+        if found.decimals is not None:
+            # Whether rules are kept is for the rules to say, in decimals; the search is in floats.
+            lacking = [_lacking(found.cells, given, rules) for given in (found.values, found.shown)]
+            found = replace(found, short=found.short | (shown & np.any(lacking, axis=0)))
+        return replace(found, status=short_status(found.status, found.short))
 
     def weights(self, cells: CellTable, published: Flags) -> Floats:
         """Return the weight of every cell: 0 for those not published."""
@@ -200,6 +223,9 @@ class ControlledAdjustment:
         draw, seed = rng.random(cells.shape), int(rng.integers(2**62))
         lower, upper = (side * (1 + self.spread * draw) for side in (lower, upper))
         smallest = float(np.minimum(lower, upper)[sensitive].min(initial=np.inf))
+        if self.coarse is not None:
+            seen = replace(needed, sensitive=sensitive)
+            lower, upper = with_room(cells.values, seen, lower, upper, self.coarse)
         for decimals in _places(cells.values, smallest):
             found = self._to_places(task, parts, (lower, upper), decimals, seed)
             if found.status is Status.STOPPED or not found.short.any():
@@ -230,7 +256,7 @@ class ControlledAdjustment:
         weights = self.weights(cells, shown)
         this = problem(
             task.system, parts[1].values * unit, movers, lower * unit, upper * unit, weights,
-            capacity, task.still, ~task.sensitive,
+            capacity, task.still, ~task.sensitive, self._limit(task, unit),
         )  # fmt: skip
         found = adjust(this, self.norm, seed, task.tell)
         change = _whole(this, found.values, seed) if decimals is not None else None
@@ -239,14 +265,35 @@ class ControlledAdjustment:
         values = _settled(task.system, np.maximum(cells.values + change, 0.0), decimals)
         moved = np.abs(values - cells.values)
         cost = float((weights * (moved if self.norm is Norm.L1 else moved**2)).sum())
-        short = task.sensitive & ~_protected(cells.values, values, task.needed)
         status, gap = _proof(found, cost, unit) if self.norm is Norm.L1 else (found.status, np.nan)
-        return AdjustedTable(
-            cells, task.needed, values, short, shown, status, decimals, cost, gap, parts
-        )
+        # Without a spread or a part, what is asked is what the rules ask: a proof is one of these.
+        plain = self.spread == 0 and self.above is None and self.coarse is None
+        if self.coarse is not None and status is Status.SOLVED and cost:
+            status, gap = Status.FEASIBLE, np.nan  # of room for rounding, nothing is proved
+        done = AdjustedTable(
+            cells, task.needed, values, np.zeros(cells.shape, bool), shown, status, decimals, cost,
+            gap, parts, self.coarse,
+        )  # fmt: skip
+        # Who knows the sums may know the figures before they were rounded.
+        safe = [_protected(cells.values, given, task.needed) for given in (values, done.shown)]
+        short = task.sensitive & ~np.all(safe, axis=0)
+        if plain and short.any() and status is not Status.STOPPED and impossible(this):
+            status = Status.INFEASIBLE
+        return replace(done, short=short, status=status)
+
+    def _limit(self, task: _Task, unit: float) -> Floats:
+        """Return the largest change of cells of which only a part is moved, in units.
+
+        In the part a sum may hold nothing but a sensitive cell, and would go where that one goes.
+        """
+        limit = np.full(task.cells.shape, np.inf)
+        if self.above is None:
+            return limit
+        reach = np.floor(self.capacity * task.cells.values * unit + 1e-6)
+        return np.where(task.shown & ~task.alike_sensitive, reach, limit)
 
     def _counts(self, task: _Task, minimum: int, rng: np.random.Generator) -> AdjustedTable:
-        if self != ControlledAdjustment(capacity=self.capacity):
+        if self != ControlledAdjustment(capacity=self.capacity, coarse=self.coarse):
             raise ParameterError(
                 "above, l2, margins, spread and weight are for magnitudes, not for counts."
             )
@@ -267,12 +314,15 @@ class ControlledAdjustment:
             tell=task.tell,
         )
         values = task.system.values(found.values)
-        short = shown & (values > 0) & (values < minimum)
         cost = float((self.weights(cells, shown) * np.abs(values - cells.values)).sum())
         parts = (task.whole, task.whole)
-        return AdjustedTable(
-            cells, task.needed, values, short, shown, found.status, 0, cost, np.nan, parts
-        )
+        done = AdjustedTable(
+            cells, task.needed, values, np.zeros(cells.shape, bool), shown, found.status, 0, cost,
+            np.nan, parts, self.coarse,
+        )  # fmt: skip
+        small = [(given > 0) & (given < minimum) for given in (values, done.shown)]
+        short = shown & np.any(small, axis=0)
+        return replace(done, short=short, status=short_status(found.status, short))
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +339,16 @@ class _Task:
     @property
     def sensitive(self) -> Flags:
         return np.asarray(self.needed.sensitive & self.shown)
+
+    @property
+    def alike_sensitive(self) -> Flags:
+        """The sensitive cells, and those that are one of them by another name, beside zeros."""
+        values = np.zeros(self.system.variables)
+        values[self.system.variable] = self.cells.values.reshape(-1)
+        if not values.any():
+            return self.sensitive
+        names = self.system.without_zeros(values[self.system.inner]).variable
+        return np.isin(names, names[self.sensitive.reshape(-1)]).reshape(self.cells.shape)
 
     @property
     def whole(self) -> Part:
@@ -366,6 +426,12 @@ def _proof(found: Adjusted, cost: float, unit: float) -> tuple[Status, float]:
     return Status.FEASIBLE if found.solved else found.status, gap
 
 
+def short_status(status: Status, short: Flags) -> Status:
+    """Return the status of figures: relaxed where cells are short, not proved that any must be."""
+    kept = status in (Status.STOPPED, Status.INFEASIBLE, Status.NOT_CONVERGED)
+    return Status.RELAXED if short.any() and not kept else status
+
+
 def _settled(system: TableSystem, values: Floats, decimals: int | None) -> Floats:
     """Return the figures as they are printed: inner ones in decimals, the others their sums."""
     places = MOST_DECIMALS if decimals is None else decimals
@@ -380,12 +446,12 @@ def _protected(true: Floats, values: Floats, needed: Required) -> Flags:
     return np.asarray((values - true >= needed.upper * (1 - NEAR)) | (true - values >= down))
 
 
-def _lacking(found: AdjustedTable, rules: Sequence[Rule]) -> Flags:
+def _lacking(cells: CellTable, values: Floats, rules: Sequence[Rule]) -> Flags:
     """Return the sensitive cells that did not move as far as a rule asks."""
-    change = added(found.values, -found.cells.values)
+    change = added(values, -cells.values)
     below = np.where(change > 0, np.inf, -change)
     above = np.where(change < 0, np.inf, change)
-    return np.asarray(np.any([rule.lacks(found.cells, below, above) for rule in rules], axis=0))
+    return np.asarray(np.any([rule.lacks(cells, below, above) for rule in rules], axis=0))
 
 
 def whole_steps(amounts: Floats, decimals: int) -> Floats:

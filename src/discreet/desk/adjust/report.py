@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.desk.adjust.audit import Digits, Exposure, digits
-from discreet.desk.adjust.complements import Withheld, coarse_cells, rounded
+from discreet.desk.adjust.coarse import sums_off
+from discreet.desk.adjust.complements import Withheld
 from discreet.desk.adjust.method import AdjustedTable
 from discreet.desk.charts import GREY, ORANGE, Chart, axis, chart, colours
 from discreet.desk.report import Report, named
@@ -92,8 +93,7 @@ class AdjustReport(ChangeReport):
     """An adjusted table: `result` holds true and released figures, `exposure` what can be proved.
 
     `held` are the cells left empty: those that cannot be protected, those that changed too much,
-    and others for their sake. Without it nothing is released while a cell is short. Figures that
-    changed by more than the share `coarse` are shown rounded.
+    and others for their sake. Without it nothing is released while a cell is short.
     """
 
     name: str
@@ -101,7 +101,6 @@ class AdjustReport(ChangeReport):
     above: float | None = None
     exposure: Exposure | None = None
     held: Withheld | None = None
-    coarse: float | None = None
 
     @property
     def released(self) -> bool:
@@ -120,16 +119,19 @@ class AdjustReport(ChangeReport):
     @cached_property
     def _rounded(self) -> Flags:
         """The cells whose figures are shown rounded."""
-        if self.coarse is None:
-            return np.zeros(self.result.short.shape, bool)
-        return coarse_cells(self.result, self.coarse) & ~self._empty & ~self.result.short
+        return np.asarray(self.result.rounded & ~self._empty & ~self.result.short)
 
     @property
     def _shown(self) -> Floats:
         """The figures as they are released, rounded ones too."""
-        if self.coarse is None:
-            return self.result.values
-        return np.where(self._rounded, rounded(self.result.values, self.coarse), self.result.values)
+        return np.where(self._rounded, self.result.shown, self.result.values)
+
+    @property
+    def _sums_off(self) -> float:
+        """By how much released figures miss their sums at most, because they are rounded."""
+        there = self.result.published & ~self._empty & ~self.result.short
+        figures = np.where(there, self._shown, np.nan)
+        return sums_off(figures, self.result.cells.hierarchies)
 
     @property
     def _moved(self) -> tuple[Floats, Floats, Flags, Integers]:
@@ -150,7 +152,7 @@ class AdjustReport(ChangeReport):
             "sensitive": int((result.sensitive & (true > 0)).sum()),
             "short": [result.cells.name(int(cell)) for cell in np.flatnonzero(result.short)],
             "decimals": result.decimals,
-            "digits": digit_facts(digits(true[safe], result.values[safe])),
+            "digits": digit_facts(digits(true[safe], self._shown[safe])),
             "cost": result.cost,
             "above_bound": result.gap if np.isfinite(result.gap) else None,
             "cells": int((shown & (true > 0)).sum()),
@@ -172,9 +174,11 @@ class AdjustReport(ChangeReport):
             facts["withheld"] = [result.cells.name(int(cell)) for cell in named_cells]
             secondary = self.held.secondary
             facts["complements"] = None if secondary is None else int(secondary.sum())
-        if self.coarse is not None:
+            facts["contributors_known"] = self.held.insiders
+        if result.coarse is not None:
             facts["rounded"] = int(self._rounded.sum())
-        if self.coarse is not None or self.held is not None:
+            facts["sums_off"] = self._sums_off
+        if result.coarse is not None or self.held is not None:
             facts["quality"] = self.quality
         if self.exposure is not None:
             facts["intruder"] = self._intruder(self.exposure)
@@ -235,7 +239,8 @@ class AdjustReport(ChangeReport):
         if facts.get("rounded"):
             many = facts["rounded"]
             said = "1 figure is rounded: it" if many == 1 else f"{many:,} figures are rounded: they"
-            lines.append(f"{said} would change by more than {100 * (self.coarse or 0):g}%.")
+            share = 100 * (self.result.coarse or 0)
+            lines.append(f"{said} would change by more than {share:g}%.")
         if "intruder" in facts:
             lines.append(_proved(facts["intruder"]))
         return [*lines, "", *listing_text(self._listing, facts["cells"] >= LISTED).splitlines()]
@@ -256,7 +261,7 @@ class AdjustReport(ChangeReport):
                 "NOT ADJUSTED: no table was found that keeps what is fixed and all capacities; "
                 "nothing is written."
             ]
-        return [protected(self.name, sensitive)]
+        return [protected(self.name, sensitive, self.facts.get("sums_off", 0.0))]
 
     def _withheld(self, held: Withheld, short: list[str]) -> list[str]:
         far = int((held.primary & ~self.result.short).sum())
@@ -269,12 +274,22 @@ class AdjustReport(ChangeReport):
         if far:
             lines.append(f"{far:,} cells changed too much to be published.")
         if held.secondary is None:
-            return [*lines, "Nothing is written: no pattern protects these cells when empty."]
+            from_whom = ", from contributors too" if held.insiders else ""
+            return [
+                *lines,
+                f"Nothing is written: no pattern protects these cells when empty{from_whom}.",
+            ]
         more = int(held.secondary.sum())
+        covered = (
+            "Audited: they are as uncertain as asked, to every contributor as well."
+            if held.insiders
+            else "Contributors are not in the file: what they know was not reckoned with."
+        )
         return [
             *lines,
             f"They are empty in {self.name}, and so {'is' if more == 1 else 'are'} {more:,} more, "
             "from which they could be computed.",
+            covered,
         ]
 
     @property
@@ -337,12 +352,13 @@ class AdjustReport(ChangeReport):
         return text.rstrip("0").rstrip(".") if decimals else text
 
 
-def protected(name: str, sensitive: int) -> str:
-    """Return the sentence on a table of which no sensitive cell is short."""
+def protected(name: str, sensitive: int, off: float = 0.0) -> str:
+    """Return the sentence on a table of which no sensitive cell is short; sums may be `off`."""
     if not sensitive:
         return f"{name}: no cell is sensitive, and no figure was changed."
     cells = "the sensitive cell is" if sensitive == 1 else f"all {sensitive:,} sensitive cells are"
-    return f"{name}: {cells} at or beyond the protection needed, and everything adds up."
+    sums = f", but for rounded figures: sums are off by up to {off:,.15g}." if off else "."
+    return f"{name}: {cells} at or beyond the protection needed, and everything adds up{sums}"
 
 
 def digit_facts(odd: Digits | None) -> dict[str, Any] | None:

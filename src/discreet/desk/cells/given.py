@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.desk.cells.files import read_cells
 from discreet.desk.cells.model import CellTable
-from discreet.desk.cells.records import read_records
+from discreet.desk.cells.records import Records, read_records
 from discreet.errors import ParameterError
 from discreet.table.hierarchy import Groups, read_hrc
 from discreet.table.source import Given
@@ -46,13 +46,17 @@ def read_either(
     value: str | None,
     holding: str | None,
     groups: Groups,
-) -> CellTable:
-    """Return a table of cells, or of records by all the columns that tables of them have."""
+) -> tuple[CellTable, Records | None]:
+    """Return a table of cells, or of records by all the columns that tables of them have.
+
+    The records come with it where they were given.
+    """
     if tables and holding is not None and value is None:
         raise ParameterError("holding is for sums: it needs value. Counts are of records.")
     if tables:
         by = list(dict.fromkeys(name for table in tables for name in table))
-        return read_records(given, by, value, holding, groups).table()
+        records = read_records(given, by, value, holding, groups)
+        return records.table(), records
     if value is not None or holding is not None:
         raise ParameterError("value and holding are for records: say by which columns (by).")
-    return read_cells(given, groups)
+    return read_cells(given, groups), None

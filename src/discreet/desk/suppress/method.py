@@ -107,23 +107,9 @@ class Suppression:
         cells that no table shows (a common breakdown of all tables) is not part of it.
         """
         system, tables, problem = self.stated(tables)
-        dimensions = [table.hierarchies for table in tables]
         if self.singletons:
-            given = contributions or [Contributions.of_table(table) for table in tables]
-            amounts = self._amounts(tables[0])
-            known = insiders(system, tables, given, self.rules, problem, amounts)
-            problem = replace(problem, insiders=known)
-        if len(tables) == 1:
-            pattern = suppress(dimensions[0], problem, self.effort, tell)
-        elif fits(dimensions, system.variables, int(problem.primary.sum())):
-            named = [list(zip(t.variables, t.hierarchies, strict=True)) for t in tables]
-            pattern = suppress_margins(system, problem, named, self.effort, tell)
-        else:
-            pattern = suppress_linked(system, problem, self.effort, tell)
-        if pattern.status is Status.INFEASIBLE:
-            raise CannotProtect(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
-        if self.exact:
-            pattern = optimum(system, problem, pattern, self.seconds, tell)
+            problem = self.watched(system, tables, problem, contributions)
+        pattern = self.pattern(system, tables, problem, tell)
         low, high, final = ranges(system, problem, pattern)
         results, start = [], 0
         for table in tables:
@@ -157,6 +143,43 @@ class Suppression:
         problems = [self._problem(table) for table in alike]
         problem = problems[0] if len(tables) == 1 else _together(system, problems, alike)
         return system, alike, problem
+
+    def watched(
+        self,
+        system: TableSystem,
+        tables: Sequence[CellTable],
+        problem: Problem,
+        contributions: Sequence[Contributions] | None = None,
+    ) -> Problem:
+        """Return the problem with what contributors know, and what the rules ask against them.
+
+        Its figures may be others than those of the tables, of which the rules speak.
+        """
+        given = contributions or [Contributions.of_table(table) for table in tables]
+        known = insiders(system, tables, given, self.rules, problem, self._amounts(tables[0]))
+        return replace(problem, insiders=known)
+
+    def pattern(
+        self,
+        system: TableSystem,
+        tables: Sequence[CellTable],
+        problem: Problem,
+        tell: Tell | None = None,
+    ) -> Pattern:
+        """Return a pattern that is proved safe; raise where a cell cannot be protected."""
+        dimensions = [table.hierarchies for table in tables]
+        if len(tables) == 1:
+            pattern = suppress(dimensions[0], problem, self.effort, tell)
+        elif fits(dimensions, system.variables, int(problem.primary.sum())):
+            named = [list(zip(t.variables, t.hierarchies, strict=True)) for t in tables]
+            pattern = suppress_margins(system, problem, named, self.effort, tell)
+        else:
+            pattern = suppress_linked(system, problem, self.effort, tell)
+        if pattern.status is Status.INFEASIBLE:
+            raise CannotProtect(_refusal(_name(tables, pattern.failed[0]), pattern.bare))
+        if self.exact:
+            pattern = optimum(system, problem, pattern, self.seconds, tell)
+        return pattern
 
     def _amounts(self, cells: CellTable) -> bool:
         """Return whether cells must be able to move by their rules' amounts, not by a width."""

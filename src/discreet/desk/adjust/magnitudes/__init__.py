@@ -1,7 +1,7 @@
 """Adjustment of magnitudes in tables of moderate size."""
 
 from discreet.desk.adjust.magnitudes.exact import adjust_exactly
-from discreet.desk.adjust.magnitudes.linear import adjust, lower_bound
+from discreet.desk.adjust.magnitudes.linear import adjust, impossible, lower_bound
 from discreet.desk.adjust.magnitudes.problem import (
     Adjusted,
     Problem,
@@ -15,6 +15,7 @@ __all__ = [
     "adjust",
     "adjust_exactly",
     "default_weights",
+    "impossible",
     "lower_bound",
     "problem",
 ]

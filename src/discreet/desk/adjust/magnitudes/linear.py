@@ -78,6 +78,22 @@ def lower_bound(problem: Problem) -> float:
     A cell at or beyond its protection on either side has z⁺/upper + z⁻/lower ≥ 1. NaN where even
     that cannot be met.
     """
+    programme = _without_choices(problem)
+    return programme.cost if programme.run().solved else np.nan
+
+
+def impossible(problem: Problem) -> bool:
+    """Return whether it is proved that no changes protect every sensitive cell.
+
+    Notes
+    -----
+    Even the linear programme without choices has no solution. Where it has one, nothing is said.
+    """
+    return _without_choices(problem).run().status is Status.INFEASIBLE
+
+
+def _without_choices(problem: Problem) -> LinearProgram:
+    """Return the programme in which a cell may go partly up and partly down."""
     size, movers = len(problem.values), problem.movers
     rows = np.arange(len(movers))
     shares = [
@@ -90,7 +106,7 @@ def lower_bound(problem: Problem) -> float:
         [sparse.hstack([problem.equations, -problem.equations]), sparse.hstack(shares)]
     )
     zeros = np.zeros(problem.equations.shape[0])
-    programme = LinearProgram(
+    return LinearProgram(
         matrix,
         np.concatenate([zeros, np.ones(len(movers))]),
         np.concatenate([zeros, np.full(len(movers), np.inf)]),
@@ -98,7 +114,6 @@ def lower_bound(problem: Problem) -> float:
         np.concatenate([problem.most, -problem.least]),
         np.tile(problem.weights, 2),
     )
-    return programme.cost if programme.run().solved else np.nan
 
 
 class _Programme:

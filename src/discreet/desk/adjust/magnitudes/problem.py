@@ -89,13 +89,15 @@ def problem(
     capacity: ArrayLike | float = 1.0,
     fixed: ArrayLike | None = None,
     held: ArrayLike | None = None,
+    limit: ArrayLike = np.inf,
 ) -> Problem:
     """Return what is to be adjusted, given an array for each of these in the shape of the cells.
 
     `lower` and `upper` are the protection of the sensitive cells; `capacity` is the largest change
     of the other cells as a share of their value, and of those sensitive ones that are `held` to it;
-    `fixed` cells do not change. `weights` of 0 are for cells that are not published. Without
-    weights a cell weighs 1/value: what counts is change in proportion.
+    `fixed` cells do not change. None changes by more than its `limit`, even if it is one with a
+    sensitive cell that must go farther, and is short then. `weights` of 0 are for cells that are
+    not published. Without weights a cell weighs 1/value: what counts is change in proportion.
     """
     shape = system.shape
     amounts = np.asarray(values, np.float64)
@@ -129,8 +131,9 @@ def problem(
     share = _merged(system, np.where(bound, caps, np.inf), np.minimum, np.inf)
     reach = share * np.where(value > 0, value, 1.0)
     fast = _merged(system, still, np.logical_or, 0).astype(bool)
-    least = np.where(fast, 0.0, -np.minimum(np.maximum(reach, low), value))
-    most = np.where(fast, 0.0, np.maximum(reach, high))
+    end = _merged(system, np.broadcast_to(limit, shape), np.minimum, np.inf)
+    least = np.where(fast, 0.0, -np.minimum(np.minimum(np.maximum(reach, low), value), end))
+    most = np.where(fast, 0.0, np.minimum(np.maximum(reach, high), end))
     kept = np.flatnonzero(value > 0)
     equations = system.equations[:, kept]
     return Problem(

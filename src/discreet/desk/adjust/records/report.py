@@ -142,6 +142,7 @@ class RecordsReport(ChangeReport):
             said,
             f"They must be withheld from every table, and {len(self.withheld.others):,} more, from "
             f"which they could be computed; {listed}.",
+            "Audited: they are as uncertain as asked, to every contributor as well.",
         ]
 
     @property

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
 import numpy as np
 
+from discreet.desk.adjust.pattern import Hidden, safe_pattern
 from discreet.desk.adjust.records import RecordAdjustment
 from discreet.desk.adjust.records.chosen import cells_of
-from discreet.desk.cells import CellTable, Records
-from discreet.desk.sensitivity import Given
-from discreet.desk.suppress.method import Suppression
-from discreet.errors import ParameterError
+from discreet.desk.cells import Records
+from discreet.desk.sensitivity import Rule
+from discreet.desk.suppress.insiders import Contributions
+from discreet.progress import Tell
+from discreet.types import Floats
 
 # More cells of tables than this are not looked through for others to withhold.
 MOST_CELLS = 1_000_000
@@ -55,15 +57,17 @@ def with_complements(
     found: RecordAdjustment,
     order: int | None,
     tables: Sequence[Sequence[int]] | None,
+    rules: Sequence[Rule],
+    tell: Tell | None = None,
 ) -> Short:
     """Return the cells to withhold from the tables of adjusted records.
 
     Notes
     -----
     The tables add up, so a cell alone could be computed from the others: nearer to the truth than
-    its rule allows. The pattern is one of cell suppression on the adjusted figures of all tables
-    together, in which every such cell keeps the room that it needs, on either side. Zeros: are
-    published.
+    its rule allows. The pattern is one of cell suppression on all tables together, of true and of
+    adjusted records, in which every such cell keeps the room that it needs, on either side, against
+    everybody and every contributor. Zeros: are published.
     """
     if found.short_cells > MOST_CELLS:
         return Short((), None)
@@ -77,14 +81,14 @@ def with_complements(
         codes[parents.index(-1)]
         for codes, parents in zip(records.codes, records.parents, strict=True)
     ]
-    chosen = [_marked(records, found, table, needs, totals) for table in kept]
-    try:
-        results = Suppression((Given(),), singletons=False).apply_linked(chosen)
-    except ParameterError:
+    chosen = [_hidden(records, found, table, needs, totals) for table in kept]
+    given = [Contributions.of_records(_by(records, table)) for table in kept]
+    results = safe_pattern(chosen, rules, given, tell)
+    if results is None:
         return Short(tuple(needs), None)
     others: dict[Cell, None] = {}
     for table, result in zip(kept, results, strict=True):
-        for at in np.argwhere(result.withheld).tolist():
+        for at in np.argwhere(result).tolist():
             cell = list(totals)
             for d, code in zip(table, at, strict=True):
                 cell[d] = records.codes[d][code]
@@ -93,31 +97,32 @@ def with_complements(
     return Short(tuple(needs), tuple(others))
 
 
-def _marked(
+def _by(records: Records, table: Sequence[int], amounts: Floats | None = None) -> Records:
+    """Return the records by the dimensions of a table, with these amounts or their own."""
+    return Records(
+        tuple(records.variables[d] for d in table),
+        tuple(records.codes[d] for d in table),
+        tuple(records.parents[d] for d in table),
+        records.at[:, list(table)], records.amounts if amounts is None else amounts, records.units,
+        False, records.file,
+    )  # fmt: skip
+
+
+def _hidden(
     records: Records,
     found: RecordAdjustment,
     table: Sequence[int],
     needs: dict[Cell, float],
     totals: list[str],
-) -> CellTable:
-    """Return a table of adjusted records in which the cells that are short are sensitive."""
-    cells = Records(
-        tuple(records.variables[d] for d in table),
-        tuple(records.codes[d] for d in table),
-        tuple(records.parents[d] for d in table),
-        records.at[:, list(table)], found.records, records.units, False, records.file,
-    ).table()  # fmt: skip
+) -> Hidden:
+    """Return a table of true and adjusted records; its cells that are short are withheld."""
+    cells = _by(records, table).table()
     place = [{code: i for i, code in enumerate(records.codes[d])} for d in table]
     amount = np.zeros(cells.shape)
     for cell, need in needs.items():
         if all(code == totals[d] for d, code in enumerate(cell) if d not in table):
             amount[tuple(at[cell[d]] for at, d in zip(place, table, strict=True))] = need
-    there = (amount > 0) & (cells.values > 0)
-    return replace(
-        cells,
-        sensitive=there,
-        lower=np.where(there, np.minimum(amount, cells.values), np.nan),
-        upper=np.where(there, amount, np.nan),
-        ranked=None,
-        contributors=None,
-    )
+    return Hidden(
+        cells, _by(records, table, found.records).table().values, amount > 0, amount, amount,
+        np.ones(cells.shape, bool),
+    )  # fmt: skip

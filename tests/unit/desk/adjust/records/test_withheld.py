@@ -8,9 +8,11 @@ import pytest
 from discreet.desk.adjust.records import RecordAdjustment, cell_rows, withheld
 from discreet.desk.adjust.records.withheld import with_complements
 from discreet.desk.cells import Records
+from discreet.desk.sensitivity import PriorPosterior
 from discreet.solve.solution import Status
 
 SIZES = (3, 4)
+RULES = [PriorPosterior(10)]
 
 
 def _found() -> tuple[Records, RecordAdjustment]:
@@ -31,7 +33,7 @@ def _found() -> tuple[Records, RecordAdjustment]:
 
 def test_what_is_short_does_not_follow_from_what_is_left() -> None:
     records, found = _found()
-    held = with_complements(records, found, 2, None)
+    held = with_complements(records, found, 2, None, RULES)
     assert held.short == (("a0", "b0"),)
     assert held.others is not None
     # In a two-way table at least a rectangle: three others.
@@ -54,4 +56,4 @@ def test_what_is_short_does_not_follow_from_what_is_left() -> None:
 
 def test_without_a_pattern_nothing_may_be_released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(withheld, "MOST_CELLS", 10)
-    assert with_complements(*_found(), 2, None).others is None
+    assert with_complements(*_found(), 2, None, RULES).others is None
