@@ -354,8 +354,6 @@ of today, with noise of variance 3. Wanted is what a first construction reached 
 Bias is of cells above 5, small exact the share of cells of 1 to 5 people whose figure is true.
 Tables of one and two variables are all there are; those of three and four variables are chosen by
 chance. What the red team finds is on the page of the [base](base.md#what-attackers-learn).
-The sections of 1,500,000 people were measured with the ranges of before, which held more in tables
-of one and two variables; that of seed 22 also when donors still came home.
 """
 
 
