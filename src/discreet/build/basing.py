@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -25,6 +26,7 @@ from discreet.protect.records.protected_base import (
     Fitted,
     Records,
 )
+from discreet.protect.records.protected_base.areas import LEAST_PEOPLE, LEAST_SHARING
 from discreet.protect.records.protected_base.design import MOST_CATEGORIES
 from discreet.protect.records.protected_base.errors import (
     MOST_CELLS,
@@ -33,7 +35,7 @@ from discreet.protect.records.protected_base.errors import (
     chosen_tables,
     compare_tables,
 )
-from discreet.protect.records.protected_base.home import at_home
+from discreet.protect.records.protected_base.home import at_home, rare
 from discreet.protect.records.protected_base.ranges import CLASSES
 
 CHECKED = (20, 30, 25, 10, 4)
@@ -47,6 +49,9 @@ LEAST_HELD = 0.8
 
 MOST_AT_HOME = 1.5
 """Copies of people alone with their pattern may be at home so many times as often as by chance."""
+
+AT_HOME = {"at_home": "whose pattern nobody shares", "at_home_rare": "with a rare category"}
+"""Of whom it is looked at how often they are at home."""
 
 
 def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer) -> Done:
@@ -67,17 +72,22 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     words = raw.words(KeyMix(secret.value, "protected base: records"), "digest")
     household = raw.households(step.name)[0].astype(np.int64) if step.households else None
     records = Records(codes, place, words, household)
+    _check_people(step, raw, records, areas)
     design = Design.of(columns, _extra(step, raw, variables, main))
     edition = records.edition(secret.value)
     fitted = step.base.apply(records, areas, design, edition, tell)
     tell("comparing", 0, None)
-    found = _compared(step, records, areas, columns, fitted, edition)
+    shared = records.of_households()
+    found, by_home = _compared(step, records, areas, columns, fitted, edition, shared)
     finely = _compared_finely(step, records, areas, columns, fitted, edition)
-    facts = _facts(step, names, areas, fitted, found) | _finely(step, names, finely or found)
+    facts = _facts(step, names, fitted, found, by_home) | _finely(step, names, finely or found)
+    facts |= _of_households(step, names, by_home)
+    facts["household_variables"] = [v.id for i, v in enumerate(variables) if i in shared]
     facts["marks"] = _marks(raw, words, place).as_dict()
     if geography is not None:
-        told = at_home(records, areas, fitted)
-        facts["at_home"] = {n: each.as_dict() for n, each in zip(names, told, strict=False)}
+        for key, who in (("at_home", None), ("at_home_rare", rare(records))):
+            told = at_home(records, areas, fitted, who)
+            facts[key] = {n: each.as_dict() for n, each in zip(names, told, strict=False)}
     try:
         _check(step, facts)
     except ParameterError as error:
@@ -97,6 +107,23 @@ def _marks(raw: Raw, words: NDArray[np.uint64], place: NDArray[Any]) -> Marks:
     if raw.schema.geography is not None:
         columns[raw.schema.geography.id] = (place, raw.schema.geography.finest.codes)
     return Marks.of(words, columns)
+
+
+def _check_people(step: BaseStep, raw: Raw, records: Records, areas: Areas) -> None:
+    """Refuse areas with so few people that these would be known for donors of each other."""
+    small = areas.too_small(np.bincount(records.area, minlength=areas.smallest))
+    if not small:
+        return
+    geography = raw.schema.geography
+    if geography is None:
+        raise ParameterError(f"base needs at least {LEAST_SHARING} people.")
+    level = next(level for level in geography.levels if level.id == step.within)
+    labels = ", ".join(level.labels[area] for area in small[0].tolist())
+    raise ParameterError(
+        f"base: {level.id} {labels} has too few people to be donors for each other: at least "
+        f"{LEAST_SHARING} in two smallest areas are needed, or {LEAST_PEOPLE:,} in one. Merge it "
+        "with another area, or choose a larger 'within'."
+    )
 
 
 def _main(variable: Variable) -> Level:
@@ -147,12 +174,38 @@ def _compared(
     columns: Sequence[Column],
     fitted: Fitted,
     edition: bytes,
-) -> Compared:
-    """Compare the base with the records in some tables of main columns."""
-    main = [i for i, column in enumerate(columns) if column.coarser is None]
+    shared: frozenset[int],
+) -> tuple[Compared, Compared | None]:
+    """Compare the base with the records in some tables of main columns.
+
+    And, by themselves, in those with a column that members of a household share: a household more
+    is several people more there. None where there are no such tables, or no others.
+    """
+    main = [column.size for column in columns if column.coarser is None]
     most = (len(main), *CHECKED[1:])[: len(main)]
-    tables = chosen_tables([columns[i].size for i in main], most)
-    return _in_tables(step, records, areas, columns, fitted, edition, tables)
+    tables = chosen_tables(main, most)
+    plain, by_home = (
+        _with_every_order([t for t in tables if bool(shared & {*t}) is kind], main, shared, kind)
+        for kind in (False, True)
+    )
+    if not plain or not by_home:
+        return _in_tables(step, records, areas, columns, fitted, edition, tables), None
+    found = [
+        _in_tables(step, records, areas, columns, fitted, edition, own) for own in (plain, by_home)
+    ]
+    return found[0], found[1]
+
+
+def _with_every_order(
+    tables: list[tuple[int, ...]], sizes: Sequence[int], shared: frozenset[int], kind: bool
+) -> list[tuple[int, ...]]:
+    """Return tables, and one more of each order of which they have none but might."""
+    for order in range(1, min(len(CHECKED), len(sizes)) + 1):
+        if not any(len(table) == order for table in tables):
+            every = combinations(range(len(sizes)), order)
+            own = (t for t in every if bool(shared & {*t}) is kind)
+            tables = tables + [t for t in own if prod(sizes[i] for i in t) <= MOST_CELLS][:1]
+    return tables
 
 
 def _compared_finely(
@@ -195,10 +248,13 @@ def _in_tables(
 
 
 def _facts(
-    step: BaseStep, names: Sequence[str], areas: Areas, fitted: Fitted, found: Compared
+    step: BaseStep,
+    names: Sequence[str],
+    fitted: Fitted,
+    found: Compared,
+    by_home: Compared | None,
 ) -> dict[str, Any]:
     """Return what the custodian keeps; `ranges` is what readers are told."""
-    orders = range(1, found.sums.shape[1] + 1)
     return {
         "method": step.name,
         "within": step.within,
@@ -210,10 +266,7 @@ def _facts(
             name: [round(float(x), 3) for x in row]
             for name, row in zip(names, fitted.residuals, strict=True)
         },
-        "errors": {
-            name: [found.errors(level, order).as_dict() for order in orders]
-            for level, name in enumerate(names)
-        },
+        "errors": _errors(names, found if by_home is None else found + by_home),
         "held": _held(step, names, found),
         "held_of": _figures(names, found),
         "held_by_class": _held_by_class(step, names, found),
@@ -226,9 +279,29 @@ def _finely(step: BaseStep, names: Sequence[str], found: Compared) -> dict[str, 
     """Return what holds for tables with a column of more than so many categories."""
     return {
         "most_categories": MOST_CATEGORIES,
+        "errors_beyond": _errors(names, found),
         "held_beyond": _held(step, names, found),
         "held_of_beyond": _figures(names, found),
         "ranges_beyond": _ranges(step, names, found),
+    }
+
+
+def _of_households(step: BaseStep, names: Sequence[str], found: Compared | None) -> dict[str, Any]:
+    """Return what holds for tables with a variable that members of a household share."""
+    if found is None:
+        return {}
+    return {
+        "held_household": _held(step, names, found),
+        "held_of_household": _figures(names, found),
+        "ranges_household": _ranges(step, names, found),
+    }
+
+
+def _errors(names: Sequence[str], found: Compared) -> dict[str, list[dict[str, float]]]:
+    orders = range(1, found.sums.shape[1] + 1)
+    return {
+        name: [found.errors(level, order).as_dict() for order in orders]
+        for level, name in enumerate(names)
     }
 
 
@@ -274,8 +347,8 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{errors['mean_absolute']:.1f} on average, more than max_error, "
                     f"{step.max_error:g}."
                 )
-    for beyond in ("", "_beyond"):
-        for name, held in facts[f"held{beyond}"].items():
+    for beyond in ("", "_beyond", "_household"):
+        for name, held in facts.get(f"held{beyond}", {}).items():
             chance = _by_chance(LEAST_HELD, facts[f"held_of{beyond}"][name])
             if held is not None and held < LEAST_HELD - chance:
                 raise ParameterError(
@@ -283,22 +356,31 @@ def _check(step: BaseStep, facts: dict[str, Any]) -> None:
                     f"{held:.0%} of cases, fewer than {LEAST_HELD:.0%}. They are meant to in nine "
                     "of ten."
                 )
-    for name, home in list(facts.get("at_home", {}).items())[:1]:
-        most = MOST_AT_HOME * home["by_chance"] + _by_chance(home["by_chance"], home["copies"])
-        if home["share"] > most:
-            raise ParameterError(
-                f"base: {home['share']:.1%} of the copies of people whose pattern nobody shares "
-                f"stand in their own {name}, more than {most:.1%}: by chance it would be "
-                f"{home['by_chance']:.1%}, and where a row stands must not tell where somebody "
-                "lives."
-            )
-    smallest = next(iter(facts["errors"].values()))
-    for order, errors in enumerate(smallest[:2], 1):
-        if errors["small_exact"] > step.max_exact + _by_chance(step.max_exact, errors["small"]):
+    for key, who in AT_HOME.items():
+        for name, home in list(facts.get(key, {}).items())[:1]:
+            most = MOST_AT_HOME * home["by_chance"] + _by_chance(home["by_chance"], home["copies"])
+            if home["share"] > most:
+                raise ParameterError(
+                    f"base: {home['share']:.1%} of the copies of people {who} stand in their own "
+                    f"{name}, more than {most:.1%}: by chance it would be "
+                    f"{home['by_chance']:.1%}, and where a row stands must not tell where somebody "
+                    "lives."
+                )
+    for beyond in ("", "_beyond"):
+        for name, orders in facts[f"errors{beyond}"].items():
+            _check_exact(step, name, orders)
+
+
+def _check_exact(step: BaseStep, name: str, orders: Sequence[dict[str, float]]) -> None:
+    """Refuse a level at which too many small figures are as they were, at any order."""
+    for order, errors in enumerate(orders, 1):
+        chance = _by_chance(step.max_exact, int(errors["small"]))
+        if errors["small_exact"] > step.max_exact + chance:
             raise ParameterError(
                 f"base: {errors['small_exact']:.0%} of the small figures of {order} "
-                f"variable{'s' * (order > 1)} in smallest areas are as they were, more than "
-                f"max_exact, {step.max_exact:.0%}. Use a larger variance or a smaller share."
+                f"variable{'s' * (order > 1)} by {name} are as they were, more than max_exact, "
+                f"{step.max_exact:.0%}. Use a larger variance or a smaller share than "
+                f"{step.base.share:g}."
             )
 
 
@@ -326,8 +408,9 @@ def _note(raw: Raw, facts: dict[str, Any], names: Sequence[str]) -> str:
     ]
     what = "whole households" if facts["donors"] == "households" else "donors"
     ended = " It was ended by Ctrl-C before its time." if facts["stopped"] else ""
+    number = facts["donor_areas"]
     return (
-        f"Protected base of {facts['people']:,} people from {what} in "
-        f"{facts['donor_areas']:,} areas. Mean errors of figures of one and of two variables: "
+        f"Protected base of {facts['people']:,} people from {what} in {number:,} "
+        f"area{'s' * (number != 1)}. Mean errors of figures of one and of two variables: "
         f"{'; '.join(told)}.{ended}"
     )

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -132,8 +133,20 @@ def build(
             signing.make(store.path, new=True)
         if kept is not None:
             apart.sweep(kept, store, ours)
-    notes = (*ingest.notes(), *(step.note for step in done), *edition)
+    notes = (*ingest.notes(), *(step.note for step in done), *_changed_again(dataset), *edition)
     return Built(store.current() or "", ingest.rows, notes, _coded(made))
+
+
+def _changed_again(dataset: Dataset) -> Iterator[str]:
+    """Yield what to know of tiers whose tables of a base do not add up."""
+    if any(isinstance(step, BaseStep) for step in dataset.protect):
+        tiers = dataset.policy.tiers.values()
+        again = [tier.id for tier in tiers if tier.protection.build is not None]
+        if again:
+            yield (
+                f"The policy changes tables once more (tier {', '.join(again)}), so that they do "
+                'not add up as the base does. "preset:protected-base" leaves them alone.'
+            )
 
 
 def _coded(version: Version) -> str | None:

@@ -28,6 +28,9 @@ Profile = tuple[Term, ...]
 DONORS = ("persons", "households")
 """What is copied whole into a protected base."""
 
+MOST_EXACT = 0.5
+"""A base in which more small figures are as they were protects nobody."""
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -118,11 +121,15 @@ class BaseStep:
     # Tables that are fitted beside all of one variable and of two.
     tables: tuple[Term, ...] = ()
     # The mean absolute error of one- and two-way figures of any level, above which the build is
-    # refused; and the share of small figures of smallest areas that may be as they were.
+    # refused; and the share of small figures, of any level and order, that may be as they were.
     max_error: float = 8.0
     max_exact: float = 0.3
     # Whether households are copied whole, instead of persons.
     households: bool = False
+
+    def __post_init__(self) -> None:
+        checks.number("max_error", self.max_error, 0, 1e6)
+        checks.number("max_exact", self.max_exact, 0, MOST_EXACT)
 
     @property
     def needs_households(self) -> bool:
@@ -154,12 +161,15 @@ def read_steps(given: list[Any]) -> tuple[Step, ...]:
             ) from None
         section.end()
         steps.append(step)
-    for step in steps[:-1]:
-        if isinstance(step, CubeStep | BaseStep):
-            left = "only cells" if isinstance(step, CubeStep) else "only copies of donors"
-            raise ParameterError(
-                f"{step.name} must be the last step: after it there are no records, {left}."
-            )
+    if len(steps) > 1 and any(isinstance(step, BaseStep) for step in steps):
+        raise ParameterError(
+            f"{NAME} must be the only step: its ranges are for counts of the records that it is "
+            "made of, which other steps would change."
+        )
+    if any(isinstance(step, CubeStep) for step in steps[:-1]):
+        raise ParameterError(
+            f"{CubeStep.name} must be the last step: after it there are no records, only cells."
+        )
     return tuple(steps)
 
 
@@ -232,6 +242,10 @@ def _check_base(step: BaseStep, given: Given) -> None:
             raise ParameterError(
                 f"base: tables must be without areas, since each is fitted in every area. "
                 f"Got {'*'.join(table)}."
+            )
+        if len({given.of[name] for name in table}) < len(table):
+            raise ParameterError(
+                f"base: tables must be of different variables. Got {'*'.join(table)}."
             )
 
 
@@ -346,8 +360,8 @@ def _base(section: Section) -> BaseStep:
         base,
         section.take("within", str, default=None),
         tables,
-        checks.number("max_error", section.take("max_error", int, float, default=8), 0, 1e6),
-        checks.number("max_exact", section.take("max_exact", int, float, default=0.3), 0, 1),
+        section.take("max_error", int, float, default=BaseStep.max_error),
+        section.take("max_exact", int, float, default=BaseStep.max_exact),
         section.choice("donors", DONORS, default="persons") == "households",
     )
 

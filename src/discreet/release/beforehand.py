@@ -48,9 +48,19 @@ def beforehand(version: Version, question: Question) -> Beforehand:
         return Beforehand(methods)
     facts = _facts(version)
     level, order = _level(version, question), _order(question)
-    by_order = facts[_kind_of_ranges(question, facts)].get(level, [])
-    ranges = by_order[max(order, 1) - 1] if level and order <= len(by_order) else None
+    found = [facts[kind].get(level, []) for kind in _kinds_of_ranges(question, facts)]
+    ranges = None
+    if level and order <= min(map(len, found)):
+        # Variables that members of a household share tell as little apart as one of them does.
+        fewer = order - max(len(_of_households(question, facts)) - 1, 0)
+        ranges = _around([own[max(n, 1) - 1] for own in found for n in {order, fewer}])
     return _in_ranges(methods, facts, ranges)
+
+
+def _around(kinds: list[list[list[int]]]) -> list[list[int]]:
+    """Return ranges that hold those of every kind."""
+    low, high = np.array(kinds, np.int64).transpose(2, 0, 1)
+    return [[int(a), int(b)] for a, b in zip(low.min(axis=0), high.max(axis=0), strict=True)]
 
 
 def by_level(version: Version) -> dict[str, list[Beforehand]]:
@@ -79,13 +89,31 @@ def _in_ranges(
     return Beforehand(methods, tuple(facts["classes"]), told)
 
 
-def _kind_of_ranges(question: Question, facts: dict[str, Any]) -> str:
-    """Return which ranges hold: others for levels with more categories than are in every pair."""
+def _kinds_of_ranges(question: Question, facts: dict[str, Any]) -> list[str]:
+    """Return which ranges hold.
+
+    Others for levels with more categories than are in every pair, and for variables that members
+    of a household share, where whole households are copied.
+    """
     most = facts.get("most_categories", np.inf)  # what was built before has one kind
     named = [(axis.variable, axis.level) for axis in question.axes]
     named += [(f.variable, f.restated.level) for f in question.filters]
     levels = [level for variable, level in named if not variable.is_geography]
-    return "ranges_beyond" if any(len(level) > most for level in levels) else "ranges"
+    kinds = {
+        "ranges_beyond": any(len(level) > most for level in levels),
+        "ranges_household": bool(_of_households(question, facts)),
+    }
+    return [kind for kind, holds in kinds.items() if holds] or ["ranges"]
+
+
+def _of_households(question: Question, facts: dict[str, Any]) -> set[str]:
+    """Return the variables of a question that members of a household share, if these are copied.
+
+    Tables with one have ranges of their own, where there are other tables too.
+    """
+    shared = facts.get("household_variables", []) if "ranges_household" in facts else []
+    named = [axis.variable for axis in question.axes] + [f.variable for f in question.filters]
+    return {variable.id for variable in named} & {*shared}
 
 
 def _order(question: Question) -> int:

@@ -45,7 +45,10 @@ MIXED = (
     "another way than the rest, or not at all."
 )
 _CANNOT_SAY = "How close they are cannot be said."
-NINE_IN_TEN = "Low and high are the ends of a range that holds the true count in nine of ten cases."
+NINE_IN_TEN = (
+    "Low and high, where a file has them, are the ends of a range that holds the true count in "
+    "nine of ten cases."
+)
 AS_COUNTED = (
     "Figures of this table are as they were counted. Those of other tables may be perturbed, and "
     "need not add up to them."

@@ -60,6 +60,11 @@ column = "la"
 """
 STEP = '[[protect]]\nmethod = "base"\nwithin = "la"\n'
 
+PRAM = '[[protect]]\nmethod = "pram"\nvariable = "religion"\nstay = 0.9\n'
+
+ROOM = "max_exact = 0.4\n"
+"""For these people of few variables: of two who are the same, one is taken and stands for both."""
+
 
 def people(number: int = 5_000, seed: int = 1) -> pa.Table:
     """People in 12 areas of 2; religion 5 is at home in one area, and nobody of sex 1 has it."""
@@ -84,7 +89,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def write(folder: Path, table: pa.Table, step: str = STEP) -> None:
+def write(folder: Path, table: pa.Table, step: str = STEP + ROOM) -> None:
     pq.write_table(table, folder / "p.parquet")
     text = f'id = "people"\ntitle = "People"\n{DESCRIPTION}{step}'
     (folder / "dataset.toml").write_text(text, encoding="utf-8")
@@ -344,10 +349,18 @@ def test_noise_is_drawn_anew_for_each_edition(
         ('[[protect]]\nmethod = "base"\n', "base needs 'within'"),
         ('[[protect]]\nmethod = "base"\nwithin = "town"\n', "no geography 'town'"),
         (STEP + "share = 0\n", "share must be above 0"),
+        (STEP + "share = 1\n", "share must be a number from 0 to 0.8. Got 1"),
+        (STEP + "variance = 0\n", "variance must be a number from 1"),
+        (STEP + "variance_smallest = -2\n", "variance_smallest must be a number from 1"),
+        (STEP + "max_exact = 0.51\n", "max_exact must be a number from 0 to 0.5. Got 0.51"),
         (STEP + 'tables = ["oa*sex"]\n', "tables must be without areas"),
         (STEP + 'tables = ["sex"]\n', "tables must be of 2 or 3 variables"),
         (STEP + "sweeps = 3\n", "sweeps"),
-        (STEP + STEP, "base must be the last step"),
+        (STEP + STEP, "base must be the only step"),
+        (PRAM + STEP, "base must be the only step"),
+        (STEP + PRAM, "base must be the only step"),
+        (STEP + 'tables = ["sex*sex"]\n', r"of different variables. Got sex\*sex"),
+        (STEP + 'tables = ["sex*age*age_band"]\n', r"of different variables. Got sex\*age\*age_ba"),
         (STEP + "max_error = 0.01\n", "more than max_error, 0.01"),
         (STEP + "max_exact = 0.01\n", "more than max_exact, 1%"),
     ],
@@ -487,6 +500,52 @@ def test_chosen_tables_are_fitted(tmp_path: Path) -> None:
     assert facts["residuals"]["oa"][2] > 0  # tables of three variables have residuals
 
 
+@pytest.mark.parametrize(
+    ("rows", "areas", "refused"),
+    [
+        # The second la, of eight people, has nobody beside it: each la is in a region of its own.
+        (600, {"la": [0] * 592 + [1] * 8}, "la 1 has too few people"),
+        # Two smallest areas of the first la, one of the second.
+        (
+            2_000,
+            {"la": [0] * 1_000 + [1] * 1_000, "oa": [0, 1] * 500 + [2] * 1_000},
+            "la 1 has too",
+        ),
+        (499, {"la": [0] * 499}, "la 0 has too few people"),
+        (8, None, "base needs at least 500 people"),
+    ],
+)
+def test_few_people_make_no_base(
+    rows: int, areas: dict[str, list[int]] | None, refused: str, tmp_path: Path
+) -> None:
+    table = people(rows)
+    for name, values in (areas or {}).items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    if areas is not None and "oa" not in areas:
+        oa = np.array(areas["la"]) * 2 + np.arange(rows) % 2
+        table = table.set_column(table.column_names.index("oa"), "oa", pa.array(oa))
+    table = table.append_column("region", table["la"])
+    write(tmp_path, table, '[[geography]]\nid = "region"\ncolumn = "region"\n' + STEP)
+    if areas is None:
+        text = f'id = "people"\ntitle = "People"\n{DESCRIPTION.split("[[geography]]")[0]}'
+        step = STEP.replace('within = "la"\n', "")
+        (tmp_path / "dataset.toml").write_text(text + step, encoding="utf-8")
+    with pytest.raises(ParameterError, match=refused):
+        dc_build(tmp_path, originals=None)
+    assert Store(tmp_path / "store").current() is None
+
+
+def test_a_policy_that_changes_tables_again_is_told(tmp_path: Path) -> None:
+    write(tmp_path, people(900))
+    path = tmp_path / "dataset.toml"
+    path.write_text(path.read_text().replace("protected-base", "rounding-3"))
+    built = dc_build(tmp_path, originals=None)
+    (note,) = [note for note in built.notes if "not add up" in note]
+    assert note.startswith("The policy changes tables once more (tier public")
+    (made,) = [note for note in built.notes if note.startswith("Protected base of")]
+    assert "from donors in 1 area. Mean" in made  # areas of so few people share donors
+
+
 def test_without_areas(folder: Folder) -> None:
     folder.write("p.parquet", people(900)).describe(
         DESCRIPTION.split("[[geography]]")[0] + '[[protect]]\nmethod = "base"\n'
@@ -499,9 +558,7 @@ def test_without_areas(folder: Folder) -> None:
 
 
 def test_the_preset_needs_a_base(folder: Folder) -> None:
-    folder.write("p.parquet", people(600)).describe(
-        DESCRIPTION + '[[protect]]\nmethod = "pram"\nvariable = "religion"\nstay = 0.9\n'
-    )
+    folder.write("p.parquet", people(600)).describe(DESCRIPTION + PRAM)
     with pytest.raises(ParameterError, match=r"must have record-swapping.* or base"):
         folder.build()
 
@@ -595,16 +652,42 @@ def write_households(folder: Path, table: pa.Table, more: str) -> None:
     keep_secret(folder / "store")
 
 
+NOTHING: dict[str, Any] = {"errors": {}, "errors_beyond": {}, "held": {}, "held_beyond": {}}
+"""Facts of a build in which nothing was compared."""
+
+
+@pytest.mark.parametrize("beyond", ["", "_beyond"])
+@pytest.mark.parametrize(
+    ("level", "order", "exact", "small", "refused"),
+    # Of 100 figures a share of 0.3 has the standard error sqrt(0.3 · 0.7 / 100) = 0.046.
+    [("oa", 1, 0.31, 10**6, True), ("la", 4, 0.31, 10**6, True), ("all areas", 5, 0.45, 100, True),
+     ("la", 4, 0.43, 100, False), ("la", 1, 1.0, 1, False)],
+)  # fmt: skip
+def test_small_figures_are_looked_at_at_every_level_and_order(
+    level: str, order: int, exact: float, small: int, refused: bool, beyond: str
+) -> None:
+    def errors(share: float, number: int) -> dict[str, float]:
+        return {"mean_absolute": 1.0, "small_exact": share, "small": number}
+
+    found = {name: [errors(0.2, 10**6) for _ in range(5)] for name in ("oa", "la", "all areas")}
+    found[level][order - 1] = errors(exact, small)
+    base = SimpleNamespace(share=0.7)
+    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3, base=base))
+    told = f"of {order} variables? by {level} are .* than max_exact, 30%.* smaller share than 0.7"
+    with pytest.raises(ParameterError, match=told) if refused else nullcontext():
+        _check(step, NOTHING | {f"errors{beyond}": found})
+
+
 @pytest.mark.parametrize(
     ("held", "figures", "refused"),
     # Of 100 figures a share of 0.8 has the standard error sqrt(0.8 · 0.2 / 100) = 0.04.
     [(0.69, 100, False), (0.67, 100, True), (0.79, 10**6, True), (0.81, 10**6, False)],
 )
-@pytest.mark.parametrize("beyond", ["", "_beyond"])
+@pytest.mark.parametrize("beyond", ["", "_beyond", "_household"])
 def test_ranges_may_miss_more_of_few_figures(
     held: float, figures: int, refused: bool, beyond: str
 ) -> None:
-    fine = {"errors": {"oa": []}, "held": {}, "held_of": {}, "held_beyond": {}}
+    fine: dict[str, Any] = {**NOTHING, "held_of": {}}
     facts = {**fine, f"held{beyond}": {"oa": held}, f"held_of{beyond}": {"oa": figures}}
     step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
     with pytest.raises(ParameterError, match="hold the true") if refused else nullcontext():
@@ -617,21 +700,23 @@ def test_ranges_may_miss_more_of_few_figures(
     # million 0.0003.
     [(0.23, 100, False), (0.25, 100, True), (0.1505, 10**6, False), (0.152, 10**6, True)],
 )
+@pytest.mark.parametrize("key", ["at_home", "at_home_rare"])
 def test_where_a_row_stands_must_not_tell_where_somebody_lives(
-    share: float, copies: int, refused: bool
+    share: float, copies: int, refused: bool, key: str
 ) -> None:
     home = {"share": share, "by_chance": 0.1, "copies": copies}
     often = {"share": 1.0, "by_chance": 0.2, "copies": 10**6}
-    fine: dict[str, Any] = {"errors": {"oa": []}, "held": {}, "held_beyond": {}}
     step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
     with pytest.raises(ParameterError, match="own oa, more than") if refused else nullcontext():
         # Larger areas are told of, and not judged by.
-        _check(step, fine | {"at_home": {"oa": home, "ward": often}})
+        _check(step, NOTHING | {key: {"oa": home, "ward": often}})
 
 
 def test_the_build_tells_who_is_at_home(built: Path) -> None:
     version = Store(built / "store").open()
     (facts,) = version.steps_beforehand
+    # Some 80 of 5,000 have religion 5, more than 3 in 1,000, and so many are of every age.
+    assert facts["at_home_rare"]["oa"]["copies"] == 0
     assert list(facts["at_home"]) == ["oa"]  # "la" is the level of donors, all of whom stay in it
     home = facts["at_home"]["oa"]
     # By an own count of those alone with their pattern, of all 5,000; each is a donor by chance.
@@ -660,6 +745,45 @@ def test_households_of_the_base_are_whole(tmp_path: Path, donors: str) -> None:
     np.add.at(people, (held["oa"], held["size"]), 1)
     np.add.at(heads, (held["oa"], held["size"]), held["place"] == 0)
     assert (people == heads * np.arange(1, 6)).all() == (donors == "households")
+
+
+def test_variables_of_households_have_ranges_of_their_own(tmp_path: Path) -> None:
+    # A household of five more is five people more of its size, and of its tenure.
+    table = in_households()
+    home = np.asarray(table["home"])
+    tenure = np.random.default_rng(4).integers(1, 5, home[-1] + 1)[home]
+    write_households(
+        tmp_path, table.append_column("tenure", pa.array(tenure)), 'donors = "households"\n'
+    )
+    path = tmp_path / "dataset.toml"
+    text = path.read_text().replace("health =", "tenure = { range = [1, 4] }\nhealth =")
+    path.write_text(f"{text}max_error = 50\nmax_exact = 0.4\n")
+    dc_build(tmp_path)
+    (facts,) = Store(tmp_path / "store").open().steps_beforehand
+    assert facts["household_variables"] == ["size", "tenure"]
+    for asked, kind, orders in (
+        ("la,health", "ranges", [1]),
+        ("la,size", "ranges_household", [1]),
+        ("la,size,health", "ranges_household", [2]),
+        ("la,size,tenure", "ranges_household", [1, 2]),  # told apart as little as by one of them
+    ):
+        shown = dc.open(tmp_path / "store").release(asked).table
+        assert shown.low is not None
+        assert shown.high is not None
+        own = np.array([facts[kind]["la"][order - 1] for order in orders])
+        kinds = np.searchsorted(facts["classes"], shown.values)
+        low, high = own[:, :, 0].min(axis=0)[kinds], own[:, :, 1].max(axis=0)[kinds]
+        assert (shown.low == np.maximum(shown.values + np.minimum(low, -1), 0)).all()
+        assert (shown.high == shown.values + np.maximum(high, 1)).all()
+    true = np.zeros((12, 5), np.int64)
+    held = columns(originals(tmp_path))
+    np.add.at(true, (held["oa"], held["size"]), 1)
+    shown = dc.open(tmp_path / "store").release("oa,size").table
+    assert shown.low is not None
+    assert shown.high is not None
+    inner = tuple(slice(0, size) for size in true.shape)
+    inside = (true >= shown.low[inner]) & (true <= shown.high[inner])
+    assert inside.mean() > 0.8  # of nine in ten, on 60 figures
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from discreet.page.texts import texts
 from discreet.population import Store
 from stores import write_town
 
-BASE = '\n[[protect]]\nmethod = "base"\nwithin = "district"\nmax_exact = 1\nmax_error = 50\n'
+BASE = '\n[[protect]]\nmethod = "base"\nwithin = "district"\nmax_exact = 0.5\nmax_error = 50\n'
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,9 @@ WHOLE = "all areas"
 LEAST_PEOPLE = 2_000
 """An area with fewer has too few donors of its own; it shares them with those beside it."""
 
+LEAST_SHARING = 500
+"""Areas that share donors with fewer people make no base: these would stand there as they are."""
+
 
 @dataclass(frozen=True, eq=False)
 class Areas:
@@ -88,3 +91,17 @@ class Areas:
                     continue
             found.append([area])
         return [np.array(areas, np.int64) for areas in found]
+
+    def too_small(self, people: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return those of the areas that share donors which have too few people for it.
+
+        `people` are those of each smallest area. One smallest area by itself, where all copies are
+        at home, needs as many as an area that has donors of its own.
+        """
+        top, found = self.of[self.within], []
+        for unit in self.units(np.bincount(top, people, self.sizes[self.within]).astype(np.int64)):
+            own = people[np.isin(top, unit)]
+            alone = (own > 0).sum() == 1 and len(self.of) > 1
+            if own.sum() < (LEAST_PEOPLE if alone else LEAST_SHARING):
+                found.append(unit)
+        return found

@@ -106,6 +106,14 @@ class Compared:
     distances: NDArray[np.int64]  # level, order, class of figure, distance
     misses: NDArray[np.int64]  # level, order, class of figure, distance from the true count
 
+    def __add__(self, other: Compared) -> Compared:
+        """Return what was found in the tables of both."""
+        return Compared(
+            _added(self.sums, other.sums),
+            _added(self.distances, other.distances),
+            _added(self.misses, other.misses),
+        )
+
     def errors(self, level: int, order: int) -> Errors:
         """Return the errors of one level and order."""
         return Errors.of(self.sums[level, order - 1])
@@ -137,6 +145,14 @@ class Compared:
             inside = own[max(WIDEST - high, 0) : WIDEST - low + 1]
             found.append((int(inside.sum()), int(own.sum())))
         return found
+
+
+def _added(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of two arrays by level and order, of which one may have more orders."""
+    more, fewer = (one, other) if one.shape[1] >= other.shape[1] else (other, one)
+    found = more.copy()
+    found[:, : fewer.shape[1]] += fewer
+    return found
 
 
 def compare_tables(

@@ -21,10 +21,11 @@ from discreet.protect.records.protected_base.uses import Uses
 SMALL = 5
 """The largest figure that is small."""
 
-FEW_AREAS = 6
+FEW_AREAS = 3
 """In fewer smallest areas that share donors, somebody may come home for each that leaves.
 
-Else too few could move: of two areas each is the home of one half and the goal of the other.
+Else nobody could move: of two areas each is the home of one half and the goal of the other. Those
+with rare categories come home more often by it than others.
 """
 
 

@@ -16,10 +16,13 @@ from discreet.protect.records.protected_base.records import Records
 
 _CHUNK = 2**20  # records and copies that are looked at at a time
 
+RARE = 0.003
+"""A category that a smaller share of all people have is rare."""
+
 
 @dataclass(frozen=True)
 class AtHome:
-    """Copies of donors with somebody whose whole pattern nobody shares; how many are at home."""
+    """Copies of donors with somebody who is looked for; how many are at home."""
 
     copies: int
     at_home: int
@@ -61,13 +64,24 @@ def alone(records: Records) -> NDArray[np.bool_]:
     return found
 
 
-def at_home(records: Records, areas: Areas, fitted: Fitted) -> list[AtHome]:
+def rare(records: Records) -> NDArray[np.bool_]:
+    """Return which records have a category that few of all have, in any column."""
+    found = np.zeros(len(records.area), np.bool_)
+    for column in records.codes:
+        found |= (np.bincount(column) < RARE * len(found))[column]
+    return found
+
+
+def at_home(
+    records: Records, areas: Areas, fitted: Fitted, who: NDArray[np.bool_] | None = None
+) -> list[AtHome]:
     """Return how often copies are at home, for every level below that of donors, or for it.
 
+    Of donors with somebody of those records; else of those alone with their pattern.
     By lot a copy has the same chance of every place that is for as many people, in all areas that
     share its donors.
     """
-    copies = _Copies(records, fitted)
+    copies = _Copies(records, fitted, alone(records) if who is None else who)
     unit = np.zeros(areas.sizes[areas.within], np.int64)
     for number, tops in enumerate(fitted.units):
         unit[tops] = number
@@ -103,7 +117,7 @@ def _slices(length: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some copies: where each lives and is placed, its people, and whether one of them is alone."""
+    """Some copies: where each lives and is placed, its people, and whether one is looked for."""
 
     lives: NDArray[np.int64]
     placed: NDArray[np.int64]
@@ -117,10 +131,7 @@ class _Copies:
 
     records: Records
     fitted: Fitted
-
-    @cached_property
-    def alone(self) -> NDArray[np.bool_]:
-        return alone(self.records)
+    who: NDArray[np.bool_]
 
     @cached_property
     def first(self) -> NDArray[np.int64] | None:
@@ -146,6 +157,6 @@ class _Copies:
             )
             people = donor[bounds[0] : bounds[-1]]
             start = bounds[:-1]
-            told = np.logical_or.reduceat(self.alone[people], start - bounds[0])
+            told = np.logical_or.reduceat(self.who[people], start - bounds[0])
             lives = self.records.area[donor[start]].astype(np.int64)
             yield _Part(lives, area[start].astype(np.int64), np.diff(bounds), told)

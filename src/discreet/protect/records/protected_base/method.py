@@ -38,6 +38,16 @@ from discreet.protect.records.protected_base.uses import Off, Uses
 
 Found = TypeVar("Found")
 
+MOST_SHARE = 0.8
+"""With so many of the records as donors half of the small figures by their areas are as they were.
+
+Of censuses of 20,000 and of 60,000 people 44 to 52%; with half of the records 16 to 27%, and with
+all of them 74 to 94%.
+"""
+
+LEAST_VARIANCE = 1.0
+"""With less noise most small figures of one and of two variables would be as they were."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -76,18 +86,19 @@ class ProtectedBase:
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
-        number("share", self.share, 0, 1)
+        if self.search.plain:
+            return
+        number("share", self.share, 0, MOST_SHARE)
         if not self.share:
             raise ParameterError("share must be above 0: without donors there is no base.")
-        for variance in (self.variance, self.variance_smallest):
-            number("variance", variance, 0, 1e6)
-            if variance:
-                max_entropy(self.bound, variance)  # refuses what cannot be
+        for name in ("variance", "variance_smallest"):
+            variance = number(name, getattr(self, name), LEAST_VARIANCE, 1e6)
+            max_entropy(self.bound, variance)  # refuses what cannot be
 
     def noise(self, level: int, secret: bytes) -> Noise:
         """Return the noise of the areas of a level; the whole and large areas share one."""
         variance = self.variance if level else self.variance_smallest
-        table = max_entropy(self.bound, variance) if variance else None
+        table = None if self.search.plain else max_entropy(self.bound, variance)
         return Noise(table, KeyMix(secret, "protected base: noise"))
 
     def apply(

@@ -56,6 +56,22 @@ class Records:
             sums += [purposes(mixed, purpose).sum() for purpose in range(3, 7)]
         return KeyMix(secret, "protected base: edition").words(sums).tobytes()
 
+    def of_households(self) -> frozenset[int]:
+        """Return the columns in which all members of every household are the same.
+
+        None where no household has several members.
+        """
+        if self.household is None:
+            return frozenset()
+        order = np.argsort(self.household, kind="stable")
+        home = self.household[order]
+        later = np.flatnonzero(home[1:] == home[:-1])  # with the member before, of one household
+        if not len(later):
+            return frozenset()
+        one, other = order[later], order[later + 1]
+        found = (i for i, column in enumerate(self.codes) if (column[one] == column[other]).all())
+        return frozenset(found)
+
     @cached_property
     def homes(self) -> NDArray[np.uint64]:
         """A random word for the household of each record, or for the record alone."""

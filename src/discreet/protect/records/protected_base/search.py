@@ -63,6 +63,9 @@ class Search:
     # Whether donors come home where they fit best, more often than by chance: to see what it costs
     # that they do not.
     homing: bool = False
+    # Whether figures get no noise and all records may be donors: to see that nothing else is off.
+    # No description can ask for it.
+    plain: bool = False
 
     def of_households(self) -> Search:
         """Return the search for whole households as donors."""

@@ -106,3 +106,17 @@ def test_noise_is_drawn_for_ranges_alone() -> None:
         apart = (figures - own.figures(counts, sums.view(np.uint32))).ravel() + WIDEST
         expected = np.bincount(apart, minlength=2 * WIDEST + 1)
         assert (found[0, 0].sum(axis=0) == expected).all() == same
+
+
+def test_what_was_found_in_some_tables_and_in_others() -> None:
+    # Of tables of one variable and of both, in turn; only the latter have a second order.
+    true, base = sides()
+    keys = np.ones(10, np.uint32)
+    one, two, both = (
+        compare_tables(true, base, keys, SIZES, areas(), tables, NOISES)
+        for tables in ([(0,)], [(1,), (0, 1)], [(0,), (1,), (0, 1)])
+    )
+    for added in (one + two, two + one):
+        assert (added.sums == both.sums).all()
+        assert (added.distances == both.distances).all()
+        assert (added.misses == both.misses).all()

@@ -80,8 +80,8 @@ def test_without_noise_and_with_all_donors_nothing_is_off() -> None:
     codes = [rng.integers(0, size, 24).astype(np.uint8) for size in (2, 3, 2)]
     words = KeyMix(SECRET, "records").words(np.arange(24).astype(np.uint64))
     records = Records(codes, np.repeat([0, 1], 12), words)
-    search = Search(lift=0, hot=400, cold=1, fitting=300, polishing=100, homing=True)
-    method = ProtectedBase(1.0, variance=0, variance_smallest=0, search=search)
+    search = Search(lift=0, hot=400, cold=1, fitting=300, polishing=100, homing=True, plain=True)
+    method = ProtectedBase(1.0, search=search)
     tables = Design.of([Column(size) for size in (2, 3, 2)])
     found = method.apply(records, Areas.nested([np.arange(2), np.zeros(2)], 1), tables, SECRET)
     assert np.bincount(found.area).tolist() == [12, 12]
@@ -471,7 +471,38 @@ def test_small_areas_share_donors() -> None:
     assert [unit.tolist() for unit in units] == [[0, 1], [2], [3, 4]]
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.5])
+@pytest.mark.parametrize(
+    ("people", "small"),
+    [
+        ([250, 250, 1_999], [1]),  # one smallest area, all of whose copies are at home
+        ([250, 249, 2_000], [0]),
+        ([250, 250, 2_000], []),
+        ([1_999, 0, 0], [0]),
+        ([2_000, 0, 0], []),
+    ],
+)
+def test_units_of_few_people(people: list[int], small: list[int]) -> None:
+    of = Areas.nested([np.arange(3), np.array([0, 0, 1]), np.array([0, 0, 1])], 1)
+    assert [unit.tolist() for unit in of.too_small(np.array(people))] == [[one] for one in small]
+
+
+def test_without_areas_people_must_be_as_many_as_in_two() -> None:
+    whole = Areas.nested((), 0)
+    assert len(whole.too_small(np.array([499]))) == 1
+    assert not whole.too_small(np.array([500]))
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 0.81, 1, 1.5])
 def test_share(share: float) -> None:
+    # With all records as donors the base of a larger area is the records.
     with pytest.raises(ParameterError, match="share"):
         ProtectedBase(share=share)
+    assert ProtectedBase(share=0.8).share == 0.8
+
+
+@pytest.mark.parametrize("name", ["variance", "variance_smallest"])
+@pytest.mark.parametrize("value", [-2, 0, 0.99])
+def test_noise_has_a_floor(name: str, value: float) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be a number from 1 to .* Got {value}"):
+        ProtectedBase(**{name: value})
+    ProtectedBase(**{name: 1})

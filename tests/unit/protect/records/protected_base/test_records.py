@@ -54,3 +54,14 @@ def test_two_who_change_places_make_another_edition() -> None:
     a, b = np.flatnonzero(given.area == 0)[0], np.flatnonzero(given.area == 1)[0]
     swapped[[a, b]] = swapped[[b, a]]
     assert replace(given, area=swapped).edition(SECRET) != given.edition(SECRET)
+
+
+def test_columns_that_members_of_a_household_share() -> None:
+    # Households of persons 0 and 3, of 1 and 2, and of 4 alone.
+    household = np.array([0, 1, 1, 0, 2])
+    codes = [np.array([1, 2, 2, 1, 3], np.uint8), np.array([1, 2, 2, 3, 1], np.uint8)]
+    words = np.arange(5, dtype=np.uint64)
+    assert Records(codes, np.zeros(5), words, household).of_households() == {0}
+    assert Records(codes, np.zeros(5), words).of_households() == frozenset()
+    # Of people who live alone nothing is shared.
+    assert Records(codes, np.zeros(5), words, np.arange(5)).of_households() == frozenset()
