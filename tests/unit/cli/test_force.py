@@ -243,7 +243,7 @@ def test_what_may_be_published_is_readable_and_nothing_else_of_the_desk(
     if "--order" in command:
         (tmp_path / "records.csv").write_text(RECORDS)
         words = [*words, "--by", "a,b", "--value", "v", "--order", 2, "--p", 10, "--seed", 1]
-        words += ["--report", tmp_path / "report.csv"]
+        words += ["--withhold", "--report", tmp_path / "report.csv"]
         ran = CliRunner().invoke(app, ["adjust", str(tmp_path / "records.csv"), *map(str, words)])
     else:
         beside = [option for one, option in sorted(BESIDE) if one == name and option != "recodes"]
