@@ -30,7 +30,7 @@ from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
 from discreet.release.formats.csvw import description
-from discreet.release.public_file import write_base
+from discreet.release.public_file import describe, write_base
 from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
 from discreet.service.opened import open_store
 
@@ -784,6 +784,10 @@ def test_variables_of_households_have_ranges_of_their_own(tmp_path: Path) -> Non
     inner = tuple(slice(0, size) for size in true.shape)
     inside = (true >= shown.low[inner]) & (true <= shown.high[inner])
     assert inside.mean() > 0.8  # of nine in ten, on 60 figures
+    # Who has the file of records is told the same.
+    told = describe(Store(tmp_path / "store").open())["ranges"]
+    assert told["variables_of_households"] == ["size", "tenure"]
+    assert told["levels_with_variables_of_households"] == facts["ranges_household"]
 
 
 @pytest.mark.parametrize(
