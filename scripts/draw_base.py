@@ -18,7 +18,12 @@ from discreet.synth.writer import draw
 SECRET = bytes(range(32))
 WARD = 1
 ROWS = ("Owned", "Mortgage", "Social rented", "Private rented")
-COLUMNS = ("Very good", "Good", "Fair", "Bad", "Very bad", "Total", "by sex", "by religion")
+COLUMNS = (
+    "Very\ngood", "Good", "Fair", "Bad", "Very\nbad",
+    "Total", "Total,\nby sex", "Total,\nby religion",
+)  # fmt: skip
+APART = 0.3
+"""How far the totals of other tables stand from the table."""
 
 
 class People:
@@ -64,23 +69,25 @@ class People:
 
 
 def panel(axes: Any, title: str, figures: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
-    """Write figures; what does not add up stands on amber."""
+    """Write figures; what does not add up is marked, on amber."""
     axes.axis("off")
     axes.set_title(title, loc="left")
-    axes.set_xlim(-2.2, len(COLUMNS))
+    axes.set_xlim(-2.2, len(COLUMNS) + APART)
     axes.set_ylim(len(figures) - 0.4, -1.7)
-    for j, name in enumerate(COLUMNS):
-        axes.text(j + 0.85, -0.95, name.replace(" ", "\n", 1), ha="right", va="center", fontsize=7)
+    places = [j + APART * (j > 5) for j in range(len(COLUMNS))]
+    for name, x in zip(COLUMNS, places, strict=True):
+        axes.text(x + 0.85, -0.95, name, ha="right", va="center", fontsize=7)
     for i, row in enumerate(figures.tolist()):
         name = (*ROWS, "Total")[i]
         axes.text(-2.2, i, name, va="center", weight="bold" if i == 4 else "normal", fontsize=8)
-        for j, figure in enumerate(row):
+        for j, (figure, x) in enumerate(zip(row, places, strict=True)):
             total = i == 4 or j >= 5
             if total:
                 colour = PALE if right[i, j] else "#f6d9c2"
-                axes.add_patch(plt.Rectangle((j + 0.05, i - 0.42), 0.9, 0.84, color=colour, lw=0))
+                axes.add_patch(plt.Rectangle((x + 0.05, i - 0.42), 0.9, 0.84, color=colour, lw=0))
             ink = INK if not total else BLUE if right[i, j] else AMBER
-            axes.text(j + 0.85, i, f"{figure:,}", ha="right", va="center", color=ink, fontsize=8)
+            said = f"{figure:,}" if right[i, j] else f"≠ {figure:,}"
+            axes.text(x + 0.85, i, said, ha="right", va="center", color=ink, fontsize=8)
 
 
 def laid_out(
@@ -126,8 +133,8 @@ def main() -> None:
         *laid_out(base, base.sum(axis=1), foot, others),
     )
     plt.figtext(
-        0.02, 0.005, "Blue: adds up. Amber: does not. Last columns: the same totals in tables by "
-        "sex and by religion.", fontsize=7.5, color=QUIET,
+        0.02, 0.005, "Blue: adds up. Amber, ≠: does not. On the right, the same totals in tables "
+        "of tenure by sex and by religion.", fontsize=7.5, color=QUIET,
     )  # fmt: skip
     plt.tight_layout(rect=(0, 0.02, 1, 1))
     save("base-adds-up")

@@ -77,7 +77,7 @@ def put_base(step: BaseStep, raw: Raw, secret: Secret, tell: Tell, offer: Offer)
     edition = records.edition(secret.value)
     fitted = step.base.apply(records, areas, design, edition, tell)
     tell("comparing", 0, None)
-    shared = records.of_households()
+    shared = records.of_households(step.base.noise(len(areas.of) - 1, edition).beside())
     found, by_home = _compared(step, records, areas, columns, fitted, edition, shared)
     finely = _compared_finely(step, records, areas, columns, fitted, edition)
     facts = _facts(step, names, fitted, found, by_home) | _finely(step, names, finely or found)
@@ -119,8 +119,9 @@ def _check_people(step: BaseStep, raw: Raw, records: Records, areas: Areas) -> N
         raise ParameterError(f"base needs at least {LEAST_SHARING} people.")
     level = next(level for level in geography.levels if level.id == step.within)
     labels = ", ".join(level.labels[area] for area in small[0].tolist())
+    have = "has" if len(small[0]) == 1 else "have"
     raise ParameterError(
-        f"base: {level.id} {labels} has too few people to be donors for each other: at least "
+        f"base: {level.id} {labels} {have} too few people to be donors for each other: at least "
         f"{LEAST_SHARING} in two smallest areas are needed, or {LEAST_PEOPLE:,} in one. Merge it "
         "with another area, or choose a larger 'within'."
     )
@@ -403,7 +404,7 @@ def _put(raw: Raw, fitted: Fitted, number: NDArray[np.int64] | None, secret: Sec
 
 def _note(raw: Raw, facts: dict[str, Any], names: Sequence[str]) -> str:
     told = [
-        f"{name} {' and '.join(str(e['mean_absolute']) for e in facts['errors'][name][:2])}"
+        f"{name} " + " and ".join(f"{e['mean_absolute']:.1f}" for e in facts["errors"][name][:2])
         for name in reversed(names)
     ]
     what = "whole households" if facts["donors"] == "households" else "donors"

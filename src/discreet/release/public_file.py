@@ -60,15 +60,26 @@ def describe(version: Version) -> dict[str, Any]:
         "data_version": version.id,
         "notes": [BEFOREHAND, BASE, ADDS_UP],
         "variables": [variable.to_json() for variable in schema.variables],
-        "ranges": {
-            "meaning": "lowest and highest true count less the figure, in nine of ten cases; by "
-            "level of area, number of variables, and class of figure",
-            "classes_up_to": facts["classes"],
-            "levels": facts["ranges"],
-            "more_categories_than": facts["most_categories"],
-            "levels_of_more_categories": facts["ranges_beyond"],
-        },
+        "ranges": _ranges(facts),
     }
+
+
+def _ranges(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return by how much figures are off: of all, and of those that have ranges of their own."""
+    found = {
+        "meaning": "lowest and highest true count less the figure, in nine of ten cases; by "
+        "level of area, number of variables, and class of figure",
+        "classes_up_to": facts["classes"],
+        "levels": facts["ranges"],
+        "more_categories_than": facts["most_categories"],
+        "levels_of_more_categories": facts["ranges_beyond"],
+    }
+    if "ranges_household" in facts:
+        found |= {
+            "variables_of_households": facts["household_variables"],
+            "levels_with_variables_of_households": facts["ranges_household"],
+        }
+    return found
 
 
 def _columns(version: Version) -> dict[str, tuple[Level, Any]]:

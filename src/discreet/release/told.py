@@ -38,7 +38,8 @@ BEFOREHAND = (
 ADDS_UP = "Figures are counts of the altered records: they add up, in a table and between tables."
 BASE = (
     "The people counted are copies of others in the same larger area, chosen so that figures come "
-    "close to true ones with noise. What nobody in the larger area is, nobody in a table is."
+    "close to true ones with noise. A combination that is absent in the larger area is absent in "
+    "every table."
 )
 MIXED = (
     "Not all figures were made safe in the same way: each office protects its own, and some in "

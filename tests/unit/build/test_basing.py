@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
 from discreet.population import Store, Version
 from discreet.release.formats.csvw import description
-from discreet.release.public_file import write_base
+from discreet.release.public_file import describe, write_base
 from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
 from discreet.service.opened import open_store
 
@@ -512,6 +513,7 @@ def test_chosen_tables_are_fitted(tmp_path: Path) -> None:
             "la 1 has too",
         ),
         (499, {"la": [0] * 499}, "la 0 has too few people"),
+        (400, {"la": [0] * 200 + [1] * 200, "region": [0] * 400}, "la 0, 1 have too few people"),
         (8, None, "base needs at least 500 people"),
     ],
 )
@@ -519,12 +521,14 @@ def test_few_people_make_no_base(
     rows: int, areas: dict[str, list[int]] | None, refused: str, tmp_path: Path
 ) -> None:
     table = people(rows)
+    table = table.append_column("region", table["la"])
     for name, values in (areas or {}).items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    if areas is not None and "region" not in areas:
+        table = table.set_column(table.column_names.index("region"), "region", table["la"])
     if areas is not None and "oa" not in areas:
         oa = np.array(areas["la"]) * 2 + np.arange(rows) % 2
         table = table.set_column(table.column_names.index("oa"), "oa", pa.array(oa))
-    table = table.append_column("region", table["la"])
     write(tmp_path, table, '[[geography]]\nid = "region"\ncolumn = "region"\n' + STEP)
     if areas is None:
         text = f'id = "people"\ntitle = "People"\n{DESCRIPTION.split("[[geography]]")[0]}'
@@ -544,6 +548,7 @@ def test_a_policy_that_changes_tables_again_is_told(tmp_path: Path) -> None:
     assert note.startswith("The policy changes tables once more (tier public")
     (made,) = [note for note in built.notes if note.startswith("Protected base of")]
     assert "from donors in 1 area. Mean" in made  # areas of so few people share donors
+    assert re.search(r"all areas \d\.\d and \d\.\d; la \d", made)
 
 
 def test_without_areas(folder: Folder) -> None:
@@ -784,6 +789,10 @@ def test_variables_of_households_have_ranges_of_their_own(tmp_path: Path) -> Non
     inner = tuple(slice(0, size) for size in true.shape)
     inside = (true >= shown.low[inner]) & (true <= shown.high[inner])
     assert inside.mean() > 0.8  # of nine in ten, on 60 figures
+    # Who has the file of records is told the same.
+    told = describe(Store(tmp_path / "store").open())["ranges"]
+    assert told["variables_of_households"] == ["size", "tenure"]
+    assert told["levels_with_variables_of_households"] == facts["ranges_household"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.checks import number
+from discreet.checks import number, whole
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.protect.keys import KeyMix
@@ -47,6 +47,9 @@ all of them 74 to 94%.
 
 LEAST_VARIANCE = 1.0
 """With less noise most small figures of one and of two variables would be as they were."""
+
+LEAST_BOUND = 2
+"""Noise of at most 1 has a variance of at most 2/3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ class ProtectedBase:
         number("share", self.share, 0, MOST_SHARE)
         if not self.share:
             raise ParameterError("share must be above 0: without donors there is no base.")
+        whole("bound", self.bound, LEAST_BOUND)
         for name in ("variance", "variance_smallest"):
             variance = number(name, getattr(self, name), LEAST_VARIANCE, 1e6)
             max_entropy(self.bound, variance)  # refuses what cannot be

@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.protect.keys import KeyMix, purposes
+from discreet.protect.records.protected_base.targets import Noise
 
 _CHUNK = 2**20  # records whose codes are mixed at a time
+
+MOST_MIXED = 0.01
+"""Members of so many households may differ in what members of a household share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,21 +60,35 @@ class Records:
             sums += [purposes(mixed, purpose).sum() for purpose in range(3, 7)]
         return KeyMix(secret, "protected base: edition").words(sums).tobytes()
 
-    def of_households(self) -> frozenset[int]:
-        """Return the columns in which all members of every household are the same.
+    def of_households(self, noise: Noise) -> frozenset[int]:
+        """Return the columns that members of a household share: in nearly all they are the same.
 
-        None where no household has several members.
+        None where no household has several members. By noisy numbers of households: readers are
+        told which columns these are, and learn of no single household from it.
         """
         if self.household is None:
             return frozenset()
         order = np.argsort(self.household, kind="stable")
         home = self.household[order]
         later = np.flatnonzero(home[1:] == home[:-1])  # with the member before, of one household
-        if not len(later):
-            return frozenset()
         one, other = order[later], order[later + 1]
-        found = (i for i, column in enumerate(self.codes) if (column[one] == column[other]).all())
-        return frozenset(found)
+        differs = [np.ones(len(later), np.bool_)]
+        differs += [column[one] != column[other] for column in self.codes]
+        several, *mixed = self._households(differs, home[later], noise)
+        most = MOST_MIXED * several
+        return frozenset(i for i, found in enumerate(mixed) if several and found <= most)
+
+    def _households(
+        self, which: Sequence[NDArray[np.bool_]], of: NDArray[np.int64], noise: Noise
+    ) -> list[int]:
+        """Return noisy numbers of households, with a record in each of some choices of records."""
+        assert self.household is not None
+        keys = np.zeros(int(self.household.max(initial=-1)) + 1, np.uint32)
+        np.add.at(keys, self.household, self.keys)
+        held = [np.unique(of[chosen]) for chosen in which]
+        counts = np.array([[len(homes) for homes in held]], np.int32)
+        sums = np.array([[keys[homes].sum(dtype=np.uint32) for homes in held]], np.uint32)
+        return [int(x) for x in noise.figures(counts, sums)[0]]
 
     @cached_property
     def homes(self) -> NDArray[np.uint64]:

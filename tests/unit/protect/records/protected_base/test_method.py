@@ -506,3 +506,11 @@ def test_noise_has_a_floor(name: str, value: float) -> None:
     with pytest.raises(ParameterError, match=rf"^{name} must be a number from 1 to .* Got {value}"):
         ProtectedBase(**{name: value})
     ProtectedBase(**{name: 1})
+
+
+@pytest.mark.parametrize("bound", [-1, 0, 1])
+def test_a_bound_at_which_there_is_such_noise(bound: int) -> None:
+    # At most 1 has a variance of at most 2/3, and 2 one of at most (1 + 4) · 2/5 = 2.
+    with pytest.raises(ParameterError, match="bound must be an integer of at least 2"):
+        ProtectedBase(bound=bound)
+    ProtectedBase(bound=2, variance=2, variance_smallest=2)

@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.protect.keys import KeyMix
+from discreet.protect.lookup import max_entropy
 from discreet.protect.records.protected_base import Records
 from discreet.protect.records.protected_base import records as module
+from discreet.protect.records.protected_base.targets import Noise
 
 SECRET = b"a secret of at least 16 bytes"
 
@@ -56,12 +59,39 @@ def test_two_who_change_places_make_another_edition() -> None:
     assert replace(given, area=swapped).edition(SECRET) != given.edition(SECRET)
 
 
+def exactly() -> Noise:
+    return Noise(None, KeyMix(SECRET, "test"))
+
+
 def test_columns_that_members_of_a_household_share() -> None:
     # Households of persons 0 and 3, of 1 and 2, and of 4 alone.
     household = np.array([0, 1, 1, 0, 2])
     codes = [np.array([1, 2, 2, 1, 3], np.uint8), np.array([1, 2, 2, 3, 1], np.uint8)]
     words = np.arange(5, dtype=np.uint64)
-    assert Records(codes, np.zeros(5), words, household).of_households() == {0}
-    assert Records(codes, np.zeros(5), words).of_households() == frozenset()
+    assert Records(codes, np.zeros(5), words, household).of_households(exactly()) == {0}
+    assert Records(codes, np.zeros(5), words).of_households(exactly()) == frozenset()
     # Of people who live alone nothing is shared.
-    assert Records(codes, np.zeros(5), words, np.arange(5)).of_households() == frozenset()
+    alone = Records(codes, np.zeros(5), words, np.arange(5))
+    assert alone.of_households(exactly()) == frozenset()
+
+
+def couples(mixed: int) -> Records:
+    """100 households of two, in some of which the two differ, and 900 people who live alone."""
+    code = np.zeros(1_100, np.uint8)
+    code[: 2 * mixed : 2] = 1
+    household = np.append(np.repeat(np.arange(100), 2), np.arange(100, 1_000))
+    words = np.arange(1_100, dtype=np.uint64)
+    return Records([code], np.zeros(1_100), words, household)
+
+
+@pytest.mark.parametrize(("mixed", "shared"), [(0, {0}), (1, {0}), (2, set())])
+def test_members_may_differ_in_one_of_a_hundred_households(mixed: int, shared: set[int]) -> None:
+    assert couples(mixed).of_households(exactly()) == shared
+
+
+def test_no_single_household_decides_what_is_shared() -> None:
+    # Exactly one and two differ on either side of the limit; with noise each is found on both.
+    for mixed in (1, 2):
+        noises = (Noise(max_entropy(5, 3.5), KeyMix(bytes([i] * 16), "test")) for i in range(60))
+        found = [len(couples(mixed).of_households(noise)) for noise in noises]
+        assert {0, 1} == {*found}
