@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from discreet.population.schema import Level, Variable
 from discreet.query import Question
 from discreet.release.complete import CompleteTable
 from discreet.release.steps import Projected
+from discreet.tabulate.engine import Places
 from discreet.types import Integers
 
 
@@ -82,36 +82,11 @@ def _whole(table: CompleteTable, question: Question) -> Projected | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Move:
+class Move(Places):
     """Where the categories of a table's axis go along an axis of the answer (−1 for none)."""
 
     axis: int
-    place: NDArray[np.int64]
-    length: int
     same: bool = False  # whether every category stays where it is
-
-    @cached_property
-    def _taken(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-        """The categories that are used in the order of their places, these, where each begins."""
-        used = np.flatnonzero(self.place >= 0)
-        used = used[np.argsort(self.place[used], kind="stable")]
-        return used, *np.unique(self.place[used], return_index=True)
-
-    def added_up(self, array: Integers, at: int) -> Integers:
-        """Return an array with one axis added up into its new places."""
-        if self.same:
-            return array
-        used, found, starts = self._taken
-        taken = array.take(used, axis=at)
-        if len(starts) < len(used):
-            taken = np.add.reduceat(taken, starts, axis=at, dtype=np.int64)
-        if len(found) == self.length:
-            return taken
-        shape = list(array.shape)
-        shape[at] = self.length
-        out = np.zeros(shape, np.int64)
-        out[(slice(None),) * at + (found,)] = taken
-        return out
 
 
 def _move(question: Question, variable: Variable, level: Level) -> Move:
@@ -119,11 +94,11 @@ def _move(question: Question, variable: Variable, level: Level) -> Move:
     at = next((i for i, axis in enumerate(question.axes) if axis.variable is variable), -1)
     whole = at >= 0 and question.axes[at].level is level and question.filter_on(variable) is None
     if whole and level.full:
-        return Move(at, question.axes[at].kept, len(level), True)
+        return Move(question.axes[at].kept, len(level), at, True)
     place = question.place_of(variable, level)
     length = 1 if at < 0 else len(question.axes[at])
     same = at >= 0 and len(place) == length and bool((place == np.arange(length)).all())
-    return Move(at, place, length, same)
+    return Move(place, length, at, same)
 
 
 def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
