@@ -232,7 +232,7 @@ class ViewEngine:
         return View(self._levels(key), read, stored=True)
 
     def _levels(self, key: Key) -> tuple[tuple[Variable, Level], ...]:
-        return tuple(self.version.schema.find(name) for name in key)
+        return tuple(map(self.version.schema.find, key))
 
     def _held(self) -> list[tuple[Key, View]]:
         return [*self._built.items(), *self._views.items()]
