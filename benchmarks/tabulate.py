@@ -9,12 +9,7 @@ reads the bytes a question needs once and writes the bytes of its result, and do
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +24,8 @@ import duckdb
 import numpy as np
 import orjson
 import polars as pl
-import psutil
 import pyarrow as pa
+from building import THREADS, machine, told
 from numba import njit
 from report import BENCH, table, write_section
 
@@ -44,7 +39,6 @@ from discreet.tabulate import ScanEngine, ViewEngine
 from discreet.tabulate.chosen import WIDEST, allowed, choose
 from discreet.tabulate.views import Index, View
 
-THREADS = len(os.sched_getaffinity(0))
 VARIABLES = (
     "sex", "age", "marital_status", "activity", "occupation", "education", "citizenship",
     "country_of_birth", "religion", "ethnic_group", "health", "tenure",
@@ -208,81 +202,6 @@ def checked(version: Version, connection: Any, question: Question, ours: Any) ->
     assert found.num_rows == int(np.count_nonzero(ours.counts))
 
 
-def prepare(persons: int, folder: Path) -> tuple[Store, dict[str, float]]:
-    """Draw and build the census, each in a process of its own, and say what it cost."""
-    place = folder / str(persons)
-    facts_file = place / "facts.json"
-    if not facts_file.exists():
-        facts = {}
-        program = [sys.executable, "-m", "discreet"]
-        commands = {
-            "synth": [*program, "synth", "--persons", str(persons), "--out", str(place / "census")],
-            "build": [*program, "build", str(place / "census/dataset.toml"), "--out",
-                      str(place / "store")],
-        }  # fmt: skip
-        for name, command in commands.items():
-            print(name, "…", flush=True)
-            facts |= {f"{name}_{k}": v for k, v in _watched(command).items()}
-        facts_file.write_text(json.dumps(facts))
-    return Store(place / "store"), json.loads(facts_file.read_text())
-
-
-def _watched(command: list[str]) -> dict[str, float]:
-    """Run a command; return its seconds and the peak of its anonymous memory."""
-    before = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
-        process, peak, cpu = psutil.Process(child.pid), 0, 0.0
-        while child.poll() is None:
-            try:
-                everyone = [process, *process.children(recursive=True)]
-                peak = max(peak, sum(_anonymous(p.pid) for p in everyone))
-                times = [p.cpu_times() for p in everyone]
-                cpu = max(cpu, sum(t.user + t.system for t in times))
-            except psutil.NoSuchProcess:
-                pass
-            time.sleep(0.05)
-        assert child.returncode == 0, command
-    return {"wall": time.perf_counter() - before, "cpu": cpu, "anonymous": peak}
-
-
-def _anonymous(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-
-
-def start_up(store: Store) -> dict[str, float]:
-    """Seconds from a new process to the first answer, with and without compiled kernels at hand."""
-    script = (
-        "import time, sys; t = time.perf_counter()\n"
-        "import discreet as dc\n"
-        f"p = dc.open({str(store.path)!r})\n"
-        "a = time.perf_counter(); p.tabulate(dc.Query.parse('sex,age,health,tenure'))\n"
-        "b = time.perf_counter(); print(a - t, b - a)"
-    )
-    found = {}
-    for name, extra in {
-        "warm": {},
-        "no compiled kernels": {"NUMBA_CACHE_DIR": "/nonexistent"},
-    }.items():
-        environment = {**os.environ, **extra}
-        if extra:
-            scratch = store.path.parent / "no-cache"
-            scratch.mkdir(exist_ok=True)
-            environment["NUMBA_CACHE_DIR"] = str(scratch / str(time.time_ns()))
-        out = subprocess.run(
-            [sys.executable, "-c", script],
-            env=environment,
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.split()
-        found[f"{name}: open"], found[f"{name}: first question"] = map(float, out)
-    return found
-
-
 def concurrent(engine: ScanEngine, questions: list[Question]) -> tuple[Cost, Cost]:
     """The cost of eight questions one after another, and of the same eight at once."""
     eight = (questions * 8)[:8]
@@ -361,22 +280,12 @@ def _levels(schema: Schema, names: tuple[str, ...]) -> tuple[tuple[Variable, Lev
     return tuple(schema.find(name) for name in names)
 
 
-def machine() -> str:
-    """Return what ran this, without its name."""
-    model = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-         if line.startswith("model name")), platform.machine(),
-    )  # fmt: skip
-    memory = psutil.virtual_memory().total / 2**30
-    return f"{THREADS} processors ({model}), {memory:.0f} GiB, Python {platform.python_version()}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--persons", type=int, default=60_000_000)
     parser.add_argument("--folder", type=Path, default=BENCH)
     options = parser.parse_args()
-    store, facts = prepare(options.persons, options.folder)
+    store = Store(told(options.persons, options.folder))
     version = store.open()
     engine = ScanEngine(version)
     questions = [
@@ -449,14 +358,6 @@ def main() -> None:
         f"- A release of 2,457 cells with margins, everything after tabulation, serialised: "
         f"{1e3 * after.cpu:.1f} ms of CPU. Target: 10 ms."
     )
-    text += [f"- {name}: {value:.3f} s" for name, value in start_up(store).items()]
-    for name in ("synth", "build"):
-        cpu, peak = facts[f"{name}_cpu"], facts[f"{name}_anonymous"] / 2**20
-        text.append(
-            f"- `discreet {name}`: {facts[f'{name}_wall']:.0f} s, {cpu:.0f} CPU s "
-            f"({people / cpu / 1e6:.2f} million people per CPU second), at most {peak:,.0f} MiB of "
-            "anonymous memory. Target: 4 GiB."
-        )
     text.append(_views(version))
     write_section(f"tabulate-{people}", "\n".join(text))
     print("\n".join(text))

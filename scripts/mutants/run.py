@@ -78,6 +78,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("policy/", "policy release/test_pipeline.py release/test_truth.py release/test_wiring_*.py "
      "build/test_edition.py"),
     ("tabulate/engines/open.py", "service/test_opened.py"),
+    ("tabulate/engine.py", "tabulate/test_views.py release/test_projection.py"),
     ("tabulate/", "tabulate/test_views.py"),
     ("build/edition.py", "build/test_edition.py"),
     ("build/comparing.py", "build/test_edition.py"),

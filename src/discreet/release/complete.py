@@ -24,7 +24,7 @@ from discreet.query.impossible import structural_zeros
 from discreet.release import measures, told
 from discreet.release.protection import protect
 from discreet.release.record import Record
-from discreet.release.steps import Counted, Judged, Making, Protected
+from discreet.release.steps import Counted, Judged, Making, Projected, Protected
 from discreet.risk import public_gate
 from discreet.rules import Code, broken_rules, withheld_areas
 from discreet.tabulate import Engine
@@ -78,6 +78,20 @@ class CompleteTable:
         """The smallest and largest true count of each figure, None where it is not to be told."""
         beforehand = bool(self.making.beforehand)
         return told.ranges(self.figures, self.making.protection, beforehand)
+
+    @cached_property
+    def whole_answer(self) -> Projected | None:
+        """All figures as they lie, for who asks for all; None where some are withheld or missing.
+
+        One object for all answers that it is a part of, as totals mostly are.
+        """
+        if self.partial or not all(level.full for level in self.of.levels):
+            return None
+        shape = self.figures.shape
+        one, none = np.broadcast_to(np.int64(1), shape), np.broadcast_to(np.int64(0), shape)
+        drawn = none if self.making.protection.build is None else one
+        clear = np.broadcast_to(np.False_, shape)
+        return Projected(self.figures, one, drawn, clear, *self.ranges)
 
     @property
     def bytes(self) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 from discreet.errors import QueryRefused
 from discreet.ledger import Database, Ledgers, State
 from discreet.policy import Margins, Policy, Tier
-from discreet.population import Version
+from discreet.population import Level, Version
 from discreet.population.keys import Secret
 from discreet.progress import Tell, silent
 from discreet.query import Question, QuestionClass
@@ -47,6 +47,11 @@ from discreet.rules import Code, check_detail, check_question
 from discreet.table import Dimension, ProtectedTable
 from discreet.tabulate import Engine, ViewEngine
 
+Coarser = tuple[str, Margins, tuple[Level, ...]]
+"""Who asks, the totals and the levels of a question without filters."""
+
+_COARSER = 10_000  # questions of which it is kept what the rules say
+
 
 @dataclass(frozen=True, eq=False)
 class Releaser:
@@ -69,6 +74,9 @@ class Releaser:
     tables: Tables = field(default_factory=Tables)
     made_up: Tables = field(default_factory=lambda: Tables(BUDGET // 8))
     elsewhere: Elsewhere | None = None
+    # What the rules say of coarser questions, which many have in common; each releaser has its own,
+    # since another policy may be made of it.
+    _coarser: dict[Coarser, QuestionClass | None] = field(default_factory=dict, init=False)
 
     @classmethod
     def alone(
@@ -309,13 +317,27 @@ class Releaser:
         foreseen = self.ledgers.of(allowed.tier).foreseen
 
         def may(other: Question) -> bool:
-            try:
-                of = self.check(other, allowed.totals, allowed.tier.id).of
-            except QueryRefused:
-                return False
-            return foreseen(of) not in (State.USED, State.REFUSED)
+            of = self._class_of(other, allowed)
+            return of is not None and foreseen(of) not in (State.USED, State.REFUSED)
 
         return hints(allowed.question, may)
+
+    def _class_of(self, other: Question, allowed: Allowed) -> QuestionClass | None:
+        """Return the class of a question if the rules allow it to whoever asked another one.
+
+        Many have the same hints: those without a filter are checked once.
+        """
+        key = (allowed.tier.id, allowed.totals, other.levels)
+        kept = not other.filters and self.elsewhere is None
+        if kept and key in self._coarser:
+            return self._coarser[key]
+        try:
+            found = self.check(other, allowed.totals, allowed.tier.id).of
+        except QueryRefused:
+            found = None
+        if kept and len(self._coarser) < _COARSER:
+            self._coarser[key] = found
+        return found
 
 
 def _made_up(making: Making) -> CompleteTable:

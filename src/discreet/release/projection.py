@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from discreet.population.schema import Level, Variable
 from discreet.query import Question
 from discreet.release.complete import CompleteTable
 from discreet.release.steps import Projected
+from discreet.tabulate.engine import Places
 from discreet.types import Integers
 
 
@@ -63,55 +63,24 @@ def project(table: CompleteTable, question: Question) -> Projected:
 
 def _whole(table: CompleteTable, question: Question) -> Projected | None:
     """Return the figures as they lie where a question asks for all of them, as totals mostly do."""
-    places = {id(level): i for i, level in enumerate(question.levels)}
-    order = [places.get(id(level), -1) for level in table.of.levels]
-    if question.filters or table.partial or sorted(order) != list(range(len(places))):
+    levels, asked = table.of.levels, question.levels
+    if question.filters or len(levels) != len(asked):
         return None
-    if not all(level.full for level in question.levels):
+    whole = table.whole_answer
+    if whole is None or levels == asked:
+        return whole
+    if {*levels} != {*asked}:
         return None
-    parts = np.ones([len(level) for level in question.levels], np.int64)
-    low, high = table.ranges
-    return Projected(
-        _arranged(table.figures, order, len(order)),
-        parts,
-        parts if table.making.protection.build is not None else np.zeros_like(parts),
-        np.zeros(parts.shape, bool),
-        None if low is None else _arranged(low, order, len(order)),
-        None if high is None else _arranged(high, order, len(order)),
-    )
+    order = [asked.index(level) for level in levels]
+    return _each(whole, lambda array: _arranged(array, order, len(order)))
 
 
 @dataclass(frozen=True, eq=False)
-class Move:
+class Move(Places):
     """Where the categories of a table's axis go along an axis of the answer (−1 for none)."""
 
     axis: int
-    place: NDArray[np.int64]
-    length: int
     same: bool = False  # whether every category stays where it is
-
-    @cached_property
-    def _taken(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-        """The categories that are used in the order of their places, these, where each begins."""
-        used = np.flatnonzero(self.place >= 0)
-        used = used[np.argsort(self.place[used], kind="stable")]
-        return used, *np.unique(self.place[used], return_index=True)
-
-    def added_up(self, array: Integers, at: int) -> Integers:
-        """Return an array with one axis added up into its new places."""
-        if self.same:
-            return array
-        used, found, starts = self._taken
-        taken = array.take(used, axis=at)
-        if len(starts) < len(used):
-            taken = np.add.reduceat(taken, starts, axis=at, dtype=np.int64)
-        if len(found) == self.length:
-            return taken
-        shape = list(array.shape)
-        shape[at] = self.length
-        out = np.zeros(shape, np.int64)
-        out[(slice(None),) * at + (found,)] = taken
-        return out
 
 
 def _move(question: Question, variable: Variable, level: Level) -> Move:
@@ -119,11 +88,11 @@ def _move(question: Question, variable: Variable, level: Level) -> Move:
     at = next((i for i, axis in enumerate(question.axes) if axis.variable is variable), -1)
     whole = at >= 0 and question.axes[at].level is level and question.filter_on(variable) is None
     if whole and level.full:
-        return Move(at, question.axes[at].kept, len(level), True)
+        return Move(question.axes[at].kept, len(level), at, True)
     place = question.place_of(variable, level)
     length = 1 if at < 0 else len(question.axes[at])
     same = at >= 0 and len(place) == length and bool((place == np.arange(length)).all())
-    return Move(at, place, length, same)
+    return Move(place, length, at, same)
 
 
 def _arranged(array: Integers, order: list[int], axes: int) -> Integers:
@@ -165,16 +134,16 @@ def with_totals(
     for over, other in question.margins:
         found = margin(other)
         where = tuple(-1 if d in over else slice(0, n) for d, n in enumerate(shape))
-        _fill(whole, where, found)
+        for into, new in zip(vars(whole).values(), vars(found).values(), strict=True):
+            if into is not None:  # figures as counted have no range: it is the figure
+                into[where] = found.values if new is None else new
     return whole
 
 
-_ARRAYS = tuple(f.name for f in fields(Projected))
-
-
 def _each(projected: Projected, change: Callable[[Any], Any]) -> Projected:
-    old: dict[str, Any] = {name: getattr(projected, name) for name in _ARRAYS}
-    new: dict[str, Any] = {k: None if a is None else change(a) for k, a in old.items()}
+    new: dict[str, Any] = {
+        name: None if array is None else change(array) for name, array in vars(projected).items()
+    }
     return Projected(**new)
 
 
@@ -187,15 +156,6 @@ def _blanked(projected: Projected) -> Projected:
         low=None if low is None else np.where(gone, 0, low),
         high=None if high is None else np.where(gone, 0, high),
     )
-
-
-def _fill(whole: Projected, where: tuple[int | slice, ...], part: Projected) -> None:
-    for name in _ARRAYS:
-        into, new = getattr(whole, name), getattr(part, name)
-        if into is not None and new is not None:
-            into[where] = new
-        elif into is not None:
-            into[where] = part.values  # as counted: the range is the figure
 
 
 def _with_room(array: NDArray[Any]) -> NDArray[Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Event, Thread
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,12 +72,36 @@ def stopping(stop: Event | None, cancel: Callable[[], object]) -> Iterator[None]
 
 def gather(cells: Words, at: int, place: NDArray[np.int64], length: int) -> Words:
     """Return the cells with one axis added up into new places; those placed at −1 are left out."""
-    moved = np.moveaxis(cells, at, 0)
-    out = np.zeros((length, *moved.shape[1:]), np.uint64)
-    for code, to in enumerate(place.tolist()):
-        if to >= 0:
-            out[to : to + 1] += moved[code : code + 1]  # arrays wrap around, scalars warn
-    return np.moveaxis(out, 0, at)
+    return Places(place, length).added_up(cells, at)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the categories of an axis go along one of another `length`, −1 for nowhere."""
+
+    place: NDArray[np.int64]
+    length: int
+
+    @cached_property
+    def _taken(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+        """The categories that are used in the order of their places, these, where each begins."""
+        used = np.flatnonzero(self.place >= 0)
+        used = used[np.argsort(self.place[used], kind="stable")]
+        return used, *np.unique(self.place[used], return_index=True)
+
+    def added_up(self, array: NDArray[Any], at: int) -> NDArray[Any]:
+        """Return an array with one axis added up into its new places."""
+        used, found, starts = self._taken
+        taken = array.take(used, axis=at)
+        if len(starts) < len(used):
+            taken = np.add.reduceat(taken, starts, axis=at, dtype=array.dtype)
+        if len(found) == self.length:
+            return taken
+        shape = list(array.shape)
+        shape[at] = self.length
+        out = np.zeros(shape, array.dtype)
+        out[(slice(None),) * at + (found,)] = taken
+        return out
 
 
 def summed_table(

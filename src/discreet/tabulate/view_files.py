@@ -33,6 +33,7 @@ Place = tuple[Path, int | None]
 _ENDING = ".u64"
 _DIGEST = 16  # bytes of a checksum
 _LENGTH = 8  # bytes of the length of the names
+_SIZES = "sizes"  # of the levels, which a schema remembers for the views
 
 
 def file_of(folder: Path, key: Key) -> Path:
@@ -153,7 +154,11 @@ def _key(name: str) -> Key:
 
 def _bytes(schema: Schema, key: Key) -> int:
     """Return the bytes of a view with its checksum."""
-    return 8 * prod(len(schema.find(name)[1]) for name in key) + _DIGEST
+    sizes: dict[str, int] = schema.memo.setdefault(_SIZES, {})
+    for name in key:
+        if name not in sizes:
+            sizes[name] = len(schema.find(name)[1])
+    return 8 * prod(map(sizes.__getitem__, key)) + _DIGEST
 
 
 def _digest(version: Version, name: str, cells: bytes | memoryview) -> bytes:

@@ -16,8 +16,8 @@ from discreet.policy.read import policy_values
 from discreet.population import Version
 from discreet.population.keys import Secret
 from discreet.release import Releaser
-from discreet.release.projection import Move
 from discreet.tabulate import ScanEngine
+from discreet.tabulate.engine import Places
 from populations import ask, make_version, records
 
 SECRET = Secret(bytes(range(32)))
@@ -219,6 +219,6 @@ def test_the_total_of_all_people_is_a_figure_of_its_own(version: Version) -> Non
 )
 def test_adding_up_along_an_axis(place: list[int], length: int, wanted: list[int]) -> None:
     values = np.array([1, 2, 3])
-    assert Move(0, np.array(place), length).added_up(values, 0).tolist() == wanted
-    both = Move(0, np.array(place), length).added_up(np.stack([values, 10 * values], axis=1), 0)
+    assert Places(np.array(place), length).added_up(values, 0).tolist() == wanted
+    both = Places(np.array(place), length).added_up(np.stack([values, 10 * values], axis=1), 0)
     assert both[:, 1].tolist() == [10 * n for n in wanted]
