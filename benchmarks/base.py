@@ -300,7 +300,6 @@ def section(persons: int, seed: int, households: bool = False) -> str:
     shares = [found.held(level, method.noise(level, SECRET)) or 0.0 for level in range(4)]
     held = ", ".join(f"{name} {share:.1%}" for name, share in zip(LEVELS, shares, strict=True))
     empty = found.errors(0, 2).as_dict()["empty_filled"]
-    more = f"\n{attacks(people, true, base)}" if few else ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
         f"### {persons:,} people, seed {seed}{', whole households' * households}\n\n"
@@ -310,7 +309,8 @@ def section(persons: int, seed: int, households: bool = False) -> str:
         f"- The range told holds the true count: {held} (figures above 0); in the nation by size: "
         f"{by_size(found, method, 3)}.\n"
         f"- {homes(people, fitted)}\n"
-        f"- Of empty two-way cells of output areas {empty:.1%} are filled.{of_few(found)}{more}"
+        f"- Of empty two-way cells of output areas {empty:.1%} are filled.{of_few(found)}\n"
+        f"{attacks(people, true, base)}"
     )
 
 

@@ -122,8 +122,8 @@ def _check_people(step: BaseStep, raw: Raw, records: Records, areas: Areas) -> N
     have = "has" if len(small[0]) == 1 else "have"
     raise ParameterError(
         f"base: {level.id} {labels} {have} too few people to be donors for each other: at least "
-        f"{LEAST_SHARING} in two smallest areas are needed, or {LEAST_PEOPLE:,} in one. Merge it "
-        "with another area, or choose a larger 'within'."
+        f"{LEAST_SHARING} in two smallest areas are needed, or {LEAST_PEOPLE:,} in one. "
+        "Merge areas, or choose a larger 'within'."
     )
 
 

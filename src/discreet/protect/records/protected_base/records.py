@@ -16,7 +16,7 @@ from discreet.protect.records.protected_base.targets import Noise
 _CHUNK = 2**20  # records whose codes are mixed at a time
 
 MOST_MIXED = 0.01
-"""Members of so many households may differ in what members of a household share."""
+"""In so many households members may differ in what members of a household share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,34 +61,33 @@ class Records:
         return KeyMix(secret, "protected base: edition").words(sums).tobytes()
 
     def of_households(self, noise: Noise) -> frozenset[int]:
-        """Return the columns that members of a household share: in nearly all they are the same.
+        """Return the columns that members of a household share, of those that tell people apart.
 
-        None where no household has several members. By noisy numbers of households: readers are
-        told which columns these are, and learn of no single household from it.
+        Members may differ in few of the households with somebody out of the largest category. By
+        noisy numbers of households: readers are told which columns these are, and learn of no
+        single household from it.
         """
         if self.household is None:
             return frozenset()
         order = np.argsort(self.household, kind="stable")
         home = self.household[order]
         later = np.flatnonzero(home[1:] == home[:-1])  # with the member before, of one household
-        one, other = order[later], order[later + 1]
-        differs = [np.ones(len(later), np.bool_)]
-        differs += [column[one] != column[other] for column in self.codes]
-        several, *mixed = self._households(differs, home[later], noise)
-        most = MOST_MIXED * several
-        return frozenset(i for i, found in enumerate(mixed) if several and found <= most)
-
-    def _households(
-        self, which: Sequence[NDArray[np.bool_]], of: NDArray[np.int64], noise: Noise
-    ) -> list[int]:
-        """Return noisy numbers of households, with a record in each of some choices of records."""
-        assert self.household is not None
-        keys = np.zeros(int(self.household.max(initial=-1)) + 1, np.uint32)
+        one, other, of = order[later], order[later + 1], home[later]
+        keys = np.zeros(int(home.max(initial=-1)) + 1, np.uint32)
         np.add.at(keys, self.household, self.keys)
-        held = [np.unique(of[chosen]) for chosen in which]
-        counts = np.array([[len(homes) for homes in held]], np.int32)
-        sums = np.array([[keys[homes].sum(dtype=np.uint32) for homes in held]], np.uint32)
-        return [int(x) for x in noise.figures(counts, sums)[0]]
+
+        def number(chosen: NDArray[np.bool_]) -> int:
+            homes = np.unique(of[chosen])
+            key = np.array([keys[homes].sum(dtype=np.uint32)], np.uint32)
+            return int(noise.figures(np.array([len(homes)], np.int32), key)[0])
+
+        found = []
+        for i, column in enumerate(self.codes):
+            largest = np.bincount(column).argmax()
+            several = number((column[one] != largest) | (column[other] != largest))
+            if several and number(column[one] != column[other]) <= MOST_MIXED * several:
+                found.append(i)
+        return frozenset(found)
 
     @cached_property
     def homes(self) -> NDArray[np.uint64]:
