@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bases import dc_build, people, write
 from discreet.build import build
 from discreet.build.builder import Built
 from discreet.errors import ParameterError
@@ -109,3 +110,12 @@ def parquet(folder: Folder) -> Callable[..., Folder]:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the description, store and originals of a protected base."""
+    folder = tmp_path_factory.mktemp("base")
+    write(folder, people())
+    dc_build(folder)
+    return folder

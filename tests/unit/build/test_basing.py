@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,114 +19,31 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dc
-from discreet.build.basing import _check
+from bases import (
+    DESCRIPTION,
+    PRAM,
+    STEP,
+    columns,
+    counts,
+    dc_build,
+    keep_secret,
+    originals,
+    people,
+    write,
+)
 from discreet.cli.show import release_text
 from discreet.errors import ParameterError
 from discreet.page.texts import texts
 from discreet.page.told import of_release
 from discreet.policy import explain, read_preset
-from discreet.population import Store, Version
+from discreet.population import Store
 from discreet.release.formats.csvw import description
-from discreet.release.public_file import describe, write_base
+from discreet.release.public_file import write_base
 from discreet.release.told import ADDS_UP, BASE, BEFOREHAND, NINE_IN_TEN
 from discreet.service.opened import open_store
 
 if TYPE_CHECKING:
     from conftest import Folder
-    from discreet.build.steps import BaseStep
-
-DESCRIPTION = """
-policy = "preset:protected-base"
-source = { files = "p.parquet", record_id = "id" }
-[variables]
-sex = { range = [1, 2] }
-religion = { range = [0, 5] }
-health = { range = [0, 3] }
-[variables.age]
-range = [0, 39]
-[variables.age.levels.age_band.groups]
-a = "0..9"
-b = "10..19"
-c = "20..39"
-[[geography]]
-id = "oa"
-column = "oa"
-[[geography]]
-id = "la"
-column = "la"
-"""
-STEP = '[[protect]]\nmethod = "base"\nwithin = "la"\n'
-
-PRAM = '[[protect]]\nmethod = "pram"\nvariable = "religion"\nstay = 0.9\n'
-
-ROOM = "max_exact = 0.4\n"
-"""For these people of few variables: of two who are the same, one is taken and stands for both."""
-
-
-def people(number: int = 5_000, seed: int = 1) -> pa.Table:
-    """People in 12 areas of 2; religion 5 is at home in one area, and nobody of sex 1 has it."""
-    rng = np.random.default_rng(seed)
-    oa = rng.integers(0, 12, number)
-    sex = rng.integers(1, 3, number)
-    religion = np.minimum(rng.poisson(1, number), 4)
-    religion = np.where((oa == 7) & (sex == 2) & (rng.random(number) < 0.4), 5, religion)
-    age = rng.integers(0, 40, number)
-    health = np.minimum(rng.poisson(age / 20), 3)
-    return pa.table(
-        {"id": np.arange(number), "oa": oa, "la": oa // 6, "sex": sex, "religion": religion,
-         "health": health, "age": age}
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("base")
-    write(folder, people())
-    dc_build(folder)
-    return folder
-
-
-def write(folder: Path, table: pa.Table, step: str = STEP + ROOM) -> None:
-    pq.write_table(table, folder / "p.parquet")
-    text = f'id = "people"\ntitle = "People"\n{DESCRIPTION}{step}'
-    (folder / "dataset.toml").write_text(text, encoding="utf-8")
-    keep_secret(folder / "store")
-
-
-def keep_secret(store: Path) -> None:
-    """Give a store the secret of these tests: by another a build of few people may be refused."""
-    store.mkdir()
-    (store / "secret").write_text(f"{bytes(range(32)).hex()}\n")
-    (store / "secret").chmod(0o600)
-
-
-def dc_build(folder: Path, **options: Any) -> Any:
-    from discreet.build import build
-
-    options = {"originals": folder / "originals", **options}
-    return build(folder / "dataset.toml", folder / "store", **options)
-
-
-def columns(version: Version) -> dict[str, NDArray[np.int64]]:
-    """Every column of a version, areas included."""
-    found = {v.id: version.column(v).astype(np.int64) for v in version.schema.columns}
-    geography = version.schema.geography
-    assert geography is not None
-    assert version.areas is not None
-    smallest = np.repeat(np.arange(len(geography.finest)), np.diff(version.areas))
-    return found | {level.id: level.of[smallest].astype(np.int64) for level in geography.levels}
-
-
-def originals(folder: Path) -> Version:
-    store = Store(folder / "store")
-    return Version.open(folder / "originals" / "versions" / str(store.current()))
-
-
-def counts(held: dict[str, NDArray[np.int64]], *names: str) -> NDArray[np.int64]:
-    sizes = {"sex": 2, "religion": 6, "health": 4, "age": 40, "oa": 12, "la": 2}
-    found = np.zeros([sizes[name] for name in names], np.int64)
-    np.add.at(found, tuple(held[name] for name in names), 1)
-    return found
 
 
 def test_the_store_holds_the_base(built: Path) -> None:
@@ -373,127 +286,6 @@ def test_what_is_refused(step: str, message: str, tmp_path: Path) -> None:
     assert Store(tmp_path / "store").current() is None
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from discreet.build import build
-
-def tell(stage, done, total):
-    if stage.startswith(sys.argv[2]) and done == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-folder = Path(sys.argv[1])
-build(folder / "dataset.toml", folder / "store", originals=folder / "originals", progress=tell)
-"""
-
-
-RELEASES = {"store/state.db", "store/records"}
-
-
-def left(folder: Path) -> dict[str, bytes]:
-    """Every file of the store and of the originals, but for what is kept of releases."""
-    found = (p for name in ("store", "originals") for p in (folder / name).rglob("*"))
-    files = {str(p.relative_to(folder)): p.read_bytes() for p in found if p.is_file()}
-    return {name: held for name, held in files.items() if name not in RELEASES}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stage", ["fitting", "polishing"])
-def test_a_kill_in_the_middle_of_the_search_leaves_the_old_version(
-    built: Path, tmp_path: Path, stage: str
-) -> None:
-    for name in ("store", "originals"):
-        shutil.copytree(built / name, tmp_path / name)
-    pq.write_table(people(4_700, seed=2), tmp_path / "p.parquet")
-    shutil.copy(built / "dataset.toml", tmp_path)
-    old = Store(tmp_path / "store").current()
-    shown = dc.open(tmp_path / "store").release("oa,religion").table
-    before = left(tmp_path)
-    run = [sys.executable, "-c", KILLED, str(tmp_path), stage]
-    assert subprocess.run(run).returncode == -signal.SIGKILL
-    assert Store(tmp_path / "store").current() == old
-    still = left(tmp_path)
-    assert before.items() <= still.items()
-    more = still.keys() - before.keys() - {"originals/.lock"}
-    assert all("/.scratch-" in name for name in more)
-    assert (dc.open(tmp_path / "store").release("oa,religion").table.values == shown.values).all()
-    # What the killed build left goes with the next one.
-    dc_build(tmp_path)
-    assert Store(tmp_path / "store").current() != old
-    after = left(tmp_path)
-    assert not [name for name in after if "scratch" in name]
-    outside = [{name for name in files if "/versions/" not in name} for files in (before, after)]
-    assert outside[0] == outside[1]
-
-
-def stopping(stage: str, told: list[str]) -> Any:
-    """Ctrl-C as soon as a stage has come to its second step."""
-
-    def tell(at: str, done: int, total: int | None) -> None:
-        told.append(at)
-        if at.startswith(stage) and done == 1:
-            raise KeyboardInterrupt
-
-    return tell
-
-
-@pytest.mark.parametrize("taken", [True, False])
-def test_what_ctrl_c_leaves_is_offered(taken: bool, tmp_path: Path) -> None:
-    write(tmp_path, people())
-    told: list[str] = []
-    asked: list[str] = []
-
-    def offer(what: str) -> bool:
-        asked.append(what)
-        return taken
-
-    options: dict[str, Any] = {"progress": stopping("polishing", told), "offer": offer}
-    if not taken:
-        with pytest.raises(KeyboardInterrupt):
-            dc_build(tmp_path, **options)
-        assert Store(tmp_path / "store").current() is None
-    else:
-        dc_build(tmp_path, **options)
-        (facts,) = Store(tmp_path / "store").open().steps_beforehand
-        assert facts["stopped"]
-    assert "ended by Ctrl-C before its time" in asked[0]
-    assert any(stage.startswith("polishing: off by ") for stage in told)
-
-
-def test_another_base_of_the_same_records_is_told_as_such(built: Path, tmp_path: Path) -> None:
-    # Its noise is that of the last edition, and nobody's record differs.
-    shutil.copytree(built, tmp_path / "two")
-    folder = tmp_path / "two"
-
-    def at_once(stage: str, done: int, total: int | None) -> None:
-        if stage.startswith("polishing"):
-            raise KeyboardInterrupt
-
-    ended = dc_build(folder, progress=at_once, offer=lambda what: True)
-    (note,) = [note for note in ended.notes if note.startswith("Edition")]
-    assert note.startswith("Edition 2: another base of the same records")
-    assert "noise is not drawn anew" in note
-    # Searched to its end it is the first edition again, and with other records another.
-    again = dc_build(folder)
-    assert not [note for note in again.notes if note.startswith("Edition")]
-    pq.write_table(people(4_700, seed=2), folder / "p.parquet")
-    other = dc_build(folder)
-    (note,) = [note for note in other.notes if note.startswith("Edition")]
-    assert note.startswith("Edition 3: ")
-    assert note.endswith("records differ, and all figures are drawn anew.")
-
-
-@pytest.mark.parametrize(("stage", "step"), [("fitting", ""), ("polishing", "max_error = 0.01\n")])
-def test_what_cannot_be_used_is_not_offered(stage: str, step: str, tmp_path: Path) -> None:
-    # Ctrl-C before every area has its people, and on a base that does not pass the checks.
-    write(tmp_path, people(), STEP + step)
-    asked: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        dc_build(tmp_path, progress=stopping(stage, []), offer=lambda what: not asked.append(what))
-    assert not asked
-    assert Store(tmp_path / "store").current() is None
-
-
 def test_chosen_tables_are_fitted(tmp_path: Path) -> None:
     write(tmp_path, people(800), STEP + 'tables = ["sex*age", "sex*religion*health"]\n')
     dc_build(tmp_path)
@@ -617,106 +409,6 @@ def test_only_a_base_is_given_away(folder: Folder, tmp_path: Path) -> None:
     assert not (tmp_path / "x.parquet").exists()
 
 
-HOUSEHOLDS = """
-policy = "preset:protected-base"
-source = { files = "p.parquet", record_id = "id", household_id = "home" }
-[variables]
-size = { range = [1, 5] }
-place = { categories = { 1 = "reference person", 2 = "other member" } }
-health = { range = [0, 3] }
-[[geography]]
-id = "oa"
-column = "oa"
-[[geography]]
-id = "la"
-column = "la"
-[[protect]]
-method = "base"
-within = "la"
-"""
-
-
-def in_households(homes: int = 2_000, seed: int = 3) -> pa.Table:
-    """Households of one to five in 12 areas of 2; the first member is the reference person."""
-    rng = np.random.default_rng(seed)
-    size = rng.integers(1, 6, homes)
-    home = np.repeat(np.arange(homes), size)
-    first = np.diff(home, prepend=-1) > 0
-    oa = rng.integers(0, 12, homes)[home]
-    health = np.minimum(rng.poisson(size[home] / 3), 3)
-    return pa.table(
-        {"id": np.arange(len(home)), "home": home, "oa": oa, "la": oa // 6, "size": size[home],
-         "place": np.where(first, 1, 2), "health": health}
-    )  # fmt: skip
-
-
-def write_households(folder: Path, table: pa.Table, more: str) -> None:
-    pq.write_table(table, folder / "p.parquet")
-    text = f'id = "people"\ntitle = "People"\n{HOUSEHOLDS}{more}'
-    (folder / "dataset.toml").write_text(text, encoding="utf-8")
-    keep_secret(folder / "store")
-
-
-NOTHING: dict[str, Any] = {"errors": {}, "errors_beyond": {}, "held": {}, "held_beyond": {}}
-"""Facts of a build in which nothing was compared."""
-
-
-@pytest.mark.parametrize("beyond", ["", "_beyond"])
-@pytest.mark.parametrize(
-    ("level", "order", "exact", "small", "refused"),
-    # Of 100 figures a share of 0.3 has the standard error sqrt(0.3 · 0.7 / 100) = 0.046.
-    [("oa", 1, 0.31, 10**6, True), ("la", 4, 0.31, 10**6, True), ("all areas", 5, 0.45, 100, True),
-     ("la", 4, 0.43, 100, False), ("la", 1, 1.0, 1, False)],
-)  # fmt: skip
-def test_small_figures_are_looked_at_at_every_level_and_order(
-    level: str, order: int, exact: float, small: int, refused: bool, beyond: str
-) -> None:
-    def errors(share: float, number: int) -> dict[str, float]:
-        return {"mean_absolute": 1.0, "small_exact": share, "small": number}
-
-    found = {name: [errors(0.2, 10**6) for _ in range(5)] for name in ("oa", "la", "all areas")}
-    found[level][order - 1] = errors(exact, small)
-    base = SimpleNamespace(share=0.7)
-    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3, base=base))
-    told = f"of {order} variables? by {level} are .* than max_exact, 30%.* smaller share than 0.7"
-    with pytest.raises(ParameterError, match=told) if refused else nullcontext():
-        _check(step, NOTHING | {f"errors{beyond}": found})
-
-
-@pytest.mark.parametrize(
-    ("held", "figures", "refused"),
-    # Of 100 figures a share of 0.8 has the standard error sqrt(0.8 · 0.2 / 100) = 0.04.
-    [(0.69, 100, False), (0.67, 100, True), (0.79, 10**6, True), (0.81, 10**6, False)],
-)
-@pytest.mark.parametrize("beyond", ["", "_beyond", "_household"])
-def test_ranges_may_miss_more_of_few_figures(
-    held: float, figures: int, refused: bool, beyond: str
-) -> None:
-    fine: dict[str, Any] = {**NOTHING, "held_of": {}}
-    facts = {**fine, f"held{beyond}": {"oa": held}, f"held_of{beyond}": {"oa": figures}}
-    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
-    with pytest.raises(ParameterError, match="hold the true") if refused else nullcontext():
-        _check(step, facts)
-
-
-@pytest.mark.parametrize(
-    ("share", "copies", "refused"),
-    # By chance 0.1, so that 0.15 may be; of 100 copies 0.1 has the standard error 0.03, and of a
-    # million 0.0003.
-    [(0.23, 100, False), (0.25, 100, True), (0.1505, 10**6, False), (0.152, 10**6, True)],
-)
-@pytest.mark.parametrize("key", ["at_home", "at_home_rare"])
-def test_where_a_row_stands_must_not_tell_where_somebody_lives(
-    share: float, copies: int, refused: bool, key: str
-) -> None:
-    home = {"share": share, "by_chance": 0.1, "copies": copies}
-    often = {"share": 1.0, "by_chance": 0.2, "copies": 10**6}
-    step = cast("BaseStep", SimpleNamespace(max_error=8.0, max_exact=0.3))
-    with pytest.raises(ParameterError, match="own oa, more than") if refused else nullcontext():
-        # Larger areas are told of, and not judged by.
-        _check(step, NOTHING | {key: {"oa": home, "ward": often}})
-
-
 def test_the_build_tells_who_is_at_home(built: Path) -> None:
     version = Store(built / "store").open()
     (facts,) = version.steps_beforehand
@@ -734,87 +426,3 @@ def test_the_build_tells_who_is_at_home(built: Path) -> None:
     assert 0.8 * single < home["copies"] < 1.2 * single
     assert home["by_chance"] == pytest.approx(1 / 6, abs=0.01)
     assert home["share"] == pytest.approx(1 / 6, abs=4 * (5 / 36 / home["copies"]) ** 0.5)
-
-
-@pytest.mark.parametrize("donors", ["households", "persons"])
-def test_households_of_the_base_are_whole(tmp_path: Path, donors: str) -> None:
-    # People in households of k are k times their reference persons, in every area: tables of
-    # households are tables of reference persons. With persons as donors this is lost.
-    # So few people's figures are far off by some secrets, which is another test's matter.
-    write_households(tmp_path, in_households(), f'donors = "{donors}"\nmax_error = 50\n')
-    dc_build(tmp_path)
-    version = Store(tmp_path / "store").open()
-    assert version.steps_beforehand[0]["donors"] == donors
-    held = columns(version)
-    people, heads = np.zeros((2, 12, 5), np.int64)
-    np.add.at(people, (held["oa"], held["size"]), 1)
-    np.add.at(heads, (held["oa"], held["size"]), held["place"] == 0)
-    assert (people == heads * np.arange(1, 6)).all() == (donors == "households")
-
-
-def test_variables_of_households_have_ranges_of_their_own(tmp_path: Path) -> None:
-    # A household of five more is five people more of its size, and of its tenure.
-    table = in_households()
-    home = np.asarray(table["home"])
-    tenure = np.random.default_rng(4).integers(1, 5, home[-1] + 1)[home]
-    write_households(
-        tmp_path, table.append_column("tenure", pa.array(tenure)), 'donors = "households"\n'
-    )
-    path = tmp_path / "dataset.toml"
-    text = path.read_text().replace("health =", "tenure = { range = [1, 4] }\nhealth =")
-    path.write_text(f"{text}max_error = 50\nmax_exact = 0.4\n")
-    dc_build(tmp_path)
-    (facts,) = Store(tmp_path / "store").open().steps_beforehand
-    assert facts["household_variables"] == ["size", "tenure"]
-    for asked, kind, orders in (
-        ("la,health", "ranges", [1]),
-        ("la,size", "ranges_household", [1]),
-        ("la,size,health", "ranges_household", [2]),
-        ("la,size,tenure", "ranges_household", [1, 2]),  # told apart as little as by one of them
-    ):
-        shown = dc.open(tmp_path / "store").release(asked).table
-        assert shown.low is not None
-        assert shown.high is not None
-        own = np.array([facts[kind]["la"][order - 1] for order in orders])
-        kinds = np.searchsorted(facts["classes"], shown.values)
-        low, high = own[:, :, 0].min(axis=0)[kinds], own[:, :, 1].max(axis=0)[kinds]
-        assert (shown.low == np.maximum(shown.values + np.minimum(low, -1), 0)).all()
-        assert (shown.high == shown.values + np.maximum(high, 1)).all()
-    true = np.zeros((12, 5), np.int64)
-    held = columns(originals(tmp_path))
-    np.add.at(true, (held["oa"], held["size"]), 1)
-    shown = dc.open(tmp_path / "store").release("oa,size").table
-    assert shown.low is not None
-    assert shown.high is not None
-    inner = tuple(slice(0, size) for size in true.shape)
-    inside = (true >= shown.low[inner]) & (true <= shown.high[inner])
-    assert inside.mean() > 0.8  # of nine in ten, on 60 figures
-    # Who has the file of records is told the same.
-    told = describe(Store(tmp_path / "store").open())["ranges"]
-    assert told["variables_of_households"] == ["size", "tenure"]
-    assert told["levels_with_variables_of_households"] == facts["ranges_household"]
-
-
-@pytest.mark.parametrize(
-    ("change", "more", "expected"),
-    [
-        ({}, 'donors = "families"', "donors"),
-        ({"oa": [0] * 3 + [1] * 3}, 'donors = "households"', "1 households have members in sev"),
-        ({"home": None}, 'donors = "households"', "needs a 'household_id'"),
-    ],
-)
-def test_households_that_cannot_be_copied(
-    tmp_path: Path, change: dict[str, Any], more: str, expected: str
-) -> None:
-    same = {name: [0] * 6 for name in ("oa", "la", "health")}
-    homes = {"home": [0, 0, 1, 1, 2, 2], "size": [2] * 6, "place": [1, 2] * 3}
-    table = pa.table({"id": list(range(6)), **same, **homes})
-    for name, values in change.items():
-        if values is not None:
-            table = table.set_column(table.column_names.index(name), name, pa.array(values))
-    write_households(tmp_path, table, f"{more}\n")
-    if change.get("home", 0) is None:
-        path = tmp_path / "dataset.toml"
-        path.write_text(path.read_text().replace(', household_id = "home"', ""))
-    with pytest.raises(ParameterError, match=expected):
-        dc_build(tmp_path)
