@@ -161,8 +161,8 @@ def section(people: int, facts: dict[str, Any], opened: dict[str, float]) -> str
     parts = ", ".join(f"{name} {value:.3f} s" for name, value in opened.items())
     lines.append(
         f"- A new process that opens the store and answers a question: {sum(opened.values()):.2f} "
-        f"CPU s ({parts}). It does not grow with the people: files are compared with their "
-        "checksums before a record is first read."
+        f"CPU s ({parts}). It grows with the names of areas, not with the people: files are "
+        "compared with their checksums before a record is first read."
     )
     return "\n".join(lines)
 

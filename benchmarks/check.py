@@ -23,12 +23,13 @@ from statistics import median, quantiles
 from time import process_time
 from typing import Any
 
+from building import prepare
 from report import BENCH, table
-from tabulate import duck, in_duckdb, prepare
+from tabulate import duck, in_duckdb
 
 from discreet.errors import QueryRefused
 from discreet.policy import parse_policy
-from discreet.population import Version
+from discreet.population import Store, Version
 from discreet.population.keys import Secret
 from discreet.query import Query, Question
 from discreet.release import Releaser
@@ -154,7 +155,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=BENCH)
     parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
-    store, _ = prepare(chosen.persons, chosen.folder)
+    store = Store(prepare(chosen.persons, chosen.folder))
     found = ratios(store.open())
     held = json.loads(FILED.read_text()) if FILED.exists() else {}
     filed = held.get(str(chosen.persons), {})

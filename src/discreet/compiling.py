@@ -70,6 +70,16 @@ class Kernel:
             return self._compiled
 
 
+class _Fetch(Kernel):
+    """What begins to bring a place of an array into the cache; in plain code it does nothing."""
+
+    def compiled(self) -> Any:
+        """Return the instruction of the processor, as numba knows it."""
+        if self._compiled is None:
+            self._compiled = _fetching() if there() else self.py_func
+        return self._compiled
+
+
 def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
     """Begin to compile kernels, each module of them in a process of its own; return whether any.
 
@@ -194,6 +204,15 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
+def _nothing(array: Any, place: Any) -> None:
+    """Do nothing."""
+
+
+fetch = _Fetch(_nothing, {})
+"""Begins to bring a place of a list into the cache: a kernel that writes to places all over a large
+one need not wait for each."""
+
+
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return `numba.njit` of a function, with another place for the cache if numba finds none."""
     if not there():
@@ -207,6 +226,30 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             raise
         numba.config.CACHE_DIR = _temporary()
         return numba.njit(**{**options, "cache": bool(numba.config.CACHE_DIR)})(function)
+
+
+def _fetching() -> Any:
+    """Return the instruction by which a processor brings memory into its cache, to write to it."""
+    from llvmlite import ir  # type: ignore[import-untyped]
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def fetched(typing: Any, array: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            begin = context.make_array(array)(context, builder, given[0]).data
+            at = context.cast(builder, given[1], place, types.uint64)
+            address, word = builder.gep(begin, [at]), ir.IntType(32)
+            address = builder.bitcast(address, ir.IntType(8).as_pointer())
+            kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+            prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+            # To write to it, to keep it in all caches, and data.
+            builder.call(prefetch, [address, *(ir.Constant(word, n) for n in (1, 3, 1))])
+            return context.get_dummy_value()
+
+        return types.void(array, place), code
+
+    return fetched
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet import compiling
@@ -96,3 +97,14 @@ def test_a_kernel_compiles_the_kernels_that_it_calls() -> None:
     assert isinstance(two, compiling.Kernel)
     assert two() == 2
     assert len(two.overloads) == 1
+
+
+def test_a_place_that_is_sent_for_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the processor in a kernel, and by nobody in plain code."""
+    names: dict[str, object] = {"njit": compiling.njit, "fetch": compiling.fetch}
+    exec("@njit()\ndef sent(a):\n    fetch(a, 1)\n    return a[1]", names)
+    sent = names["sent"]
+    assert isinstance(sent, compiling.Kernel)
+    assert sent(np.array([3, 4])) == 4
+    monkeypatch.setattr(compiling, "there", lambda: False)
+    assert compiling._Fetch(compiling._nothing, {}).compiled()(np.array([3, 4]), 1) is None

@@ -20,10 +20,12 @@ from __future__ import annotations
 import numpy as np
 from numpy import uint8, uint16, uint32, uint64
 
-from discreet.compiling import njit
+from discreet.compiling import fetch, inner, njit
 
 BLOCK = 1024
 VECTOR = 64  # records that are counted at once in registers
+FAR = 2**20  # cells (8 MiB) above which most are in no near cache: they are sent for…
+AHEAD = 256  # …so many records before their turn
 FEW_PASS = 32  # below this share of a block the cells of the others are not looked at
 
 
@@ -178,6 +180,18 @@ def _in_registers(cell, key, few, packed):
         packed[c] += (uint64(total) << high) | uint64(counted)
 
 
+@inner()
+def _far(cell, key, n, packed):
+    """Add records to cells all over a table that no near cache holds, without waiting for each."""
+    for j in range(min(n, AHEAD)):
+        fetch(packed, cell[j])
+    for j in range(n - AHEAD):
+        fetch(packed, cell[j + AHEAD])
+        packed[cell[j]] += (uint64(key[j]) << uint64(32)) | uint64(1)
+    for j in range(max(n - AHEAD, 0), n):
+        packed[cell[j]] += (uint64(key[j]) << uint64(32)) | uint64(1)
+
+
 @njit(inline="always")
 def _few(records, columns, filters, areas, area, a, n, few, cell, pass_, packed):
     """Add records a…a+n to the few cells of their areas; return the area that record a+n is in."""
@@ -273,6 +287,8 @@ def scan(records, columns, filters, areas, stretches, first_area, packed, sums, 
                 for i in range(found):
                     j = chosen[i]
                     packed[cell[j]] += (uint64(key[j]) << high) | one
+            elif size > FAR and len(area_cell) == 0:
+                _far(cell, key, n, packed)
             else:
                 # Unsigned subscripts: signed ones are tested for wrapping around.
                 for quad in range(n // 4):

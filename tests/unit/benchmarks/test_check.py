@@ -19,7 +19,7 @@ def check() -> Any:
         import check as module
 
         yield module
-        for name in ("check", "tabulate", "report"):
+        for name in ("check", "tabulate", "building", "report"):
             sys.modules.pop(name, None)
 
 
@@ -63,6 +63,6 @@ def test_each_has_a_turn_before_one_has_the_next(check: Any) -> None:
 @pytest.mark.slow
 def test_no_scan_takes_more_cpu_than_duckdb(check: Any, tmp_path: Path) -> None:
     # On file they take 3 to 20 times less; the margin is for machines that are busy or unlike.
-    store, _ = check.prepare(100_000, tmp_path)
+    store = check.Store(check.prepare(100_000, tmp_path))
     found = check.ratios(store.open())
     assert {name for name, ratio in found.items() if ratio.median < 0.3} == set()

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from discreet.errors import Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
-from discreet.tabulate import ScanEngine, engine, plan, scan
+from discreet.tabulate import ScanEngine, engine, kernels, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from discreet.tabulate.parts import Part
 from populations import MODULI, make_version, populations_and_queries, records
@@ -282,6 +282,19 @@ def test_filters_that_let_few_or_many_pass_count_the_same(share: int, sizes: lis
         query = Query.parse(by, where)
         table = ScanEngine(version, threads=2).tabulate(Question.of(query, version.schema))
         assert as_dict(table) == by_hand(version, query)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("rows", [5 * kernels.BLOCK, 2 * kernels.BLOCK + 100])
+def test_cells_that_no_near_cache_holds_count_the_same(rows: int) -> None:
+    """They are sent for ahead: a last block of 100 records is shorter than what is ahead."""
+    version = make_version(np.random.default_rng(8), rows, [255, 255, 20], [20, 6])
+    query = Query.parse("a,b,c")
+    question = Question.of(query, version.schema)
+    assert question.cells > kernels.FAR
+    assert kernels.AHEAD > 100
+    table = ScanEngine(version, threads=2).tabulate(question)
+    assert as_dict(table) == by_hand(version, query)
 
 
 @pytest.mark.usefixtures("way")
