@@ -34,16 +34,14 @@ def test_every_equation_holds_for_every_table(shape: list[int], seed: int, neste
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(1, 4), max_size=3), st.integers(0, 2**32 - 1))
-def test_one_equation_for_each_sum_implies_all_others(shape: list[int], seed: int) -> None:
+@given(st.lists(st.integers(1, 4), max_size=3))
+def test_one_equation_for_each_sum_implies_all_others(shape: list[int]) -> None:
     system = TableSystem.table([*map(Hierarchy.flat, shape), TREE])
-    counts = np.random.default_rng(seed).poisson(1, len(system.inner))
-    for one in [system, system.without_zeros(counts)] if counts.any() else [system]:
-        rank = np.linalg.matrix_rank(one.equations.toarray()) if one.equations.nnz else 0
-        kept = one.spanning().toarray()
-        # No more than it takes, and as much as all of them say.
-        assert len(kept) == rank
-        assert np.linalg.matrix_rank(np.concatenate([kept, one.equations.toarray()])) == rank
+    rank = np.linalg.matrix_rank(system.equations.toarray())
+    kept = system.spanning().toarray()
+    # No more than it takes, and all of them are equations of the table.
+    assert len(kept) == np.linalg.matrix_rank(kept) == rank
+    assert {row.tobytes() for row in kept} <= {row.tobytes() for row in system.equations.toarray()}
 
 
 def test_linked_tables_keep_all_their_equations() -> None:
