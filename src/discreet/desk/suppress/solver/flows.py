@@ -122,7 +122,9 @@ class Flows:
             whole = np.rint(flows * multiple)
             if (np.abs(whole - flows * multiple) <= multiple * off).all():
                 factors = whole.astype(np.int64)
-                if not (self.integers[:, moved] @ factors).any():
+                every = np.zeros(len(part), np.int64)
+                every[moved] = factors
+                if not (self.integers @ every).any():
                     common = max(1, int(np.gcd.reduce(np.abs(factors))))
                     there = factors != 0
                     return self.kept[moved[there]], factors[there] // common
