@@ -95,6 +95,14 @@ class LinearProgram:
         """Let further runs start from the last basis whatever is changed."""
         self._set("presolve", "off")
 
+    def begin_anew(self) -> None:
+        """Let the next run begin with every column at a bound, not at the last optimum.
+
+        Where few columns leave their bounds, that takes fewer steps.
+        """
+        self._set("presolve", "off")
+        self.solver.clearSolver()
+
     def keep_costs(self) -> None:
         """Let further runs take costs as they are: no perturbation, so fewer steps if not hard."""
         self._set("dual_simplex_cost_perturbation_multiplier", 0.0)

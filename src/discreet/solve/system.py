@@ -160,6 +160,23 @@ class TableSystem:
         reduced = self._merged((self.variables,), members, self.equations)
         return replace(reduced, shape=self.shape, variable=reduced.variable[self.variable])
 
+    def spanning(self) -> Any:
+        """Return equations that imply all others: one for each sum, with the fewest parts.
+
+        All equations where that cannot be told, as of linked tables.
+
+        Notes
+        -----
+        A sum has more contributors than any of its parts, so equations of different sums are
+        independent. As many as there are variables beside the inner ones imply all others, since
+        inner cells can be anything.
+        """
+        row, total = (self.equations < 0).nonzero()
+        order = np.lexsort((np.diff(self.equations.indptr)[row], total))
+        kept = row[order[np.unique(total[order], return_index=True)[1]]]
+        enough = len(self.inner) > 0 and len(kept) == self.variables - len(self.inner)
+        return self.equations[np.sort(kept)] if enough else self.equations
+
     def values(self, inner: ArrayLike) -> Floats:
         """Return every cell, in the shape of the cells, given the inner ones."""
         sums = self.members.astype(np.float64) @ np.asarray(inner, np.float64).reshape(-1)

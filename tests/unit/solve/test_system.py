@@ -33,6 +33,24 @@ def test_every_equation_holds_for_every_table(shape: list[int], seed: int, neste
     np.testing.assert_array_equal(values, naive)
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 4), max_size=3))
+def test_one_equation_for_each_sum_implies_all_others(shape: list[int]) -> None:
+    system = TableSystem.table([*map(Hierarchy.flat, shape), TREE])
+    rank = np.linalg.matrix_rank(system.equations.toarray())
+    kept = system.spanning().toarray()
+    # No more than it takes, and all of them are equations of the table.
+    assert len(kept) == np.linalg.matrix_rank(kept) == rank
+    assert {row.tobytes() for row in kept} <= {row.tobytes() for row in system.equations.toarray()}
+
+
+def test_linked_tables_keep_all_their_equations() -> None:
+    # Both tables have the total, of other parts: neither equation follows from the other.
+    tables = [TableSystem.of((2,)), TableSystem.of((3,))]
+    system = TableSystem.joined(tables, ["a", "b", "all", "c", "d", "e", "all"])
+    assert system.spanning().shape == (2, system.variables)
+
+
 def _variables(system: TableSystem, values: np.ndarray) -> np.ndarray:
     low, high = system.merge(values, values)
     np.testing.assert_array_equal(low, high)  # cells that are one have one value

@@ -1,7 +1,7 @@
 """The cheapest change of magnitudes that moves a cell as far as is asked, in units of the table.
 
-One linear programme for all cells: costs and bounds change from run to run, and each starts from
-the basis of the last.
+One linear programme for all cells: costs and bounds change from run to run. Few cells move, so each
+begins with none moved; that takes fewer steps than from the last change.
 """
 
 from __future__ import annotations
@@ -45,13 +45,11 @@ class Flows:
         self.place = np.full(size, -1)
         self.place[self.kept] = np.arange(len(self.kept))
         self.above, self.below = (self._units(side[self.kept]) for side in (above, below))
-        self.equations = sparse.csc_matrix(system.equations)[:, self.kept]
-        block = self.equations.tocsr()
+        block = sparse.csc_matrix(system.spanning())[:, self.kept].tocsr()
         self.block = block[np.diff(block.indptr) > 0]
         zero, none = np.zeros(self.block.shape[0]), np.zeros(2 * len(self.kept))
         both = sparse.hstack([self.block, -self.block], "csc")
         self.programme = LinearProgram(both, zero, zero, none, none, none)
-        self.programme.keep_basis()
         self.programme.keep_costs()
         self.integers = self.block.astype(np.int64)
         self.steps = 0
@@ -105,6 +103,7 @@ class Flows:
         return self._solved(cost, np.zeros(2 * len(room)), np.tile(room, 2))
 
     def _solved(self, cost: Floats, low: Floats, high: Floats) -> tuple[Integers, Integers] | None:
+        self.programme.begin_anew()
         self.programme.set_costs(cost)
         self.programme.set_all_bounds(low, high)
         found = self.programme.run()
@@ -123,7 +122,9 @@ class Flows:
             whole = np.rint(flows * multiple)
             if (np.abs(whole - flows * multiple) <= multiple * off).all():
                 factors = whole.astype(np.int64)
-                if not (self.integers[:, moved] @ factors).any():
+                every = np.zeros(len(part), np.int64)
+                every[moved] = factors
+                if not (self.integers @ every).any():
                     common = max(1, int(np.gcd.reduce(np.abs(factors))))
                     there = factors != 0
                     return self.kept[moved[there]], factors[there] // common

@@ -122,10 +122,12 @@ def relaxed(known: Lines) -> Relaxed:
         matrix, least, np.full(rows, np.inf), np.zeros(columns), np.ones(columns), price,
         interior=True,
     )  # fmt: skip
-    if not programme.run().solved:
+    programme.run()
+    prices = programme.row_prices()
+    if len(prices) != rows or not np.isfinite(prices).all():
         return nothing
     # Any prices of 0 or more of the conditions prove a bound, however far the solver went.
-    prices = np.maximum(programme.row_prices(), 0.0)
+    prices = np.maximum(prices, 0.0)
     over = price - matrix.T @ prices
     bound = float(prices @ least) + float(np.minimum(over, 0.0).sum())
     off = NEAR * (1 + float(prices @ least) + float(np.abs(over).sum()))

@@ -7,6 +7,8 @@ import pytest
 
 from discreet.desk.suppress.solver import Problem, optimum, suppress
 from discreet.desk.suppress.solver.lines import line_bound
+from discreet.solve.linear import LinearProgram
+from discreet.solve.solution import Solution
 from discreet.solve.system import TableSystem
 from discreet.table.hierarchy import Hierarchy
 
@@ -46,3 +48,17 @@ def test_larger_tables_have_a_gap_too():
     problem = problem_of(60, 1)
     found = suppress([Hierarchy.flat(60)] * 2, problem, effort=0.05)
     assert np.isfinite(found.gap)
+
+
+def test_a_solver_that_stops_half_way_has_a_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, system = problem_of(20, 0), TableSystem.of((20, 20))
+    whole, run = line_bound(system, problem), LinearProgram.run
+
+    def short(programme: LinearProgram) -> Solution:
+        programme.solver.setOptionValue("ipm_iteration_limit", 5)
+        found = run(programme)
+        assert not found.solved
+        return found
+
+    monkeypatch.setattr(LinearProgram, "run", short)
+    assert 0 < line_bound(system, problem) < whole
