@@ -60,6 +60,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Tests of no single module, each with what it holds together instead.
 TOGETHER = {
+    "build/test_basing_*": "a protected base: what is refused, households, what is stopped",
     "release/test_wiring_*": "the steps of a release put together",
     "service/test_wiring": "what a service hands out and keeps",
     "test_arguments": "wrong arguments to every function of `discreet`",
