@@ -86,7 +86,7 @@ class Source:
     def column(self, name: str) -> list[str]:
         """Return the fields of a column."""
         if name not in self.header:
-            raise unknown(f"column of '{self.name}'", name, self.header)
+            raise unknown(f"column in '{self.name}':", name, self.header)
         place = self.header.index(name)
         return [row[place] for _, row in self.rows]
 

@@ -399,7 +399,7 @@ def test_figures_by_keys_are_the_librarys(keyed: Path) -> None:
     ("words", "told"),
     [
         (("--modulus", 8), "--modulus comes with --keys."),
-        (("--keys", "rkey"), "no column of 'keyed.csv' 'rkey'"),
+        (("--keys", "rkey"), "no column in 'keyed.csv': 'rkey'"),
         (("--keys", "ckey", "--seed", 1), "--keys cannot come with --fit or --seed"),
         (("--keys", "ckey", "--fit", "sex"), "--keys cannot come with --fit or --seed"),
         (

@@ -152,7 +152,7 @@ def test_mistakes_are_explained(text: str, message: str, tmp_path: Path) -> None
 
 def test_mistakes_in_records_and_groups_are_explained(tmp_path: Path) -> None:
     path = _write(tmp_path, RECORDS)
-    with pytest.raises(ParameterError, match=r"no column of 't\.csv' 'county'"):
+    with pytest.raises(ParameterError, match=r"no column in 't\.csv': 'county'"):
         read_records(path, ["county"])
     with pytest.raises(ParameterError, match="at least one column, each once"):
         read_records(path, ["region", "region"])
