@@ -26,6 +26,8 @@ STATUSES = {SAFE: "safe", UNSAFE: "sensitive", KEPT: "to be kept", "x": "withhel
 """What the letters of a JJ file say of a cell."""
 
 FIELDS = 9
+OF_JJ = ["cell", "value", "status"]
+"""The columns of a file with the cells of a JJ file, after some of them were withheld."""
 # Figures in files are sums of decimals that were rounded once each.
 NEAR = 1e-6
 

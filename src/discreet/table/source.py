@@ -87,6 +87,8 @@ class Source:
         """Return the fields of a column."""
         if name not in self.header:
             raise unknown(f"column in '{self.name}':", name, self.header)
+        if self.header.count(name) > 1:
+            raise ParameterError(f"'{self.name}' must not have several columns named {name}.")
         place = self.header.index(name)
         return [row[place] for _, row in self.rows]
 

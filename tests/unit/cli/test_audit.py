@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli import app
 from discreet.errors import ParameterError
 
@@ -200,6 +201,28 @@ def test_a_pattern_is_held_against_contributors(tmp_path: Path) -> None:
     wide = ",x,y,z,Total\na,,,,4560\nb,,,,6300\nTotal,3075,3105,4680,10860\n"
     found = _run(tmp_path, wide, "--true", str(true), "--p", "10")
     assert found["sensitive"] == {"cells": 2, "too_close": [], "too_close_to_contributors": []}
+    # Without the amounts nothing can be said of what they know.
+    lines = [
+        f"{codes},{sum(parts)}," + ("1,50,50" if sum(parts) == 1005 else "0,,")
+        for codes, parts in cells.items()
+    ]
+    true.write_text("row,column,value,sensitive,lower,upper\n" + "\n".join(lines) + "\n")
+    found = _run(tmp_path, wide, "--true", str(true))
+    assert found["sensitive"] == {"cells": 2, "too_close": [], "too_close_to_contributors": None}
+    said = CliRunner().invoke(app, ["audit", str(tmp_path / "t.csv"), "--true", str(true)])
+    assert "Contributors are not in the true table: what they know was not" in said.output
+
+
+def test_cells_of_a_jj_file_are_no_table(tmp_path: Path) -> None:
+    # Cells 0 and 1 add up to 4, which only the JJ file says.
+    (tmp_path / "p.csv").write_text(
+        "cell,value,status\n0,,primary\n1,20,published\n4,30,published\n"
+    )
+    with pytest.raises(ParameterError, match="without its equations"):
+        dc.desk.audit(tmp_path / "p.csv")
+    (tmp_path / "p.jj").write_text("0\n")
+    with pytest.raises(ParameterError, match="audit reads tables, and no JJ files"):
+        dc.desk.audit(tmp_path / "p.jj")
 
 
 @pytest.mark.parametrize(

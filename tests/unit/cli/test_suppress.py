@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli import app
+from discreet.desk.suppress.report import SuppressReport
 from discreet.errors import ParameterError
+from discreet.solve.solution import Status
 
 LONG = "row,column,count\np,x,1\np,y,5\nq,x,7\nq,y,8\nr,x,5\nr,y,6\n"
 WIDE = ",x,y,z\np,1,5,6\nq,7,8,9\nr,5,6,5\n"
@@ -197,6 +201,52 @@ def test_the_report_says_whom_the_table_is_protected_from(tmp_path: Path) -> Non
     assert "Protected from every contributor too: no more cells than the search had" in said
     said, _ = run(tmp_path, text, "--p", "10", "--no-singletons")
     assert "Contributors were left out: what they know was not reckoned with." in said
+
+
+def test_a_table_that_tells_of_no_contributor_is_not_called_protected_from_them(
+    tmp_path: Path,
+) -> None:
+    # Values of which it is known that they are sensitive, but not who is in them.
+    text = (
+        "a,b,value,sensitive,lower,upper\np,x,1005,1,100,100\np,y,1005,1,100,100\np,z,500,0,,\n"
+        "q,x,1005,0,,\nq,y,1005,0,,\nq,z,700,0,,\nr,x,300,0,,\nr,y,300,0,,\nr,z,300,0,,\n"
+    )
+    found = json.loads(run(tmp_path, text, "--json")[0])
+    assert (found["singletons"], found["singletons_cost"]) == (False, None)
+    said, _ = run(tmp_path, text)
+    assert "Contributors are not in the file: what they know was not reckoned with." in said
+    assert "Protected from every contributor" not in said
+
+
+def test_a_gap_that_is_not_proved_to_be_nothing_is_not_called_so(tmp_path: Path) -> None:
+    report = suppress_report(tmp_path, WIDE)
+    (name,) = report.results
+    pattern = replace(report.results[name].pattern, status=Status.FEASIBLE, gap=1e-9)
+    near = replace(report, results={name: replace(report.results[name], pattern=pattern)})
+    assert near.lines[-1] == "A safe pattern could cost at most 0.1% less."
+
+
+def suppress_report(folder: Path, text: str) -> SuppressReport:
+    (folder / "t.csv").write_text(text)
+    return dc.desk.suppress(folder / "t.csv", singletons=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "told"),
+    [
+        ("a,v,f\nk,5,A\nm,6,B\n", "a,v", "by must not name the value: v would stand in the codes"),
+        ("a,a,v,f\nk,x,5,A\nk,y,6,B\n", "a", "must not have several columns named a"),
+    ],
+)
+def test_records_with_a_column_that_cannot_be_a_dimension(
+    text: str, by: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.csv").write_text(text)
+    words = ["suppress", tmp_path / "r.csv", "--by", by, "--value", "v", "--holding", "f",
+             "--p", 10, "--out", tmp_path / "o.csv"]  # fmt: skip
+    ran = CliRunner().invoke(app, [str(word) for word in words])
+    assert told in str(ran.exception)
+    assert not (tmp_path / "o.csv").exists()
 
 
 def test_a_history_is_said_not_to_be_the_pattern(tmp_path: Path) -> None:

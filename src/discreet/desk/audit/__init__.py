@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.extras import with_extra
@@ -40,6 +41,7 @@ def audit(
     from discreet.desk.audit.report import AuditReport
     from discreet.desk.cells.given import groups_of
     from discreet.errors import ParameterError
+    from discreet.table.jj import OF_JJ
     from discreet.table.published import read_published
     from discreet.table.source import read_source
 
@@ -47,7 +49,14 @@ def audit(
         raise ParameterError("a rule needs the true table (true).")
     if seconds is not None and not seconds >= 0:
         raise ParameterError(f"seconds must be 0 or more. Got {seconds:g}.")
+    if isinstance(published, str | Path) and Path(published).suffix.lower() == ".jj":
+        raise ParameterError("audit reads tables, and no JJ files: their cells have no codes.")
     source, groups = read_source(published), groups_of(hierarchy)
+    if source.header == OF_JJ:
+        raise ParameterError(
+            f"'{source.name}' has the cells of a JJ file without its equations, so that nothing "
+            "can be proved of them. Audit the tables that they come from."
+        )
     change = Change.of(rounded, random_rounded, within, precision)
     known = Known.of(read_published(source, groups), change, insiders)
     cells = known.cells(true is not None)

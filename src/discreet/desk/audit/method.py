@@ -229,8 +229,10 @@ def sensitive(
         "cells": int((flags & published).sum()),
         "too_close": [cells.name(int(cell)) for cell in np.flatnonzero(close & published)],
     }
-    known = _known_to_contributors(cells, rules, low, high, flags & published & ~close)
-    found["too_close_to_contributors"] = [cells.name(cell) for cell in known]
+    found["too_close_to_contributors"] = None  # where the true table tells nothing of them
+    if len(Contributions.of_table(cells).who):
+        known = _known_to_contributors(cells, rules, low, high, flags & published & ~close)
+        found["too_close_to_contributors"] = [cells.name(cell) for cell in known]
     return found
 
 

@@ -251,7 +251,11 @@ def _protection(sensitive: dict[str, Any]) -> list[str]:
             f"NOT PROTECTED: {len(close):,} of {cells:,} sensitive cells are known too closely: "
             f"{named(close, FAULTS)}."
         ]
-    known = sensitive.get("too_close_to_contributors", [])
+    known = sensitive["too_close_to_contributors"]
+    if known is None:
+        lines.append(
+            "Contributors are not in the true table: what they know was not reckoned with."
+        )
     if known:
         lines.append(
             f"NOT PROTECTED FROM CONTRIBUTORS: {len(known):,} of {cells:,} sensitive cells are "

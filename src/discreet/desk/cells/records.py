@@ -116,6 +116,8 @@ def read_records(
     used = [source.column(name) for name in by]
     if not by or len(set(by)) != len(by):
         raise ParameterError("by must name at least one column, each once.")
+    if value in by:
+        raise ParameterError(f"by must not name the value: {value} would stand in the codes.")
     for variable, column in zip(by, used, strict=True):
         if "" in column:
             raise ParameterError(

@@ -22,7 +22,7 @@ from discreet.errors import CannotProtect, ParameterError
 from discreet.progress import Tell
 from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
-from discreet.table.jj import KEPT, SAFE, UNSAFE, JJTable, write_jj
+from discreet.table.jj import KEPT, OF_JJ, SAFE, UNSAFE, JJTable, write_jj
 from discreet.table.sheet import Sheet
 from discreet.types import Flags, Floats
 
@@ -213,7 +213,7 @@ class JJSuppressReport(Report):
             for figure, hidden in zip(self.table.values.tolist(), self.withheld, strict=True)
         ]
         columns = [list(range(len(figures))), figures, self.status.tolist()]
-        return {self.name: Sheet(["cell", "value", "status"], columns)}
+        return {self.name: Sheet(OF_JJ, columns)}
 
     def write(self, path: str | Path) -> None:
         """Write what is published as CSV."""

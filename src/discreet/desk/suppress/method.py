@@ -107,8 +107,10 @@ class Suppression:
         cells that no table shows (a common breakdown of all tables) is not part of it.
         """
         system, tables, problem = self.stated(tables)
+        given = contributions or [Contributions.of_table(table) for table in tables]
+        known = any(len(one.who) > 0 for one in given)
         if self.singletons:
-            problem = self.watched(system, tables, problem, contributions)
+            problem = self.watched(system, tables, problem, given)
         pattern = self.pattern(system, tables, problem, tell)
         low, high, final = ranges(system, problem, pattern)
         results, start = [], 0
@@ -123,7 +125,8 @@ class Suppression:
                     high[part].reshape(table.shape),
                     final,
                     pattern,
-                    self.singletons,
+                    self.singletons and known,
+                    known,
                 )
             )
         return results
@@ -234,7 +237,7 @@ class Suppressed:
     With `final`, `low` and `high` are the narrowest interval of each withheld cell that an
     attacker can prove. Without it (large tables) they are ends that he cannot rule out, for primary
     cells alone; others are NaN. `pattern` holds the certificates; `singletons` says that it is
-    safe from every contributor too.
+    safe from every contributor too, and `known` whether anything was known of contributors.
     """
 
     cells: CellTable
@@ -244,6 +247,7 @@ class Suppressed:
     final: bool
     pattern: Pattern
     singletons: bool = True
+    known: bool = True
 
     @property
     def withheld(self) -> NDArray[np.bool_]:

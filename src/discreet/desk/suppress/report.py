@@ -27,6 +27,9 @@ from discreet.table.source import Given, Source, read_source
 # The letters of sdcTable and τ-ARGUS: safe, unsafe (primary), secondary, and zeros as they stand.
 LETTERS, ZERO = ("s", "u", "x"), "z"
 
+LEAST_GAP = 0.001
+"""What is said of a gap that is not proved to be nothing, and would be rounded to it."""
+
 
 @dataclass(frozen=True)
 class Linked:
@@ -128,11 +131,13 @@ class SuppressReport(Report):
             for one in facts["tables"]
         ]
         lines.append("Audited: every primary cell is as uncertain as asked.")
-        lines.append(_contributors(facts["singletons"], facts["singletons_cost"]))
+        cost = facts["singletons_cost"]
+        lines.append(_contributors(self._first.known, facts["singletons"], cost))
         if facts["status"] == "solved":
             lines.append("Proved: no cheaper pattern is safe.")
         elif facts["gap"] is not None:
-            lines.append(f"A safe pattern could cost at most {facts['gap']:.1%} less.")
+            gap = max(facts["gap"], LEAST_GAP)
+            lines.append(f"A safe pattern could cost at most {gap:.1%} less.")
         return lines
 
     @property
@@ -223,8 +228,10 @@ class SuppressReport(Report):
         )  # fmt: skip
 
 
-def _contributors(singletons: bool, cost: int | None) -> str:
+def _contributors(known: bool, singletons: bool, cost: int | None) -> str:
     """Return what is said of contributors; the search before them is all that can be compared."""
+    if not known:
+        return "Contributors are not in the file: what they know was not reckoned with."
     if not singletons:
         return "Contributors were left out: what they know was not reckoned with."
     if cost is None:
