@@ -89,16 +89,17 @@ def _apply(table: Table, design: Sequence[Blocks]) -> Any:
 
 
 def _price(table: Table, design: Sequence[Blocks], kind: str, weights: Sequence[float]) -> float:
+    """Return the cost of a design, that of each dimension in billionths, which makes ties."""
     total = 0.0
     for axis, (dimension, blocks) in enumerate(zip(table.dimensions, design, strict=True)):
         if kind == "cells":
-            total += weights[axis] * log(len(dimension) / len(blocks))
+            total += round(weights[axis] * log(len(dimension) / len(blocks)), 9)
             continue
         others = tuple(i for i in range(table.counts.ndim) if i != axis)
         margin = table.counts.sum(others) / table.counts.sum()
         after = [sum(margin[dimension.codes.index(code)] for code in block) for block in blocks]
-        total += weights[axis] * (_entropy(margin) - _entropy(after))
-    return total
+        total += round(weights[axis] * (_entropy(margin) - _entropy(after)), 9)
+    return round(total, 9)
 
 
 def _entropy(shares: Any) -> float:
@@ -125,7 +126,7 @@ def _enumerate(
         seen.add(key)
         if rule(_apply(table, design), table.dimensions):
             cells = prod(len(blocks) for blocks in design)
-            found.append((round(_price(table, design, kind, weights), 6), -cells, design))
+            found.append((_price(table, design, kind, weights), -cells, design))
     return sorted(found, key=lambda entry: entry[:2])
 
 
