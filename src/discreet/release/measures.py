@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import floor, isnan
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from discreet import risk
 from discreet import utility as useful
 from discreet.policy import RiskRules, Tier
+from discreet.risk.exact import Exact, exact
 from discreet.utility.hellinger import score_of
 
 
@@ -40,14 +42,38 @@ def multiplier(
     return known.of(released) * stays
 
 
-def risks(
-    true: NDArray[Any], released: NDArray[np.int64], tier: Tier, swap_rate: float = 0.0
-) -> tuple[float | None, float | None]:
-    """Return the risk of the true table and the risk that is left."""
-    found = _after(np.asarray(true, np.int64), released, tier, swap_rate, "expected")
-    if isinstance(found, risk.RiskAfter):
-        return found.before, _told(found)
-    return risk_before(true, tier), _told(found)
+@dataclass(frozen=True)
+class Measures:
+    """The risk of the true table and the risk that is left, and how close the released one is."""
+
+    before: float | None
+    after: float | None
+    utility: dict[str, float | None]
+
+
+def measured(
+    true: NDArray[np.int64], released: NDArray[np.int64], tier: Tier, swap_rate: float = 0.0
+) -> Measures:
+    """Return all that is recorded of a table."""
+    together = _together(true, released, tier, swap_rate)
+    if together is None:
+        found = _after(true, released, tier, swap_rate, "expected")
+        before = found.before if isinstance(found, risk.RiskAfter) else risk_before(true, tier)
+        return Measures(before, _told(found), utility(true, released))
+    distances = _distances(together.hellinger, together.average_absolute, int(true.sum()))
+    return Measures(together.before, _told(together.after), distances)
+
+
+def _together(
+    true: NDArray[np.int64], released: NDArray[np.int64], tier: Tier, swap_rate: float
+) -> Exact | None:
+    """Return the measures in one pass, None where they must be had one by one."""
+    if tier.protection.build is None or not true.any():
+        return None
+    chances, psi = tier.protection.effect(true.ndim).chances, multiplier(released, tier)
+    if chances is None or not isinstance(psi, float) or np.array_equal(true, released):
+        return None
+    return exact(true, released, chances, tier.risk.weights, psi * (1 - swap_rate))
 
 
 def _told(found: risk.Risk | float | None) -> float | None:
@@ -111,9 +137,13 @@ def utility(true: NDArray[Any], released: NDArray[np.int64]) -> dict[str, float 
     counts = np.asarray(true, np.int64)
     if not counts.any():
         return {"hellinger": None, "score": None, "average_absolute": None}
-    distance = useful.hellinger(counts, released)
+    moved = float(useful.average_absolute(counts, released))
+    return _distances(useful.hellinger(counts, released), moved, int(counts.sum()))
+
+
+def _distances(hellinger: float, average_absolute: float, total: int) -> dict[str, float | None]:
     return {
-        "hellinger": distance,
-        "score": score_of(distance, int(counts.sum())),
-        "average_absolute": float(useful.average_absolute(counts, released)),
+        "hellinger": hellinger,
+        "score": score_of(hellinger, total),
+        "average_absolute": average_absolute,
     }

@@ -49,7 +49,9 @@ class Record:
         making, areas = found.making, found.making.question.areas
         tier, true, inner = making.applied, found.true, found.figures
         rate = making.swap_rate
-        before, after = measures.risks(true, inner, tier, rate) if found.measured else (None, None)
+        measured = measures.Measures(None, None, {})
+        if found.measured:
+            measured = measures.measured(true, inner, tier, rate)
         return cls(
             making.question.canonical,
             making.tier.id,
@@ -57,10 +59,10 @@ class Record:
             making.policy.version,
             "released" if found.code is None else str(found.code),
             making.of.cells,
-            before,
-            after,
+            measured.before,
+            measured.after,
             found.bound,
-            measures.utility(true, inner) if found.measured else {},
+            measured.utility,
             () if areas is None else tuple(areas.dimension.codes[i] for i in found.missing),
             PROTECTED if making.version.manifest.get("protected_beforehand") else ORIGINAL,
             tier.protection.method,

@@ -19,7 +19,7 @@ from discreet.risk.before import (
     parts,
     risk_of,
 )
-from discreet.risk.terms import changed_zero_share, smallness, x_log_x
+from discreet.risk.terms import changed_zero_share_of, smallness_of, x_log_x
 from discreet.types import Integers
 
 
@@ -74,7 +74,7 @@ def _r2(
 ) -> Risk:
     true, released = checked_pair(F, G)
     w = checked_weights(weights, 3, 4)
-    size = float(smallness(checked_total(true)))
+    size = smallness_of(checked_total(true))
     entropy = [_entropy_after(true[p], released[p], conditional) for p in parts(true, w)]
     return risk_of(w, zeros_after(true, released), entropy, size)
 
@@ -95,7 +95,8 @@ def _entropy_after(
 def zeros_after(true: Integers, released: Integers) -> float:
     """Return the first term after protection; see `terms.changed_zero_share` for its zeros."""
     d, e = true == 0, released == 0
-    return float(changed_zero_share(d.sum(), (d | e).sum(), (d & e).sum(), true.size))
+    zeros, either, both = (int(np.count_nonzero(cells)) for cells in (d, d | e, d & e))
+    return changed_zero_share_of(zeros, either, both, true.size)
 
 
 def conditional_entropy(F: ArrayLike, G: ArrayLike) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.checks import checked_counts, checked_total, checked_weights, whole
-from discreet.risk.terms import concentration_of, smallness, weighted, x_log_x, zero_share
+from discreet.risk.terms import concentration_of, smallness_of, weighted, x_log_x
 from discreet.table.showing import rows_html
 from discreet.types import Flags, Integers
 
@@ -88,8 +88,8 @@ def before(
     0.25
     """
     counts, w = checked_counts(F), checked_weights(weights, 3, 4)
-    size = float(smallness(checked_total(counts)))
-    zeros = float(zero_share(counts.size - np.count_nonzero(counts), counts.size))
+    size = smallness_of(checked_total(counts))
+    zeros = (counts.size - int(np.count_nonzero(counts))) / counts.size
     entropy = [entropy_term(counts[part]) for part in parts(counts, w, largest_small)]
     return risk_of(w, zeros, entropy, size)
 

@@ -16,7 +16,7 @@ from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.errors import ParameterError
 from discreet.risk.after import zeros_after
 from discreet.risk.before import WEIGHTS, Risk, entropy_term, risk_of
-from discreet.risk.terms import smallness, x_log_x
+from discreet.risk.terms import smallness_of, x_log_x
 from discreet.types import Floats
 
 # A channel is a square matrix over cells: beyond this it is gigabytes.
@@ -58,7 +58,7 @@ def after_channel(
     held = stack.reshape(len(stack), -1).any(axis=1)
     undefined = float(chances[~held].sum())
     zeros = float(sum(p * zeros_after(true, g) for p, g in zip(chances, stack, strict=True)))
-    size, whole = float(smallness(total)), -float(x_log_x(true / total).sum())
+    size, whole = smallness_of(total), -float(x_log_x(true / total).sum())
     ratio = 0.0 if held.any() else float("nan")
     if held.any() and whole > 0:
         defined = chances[held] / chances[held].sum()

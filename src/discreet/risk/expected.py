@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.checks import checked_counts, checked_total, checked_weights
 from discreet.risk.attribute import SMALL
 from discreet.risk.before import LARGEST_SMALL, WEIGHTS, Risk, risk_of
-from discreet.risk.terms import smallness
+from discreet.risk.terms import smallness_of
 from discreet.risk.transition import EntropyFactor, checked_factors, mean_diagonal
 from discreet.table.transition import Transition
 from discreet.types import Floats, Integers
@@ -63,7 +63,7 @@ def expected_after_transition(
         factor * _expected_term(counts, transition, low, high)
         for factor, (low, high) in zip(psi, ends, strict=True)
     ]
-    return risk_of(w, zeros, entropy, float(smallness(total)))
+    return risk_of(w, zeros, entropy, smallness_of(total))
 
 
 def expected_zeros_after(F: ArrayLike, transition: Transition) -> float:

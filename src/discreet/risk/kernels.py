@@ -222,6 +222,74 @@ def lines(tables: Any, sizes: Any, populated: int, found: Any) -> None:
                 found[2, table] += people
 
 
+@njit(cache=True, nogil=True)
+def pair(f: Integers, g: Integers) -> tuple[Integers, Floats]:
+    """Return what a true and a released table differ by.
+
+    Cells that are zero in F, in either table and in both, and Σ|G − F|; Σ F·log F and Σ(√F − √G)².
+    """
+    d = either = both = moved = 0
+    log = apart = 0.0
+    for cell in range(f.size):
+        x, y = f[cell], g[cell]
+        moved += abs(y - x)
+        d += x == 0
+        either += x == 0 or y == 0
+        both += x == 0 and y == 0
+        if x > 0:
+            log += x * np.log(x)
+        if x != y:
+            apart += (np.sqrt(x) - np.sqrt(y)) ** 2
+    return np.array([d, either, both, moved]), np.array([log, apart])
+
+
+@njit(cache=True, nogil=True)
+def contents(
+    values: Integers,
+    number: Integers,
+    shown: Integers,
+    many: Integers,
+    changes: Integers,
+    chances: Floats,
+    period: int,
+) -> Floats:
+    """Return Σ content and Σ content·log content over released cells, NaN where one is impossible.
+
+    `number` true cells have each of the `values` and `many` released ones each figure `shown`, both
+    increasing; the rows of a transition are in `changes` and `chances`, as it has them.
+    """
+    mu, held = np.zeros(shown.size), np.zeros(shown.size)
+    rows = len(changes)
+    lowest = changes.min()
+    first = 0  # no figure before it comes of this value or a larger one
+    for i in range(values.size):
+        value = values[i]
+        row = value if value < rows else rows - period + (value - rows) % period
+        while first < shown.size and shown[first] < value + lowest:
+            first += 1
+        place = first
+        for w in range(changes.shape[1]):
+            flow = number[i] * chances[row, w]
+            if flow > 0:
+                while place < shown.size and shown[place] < value + changes[row, w]:
+                    place += 1
+                if place < shown.size and shown[place] == value + changes[row, w]:
+                    mu[place] += flow
+                    held[place] += value * flow
+    total = logs = 0.0
+    for j in range(shown.size):
+        if mu[j] <= 0:
+            return np.full(2, np.nan)
+        content = held[j] / mu[j]
+        total += many[j] * content
+        if content > 0:
+            logs += many[j] * content * np.log(content)
+    return np.array([total, logs])
+
+
 def warm_up() -> None:
-    """Load the kernel that judges a table, compiled if it never was."""
-    lines(np.zeros((1, 1), np.int64), (1, 1, 1, 1, 1), 1, np.zeros((3, 1), np.int64))
+    """Load the kernels that judge and measure a table, compiled if they never were."""
+    cells = np.zeros((1, 1), np.int64)
+    lines(cells, (1, 1, 1, 1, 1), 1, np.zeros((3, 1), np.int64))
+    pair(cells[0], cells[0])
+    contents(cells[0], cells[0], cells[0], cells[0], cells, np.ones((1, 1)), 1)

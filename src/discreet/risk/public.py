@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.checks import checked_counts, checked_weights
 from discreet.risk.before import WEIGHTS, Risk, entropy_term, parts, risk_of
 from discreet.risk.prior import LARGEST, SmoothPrior, change_chances, fit_prior, shares_of
-from discreet.risk.terms import distinct, smallness
+from discreet.risk.terms import distinct, smallness_of
 from discreet.risk.transition import EntropyFactor, checked_factors
 from discreet.table.transition import Transition, checked_transition
 from discreet.types import Flags, Floats, Integers
@@ -316,7 +316,8 @@ def public_gate(
     if not counts.any():
         return replace(risk_of(w, 1.0, [1.0] * len(psi), 1.0), value=1.0)
     entropy = [m * entropy_term(counts[p]) for m, p in zip(psi, parts(counts, w), strict=True)]
-    return risk_of(w, float((counts == 0).mean()), entropy, float(smallness(counts.sum())))
+    zeros = (counts.size - int(np.count_nonzero(counts))) / counts.size
+    return risk_of(w, zeros, entropy, smallness_of(int(counts.sum())))
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,8 @@ def concentration_of(total: float, sum_x_log_x: float, cells: float) -> float:
         return float("nan")
     if cells <= 1:
         return 1.0
-    term = 1 - (np.log(total) - sum_x_log_x / total) / np.log(cells)
-    return float(min(max(term, 0.0), 1.0))
+    term = 1 - (log(total) - sum_x_log_x / total) / log(cells)
+    return min(max(term, 0.0), 1.0)
 
 
 def smallness(total: ArrayLike) -> Floats:
@@ -71,6 +72,11 @@ def smallness(total: ArrayLike) -> Floats:
     n = np.asarray(total, np.float64)
     safe = np.where(n > 0, n, 1.0)
     return np.where(n > 0, (1 + 0.5 * np.log(safe)) / np.sqrt(safe), np.nan)
+
+
+def smallness_of(total: int) -> float:
+    """Return T3 of one table: `smallness` without arrays."""
+    return (1 + 0.5 * log(total)) / sqrt(total) if total > 0 else float("nan")
 
 
 def changed_zero_share(
@@ -88,6 +94,11 @@ def changed_zero_share(
     share = d / np.asarray(cells, np.float64)
     power = union / np.where(common > 0, common, 1.0)
     return np.where(common > 0, np.where(share > 0, share, 1.0) ** power * (share > 0), 0.0)
+
+
+def changed_zero_share_of(zeros: int, either: int, both: int, cells: int) -> float:
+    """Return the first term after protection of one table: `changed_zero_share` without arrays."""
+    return float((zeros / cells) ** (either / both)) if zeros and both else 0.0
 
 
 def weighted(weights: tuple[float, ...], *terms: Any) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.risk import before
 from discreet.risk.before import LARGEST_SMALL
-from discreet.risk.terms import changed_zero_share, concentration, smallness, weighted, x_log_x
+from discreet.risk.terms import changed_zero_share, concentration, smallness_of, weighted, x_log_x
 from discreet.risk.transition import Contents
 from discreet.study.judge import Known, Pairs
 from discreet.types import Floats, Integers
@@ -80,7 +80,7 @@ class Pooled:
         terms = self._entropy(known, weights, contents)
         factors = self._factors(known, weights)
         zeros = self._zeros()[:, None]
-        size = float(smallness(int(self._table.sum())))
+        size = smallness_of(int(self._table.sum()))
         found = weighted(
             weights, zeros, *(f * t for f, t in zip(factors, terms, strict=True)), size
         )
