@@ -34,6 +34,7 @@ _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _PATIENCE = 30
 # A key for making tables; those of data sets are hashes.
 _CREATING = 0
+_WRITES = {"writes": True}  # what a connection is told that writes, see `_begun`
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,10 @@ class Database:
     @contextmanager
     def writing(self, dataset: str) -> Iterator[Transaction]:
         """Give a transaction that nobody else can write beside; an error in it undoes it all."""
-        alone = self.url.startswith(_MEMORY)
-        with self._connected(alone, self.path is not None) as connection:
-            connection = connection.execution_options(writes=True)
+        alone, kept = self.url.startswith(_MEMORY), self.path is not None
+        with self._connected(alone, kept) as connection:
+            if not kept:
+                connection = connection.execution_options(**_WRITES)
             with connection.begin():
                 _lock(connection, _key(dataset))
                 yield _transaction(connection)
@@ -141,7 +143,7 @@ class Database:
         """Return the connection by which a file is written to."""
         engine = self._open()
         if self._writer is None or self._writer.closed or self._writer.invalidated:
-            self._writer = engine.connect()
+            self._writer = engine.connect().execution_options(**_WRITES)
         return self._writer
 
     def copy(self, dataset: str, path: Path) -> None:

@@ -1,14 +1,15 @@
 """Files that are still as they were written: checksums, and a look before every use.
 
 Columns are mapped into memory. Reading a mapped file that somebody has cut short would end the
-process, and one that was written over would give false figures. A look at inode, size and time
-before and after each use costs microseconds.
+process, and one that was written over would give false figures. A look at size and time before
+and after each use costs a microsecond.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
@@ -44,12 +45,16 @@ def checksum_of(file: Any, pause: Pause | None = None) -> str:
 class Guard:
     """Notices that a file was written to since it was opened.
 
-    A file that was removed, or that another one took the place of, is as it was to whoever has it
-    mapped.
+    The files are held open: one that was removed, or that another one took the place of, is as it
+    was to whoever has it mapped.
     """
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
-        self._known = {os.fspath(path): _marks(os.stat(path)) for path in paths}
+        self._known: list[tuple[Path, int, tuple[int, int]]] = []
+        weakref.finalize(self, _close, self._known)
+        for path in paths:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._known.append((path, file, _marks(file)))
         self.wrong: Path | None = None
         self.whole = False  # every file was compared with its checksum
         self.elsewhere: object = None  # the files of records elsewhere, as they were then
@@ -57,17 +62,14 @@ class Guard:
 
     def check(self) -> None:
         """Raise `Damaged` if a file was written to, or was found to be damaged."""
-        for path, known in self._known.items():
+        for path, file, known in self._known:
             try:
-                now = os.stat(path)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
+                same = _marks(file) == known
             except OSError:
-                self.condemn(Path(path))
+                same = False
+            if not same:
+                self.condemn(path)
                 break
-            marks = _marks(now)
-            if marks != known and marks[:2] == known[:2]:
-                self.condemn(Path(path))
         if self.wrong is not None:
             raise Damaged(f"{self.wrong} was changed after it was opened. Nothing is read from it.")
 
@@ -76,6 +78,12 @@ class Guard:
         self.wrong = path
 
 
-def _marks(found: os.stat_result) -> tuple[int, ...]:
-    """Return by what a file is known, and by what it is seen to have been written to."""
-    return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns
+def _marks(file: int) -> tuple[int, int]:
+    """Return by what a file is seen to have been written to."""
+    found = os.fstat(file)
+    return found.st_size, found.st_mtime_ns
+
+
+def _close(known: list[tuple[Path, int, tuple[int, int]]]) -> None:
+    for _, file, _ in known:
+        os.close(file)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, first_few, unknown
 from discreet.population.names import GEOGRAPHY, identifier
 from discreet.types import Flags
+
+_KEPT = 4_096  # what is remembered of a schema
 
 MAX_CATEGORIES = 65_535
 """The most categories a code column can hold (two bytes); areas are not held in a column."""
@@ -255,8 +257,17 @@ class Schema:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What follows from the schema alone and was worked out; whoever adds to it bounds it."""
+        """What follows from the schema alone and was worked out, see `kept`."""
         return {}
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what follows from the schema under a key, made once while there is room."""
+        found = self.memo.get(key)
+        if found is None:
+            if len(self.memo) >= _KEPT:
+                self.memo.clear()
+            found = self.memo[key] = make()
+        return found
 
     @cached_property
     def _names(self) -> dict[str, tuple[Variable, Level]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -134,7 +135,7 @@ class Method(ABC):
         """Whether a true zero may be released as something else."""
         return self.needs_structural
 
-    @property
+    @cached_property
     def needs_structural(self) -> bool:
         """Whether it must be told which zeros are impossible cells: where cells of 0 change."""
         chances = self.transition()

@@ -19,8 +19,6 @@ from discreet.query.question import Question
 EVERYBODY = "everybody"
 """The name of the class without variables: the total of the population."""
 
-_KEPT = 4_096  # classes of a schema that are kept
-
 
 @dataclass(frozen=True)
 class QuestionClass:
@@ -42,11 +40,7 @@ class QuestionClass:
     @classmethod
     def at(cls, schema: Schema, ranks: tuple[int, ...]) -> QuestionClass:
         """Return the class of these ranks: one object for it, which knows its levels and cells."""
-        found: QuestionClass | None = schema.memo.get(ranks)
-        if found is None:
-            if len(schema.memo) >= _KEPT:
-                schema.memo.clear()
-            found = schema.memo[ranks] = cls(schema, ranks)
+        found: QuestionClass = schema.kept(ranks, lambda: cls(schema, ranks))
         return found
 
     @classmethod
@@ -104,7 +98,7 @@ class QuestionClass:
     @property
     def question(self) -> Question:
         """The question that asks for its whole table."""
-        return Question(self.schema, self.levels)
+        return Question.plain(self.schema, self.levels)
 
     def covers(self, other: QuestionClass) -> bool:
         """Whether every figure of the other class is a sum of figures of this one."""

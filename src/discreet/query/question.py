@@ -22,7 +22,11 @@ from discreet.query.parse import Named, Query, encode
 from discreet.table import Dimension
 from discreet.types import Flags
 
-_PLACES, _FILTERS = "places", "filters"  # what a schema remembers for its questions
+_PLACES, _FILTERS, _PLAIN = (
+    "places",
+    "filters",
+    "plain",
+)  # what a schema remembers for its questions
 _KEPT = 64  # filters that are kept…
 _FEW = 100  # …if they have no more codes than this
 
@@ -162,7 +166,20 @@ class Question:
     def of(cls, query: Query, schema: Schema) -> Question:
         """Return the question; the error for an unknown name lists the choices."""
         filters = filters_of(query.where, schema)
-        return cls(schema, tuple(schema.find(*name)[1] for name in query.by), filters)
+        levels = tuple(schema.find(*name)[1] for name in query.by)
+        return cls(schema, levels, filters) if filters else cls.plain(schema, levels)
+
+    @classmethod
+    def plain(cls, schema: Schema, levels: tuple[Level, ...]) -> Question:
+        """Return the question without filters for some levels: one object, which knows its axes."""
+        found: Question = schema.kept((_PLAIN, levels), lambda: cls(schema, levels))
+        return found
+
+    def _for(self, levels: tuple[Level, ...]) -> Question:
+        """Return the question for other levels, with the same filters."""
+        if self.filters:
+            return Question(self.schema, levels, self.filters)
+        return Question.plain(self.schema, levels)
 
     # As a table
 
@@ -194,10 +211,10 @@ class Question:
     @property
     def _places(self) -> dict[str, int]:
         """The place of each variable among those of the schema."""
-        found: dict[str, int] | None = self.schema.memo.get(_PLACES)
-        if found is None:
-            found = {variable.id: i for i, variable in enumerate(self.schema.variables)}
-            self.schema.memo[_PLACES] = found
+        variables = self.schema.variables
+        found: dict[str, int] = self.schema.kept(
+            _PLACES, lambda: {variable.id: i for i, variable in enumerate(variables)}
+        )
         return found
 
     @property
@@ -282,7 +299,7 @@ class Question:
     @cached_property
     def ordered(self) -> Question:
         """This question with its variables in the order of the schema."""
-        return Question(self.schema, tuple(self.levels[i] for i in self.order), self.filters)
+        return self._for(tuple(self.levels[i] for i in self.order))
 
     @property
     def restated(self) -> Question:
@@ -300,17 +317,17 @@ class Question:
         found = []
         for summed in (s for size in axes for s in combinations(axes, size + 1)):
             left = tuple(self.levels[i] for i in axes if i not in summed)
-            found.append((summed, Question(self.schema, left, self.filters)))
+            found.append((summed, self._for(left)))
         return tuple(found)
 
     def without(self, i: int) -> Question:
         """Return the question without one of its axes; a filter on it stays."""
-        return Question(self.schema, self.levels[:i] + self.levels[i + 1 :], self.filters)
+        return self._for(self.levels[:i] + self.levels[i + 1 :])
 
     def at_level(self, i: int, level: Level) -> Question:
         """Return the question with one axis at another level; a filter on it is widened."""
         levels = (*self.levels[:i], level, *self.levels[i + 1 :])
-        other = Question(self.schema, levels, self.filters)
+        other = self._for(levels)
         f = self.filter_on(self.axes[i].variable)
         return other if f is None else other.filtered(f.widened(level))
 
