@@ -130,14 +130,32 @@ def with_totals(
     if totals is Margins.SUMMED:
         return _blanked(_each(inner, _summed))
     shape = [len(axis) for axis in question.axes]
-    whole = _each(inner, _with_room)
+    places: list[tuple[int | slice, ...]] = [tuple(slice(0, n) for n in shape)]
+    found = [inner]
     for over, other in question.margins:
-        found = margin(other)
-        where = tuple(-1 if d in over else slice(0, n) for d, n in enumerate(shape))
-        for into, new in zip(vars(whole).values(), vars(found).values(), strict=True):
-            if into is not None:  # figures as counted have no range: it is the figure
-                into[where] = found.values if new is None else new
-    return whole
+        places.append(tuple(-1 if d in over else slice(0, n) for d, n in enumerate(shape)))
+        found.append(margin(other))
+
+    def joined(name: str) -> Any:
+        arrays = [getattr(one, name) for one in found]
+        first = arrays[0]
+        if first is None:
+            return None
+        whole = tuple(length + 1 for length in shape)
+        if all(map(_is_one, arrays)) and len({array.flat[0] for array in arrays}) == 1:
+            return np.broadcast_to(first.flat[0], whole)
+        into = np.zeros(whole, first.dtype)
+        for where, one, array in zip(places, found, arrays, strict=True):
+            # Figures as counted have no range: it is the figure.
+            into[where] = one.values if array is None else array
+        return into
+
+    return Projected(**{name: joined(name) for name in vars(inner)})
+
+
+def _is_one(array: NDArray[Any] | None) -> bool:
+    """Whether an array is one value for all its places, and known to be."""
+    return array is not None and array.size > 0 and not any(array.strides)
 
 
 def _each(projected: Projected, change: Callable[[Any], Any]) -> Projected:
@@ -156,13 +174,6 @@ def _blanked(projected: Projected) -> Projected:
         low=None if low is None else np.where(gone, 0, low),
         high=None if high is None else np.where(gone, 0, high),
     )
-
-
-def _with_room(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with a place for a total at the end of every axis."""
-    whole = np.zeros([length + 1 for length in array.shape], array.dtype)
-    whole[tuple(slice(0, length) for length in array.shape)] = array
-    return whole
 
 
 def _summed(array: Integers) -> Integers:
