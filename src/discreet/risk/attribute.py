@@ -101,22 +101,22 @@ def _along(axes: list[int]) -> tuple[tuple[int, ...], ...]:
 def _by_kernel(
     tables: NDArray[np.integer], populated: int
 ) -> dict[tuple[int, ...], tuple[Floats, Floats]]:
-    shape = tables.shape[1:]
     # Of one type with the warm-up, in rows and not read-only: others would be compiled for anew.
     cells = np.array(tables, np.int64, order="C").reshape(len(tables), -1)
     everybody = np.maximum(cells.sum(axis=1), 1)
-    axes = [axis for axis, length in enumerate(shape) if length > 1]
-    found = {}
-    for free in _along(axes):
-        if prod(shape[axis] for axis in free) > populated:
-            first, last = free[0], free[-1]
-            between = prod(shape[first + 1 : last])
-            second = shape[last] if last > first else 1
-            sizes = (prod(shape[:first]), shape[first], between, second, prod(shape[last + 1 :]))
-            sums = np.zeros((3, len(cells)), np.int64)
-            kernels.lines(cells, sizes, populated, sums)
-            found[free] = sums[1] / np.maximum(sums[0], 1), sums[2] / everybody
-    return found
+    lengths = tables.shape[1:]
+    axes = [axis for axis, length in enumerate(lengths) if length > 1]
+    if not axes:
+        return {}
+    every = _along(axes)
+    sums = np.zeros((3, len(every), len(cells)), np.int64)
+    kernels.lines(cells, np.array([lengths[axis] for axis in axes]), populated, sums)
+    lines = np.maximum(sums[0], 1)
+    return {
+        free: (near / some, people / everybody)
+        for free, some, near, people in zip(every, lines, *sums[1:], strict=True)
+        if prod(lengths[axis] for axis in free) > populated
+    }
 
 
 def plain_lines(

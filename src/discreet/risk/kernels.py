@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import uint64
 from numpy.typing import NDArray
 
-from discreet.compiling import njit
+from discreet.compiling import inner, njit
 from discreet.types import Floats, Integers
+
+_SHORT = 8  # cells after an axis from which rows are added up as they lie
 
 
 @njit(cache=True, nogil=True)
@@ -196,30 +199,73 @@ def _add_content(
     number[j] = 0
 
 
+@inner()
+def _added_up(held: Any, people: Any, sizes: Any, all_held: Any, all_people: Any) -> None:
+    """Add up populated cells and people along an axis; `sizes` are before it, its own, after it."""
+    before, length, after = sizes
+    for a in range(before):
+        if after < _SHORT:
+            for c in range(after):
+                one, some = 0, 0
+                for i in range(length):
+                    place = uint64((a * length + i) * after + c)
+                    one += held[place]
+                    some += people[place]
+                all_held[a * after + c] = one
+                all_people[a * after + c] = some
+            continue
+        of_held, of_people = all_held[a * after :], all_people[a * after :]
+        of_held[:after] = 0
+        of_people[:after] = 0
+        for i in range(length):
+            row = (a * length + i) * after
+            next_held, next_people = held[row : row + after], people[row : row + after]
+            for c in range(after):
+                of_held[c] += next_held[c]
+                of_people[c] += next_people[c]
+
+
+@inner()
+def _tallied(held: Any, people: Any, lines: int, populated: int, found: Any) -> None:
+    """Add the lines that hold anybody, the near-empty ones, and their people."""
+    some, near, inside = 0, 0, 0
+    for line in range(lines):
+        some += held[line] > 0
+        if 0 < held[line] <= populated:
+            near += 1
+            inside += people[line]
+    found[0] += some
+    found[1] += near
+    found[2] += inside
+
+
 @njit(cache=True, nogil=True)
-def lines(tables: Any, sizes: Any, populated: int, found: Any) -> None:
+def lines(tables: Any, shape: Any, populated: int, found: Any) -> None:
     """Add up, for each table, the lines that hold anybody, the near-empty ones, and their people.
 
-    A line runs along one axis or two. `sizes` are the cells before the first, along it, between the
-    two, along the second and after it; 1 where there is no second.
+    `found` has a place for the lines along each axis, then for those along each pair of axes, whose
+    sums are those along the first of them added up along the second.
     """
-    before, first, between, second, after = sizes
-    for table in range(tables.shape[0]):
-        for line in range(before * between * after):
-            a, rest = line // (between * after), line % (between * after)
-            b, c = rest // after, rest % after
-            held = people = 0
-            for i in range(first):
-                for j in range(second):
-                    count = tables[
-                        table, (((a * first + i) * between + b) * second + j) * after + c
-                    ]
-                    people += count
-                    held += count > 0
-            found[0, table] += held > 0
-            if 0 < held <= populated:
-                found[1, table] += 1
-                found[2, table] += people
+    cells = tables.shape[1]
+    most = cells // shape.min()
+    held = np.empty(cells, np.int32)
+    held1, held2 = np.empty(most, np.int32), np.empty(most, np.int32)
+    people1, people2 = np.empty(most, np.int64), np.empty(most, np.int64)
+    for table in range(len(tables)):
+        people = tables[table]
+        for cell in range(cells):
+            held[cell] = people[cell] > 0
+        pair = len(shape)
+        for d in range(len(shape)):
+            before, after = shape[:d].prod(), shape[d + 1 :].prod()
+            _added_up(held, people, (before, shape[d], after), held1, people1)
+            _tallied(held1, people1, before * after, populated, found[:, d, table])
+            for e in range(d + 1, len(shape)):
+                before, after = cells // shape[d:].prod(), shape[e + 1 :].prod()
+                before *= shape[d + 1 : e].prod()
+                _added_up(held1, people1, (before, shape[e], after), held2, people2)
+                _tallied(held2, people2, before * after, populated, found[:, pair, table])
+                pair += 1
 
 
 @njit(cache=True, nogil=True)
@@ -290,6 +336,6 @@ def contents(
 def warm_up() -> None:
     """Load the kernels that judge and measure a table, compiled if they never were."""
     cells = np.zeros((1, 1), np.int64)
-    lines(cells, (1, 1, 1, 1, 1), 1, np.zeros((3, 1), np.int64))
+    lines(cells, np.ones(1, np.int64), 1, np.zeros((3, 1, 1), np.int64))
     pair(cells[0], cells[0])
     contents(cells[0], cells[0], cells[0], cells[0], cells, np.ones((1, 1)), 1)

@@ -39,9 +39,10 @@ def every_broken_rule(
     flat = tables.reshape(len(tables), -1)
     cells = flat.shape[1]
     people = flat.sum(axis=1)
-    populated = (flat > 0).sum(axis=1)
-    ones = ((flat > 0) & (flat <= rules.one)).sum(axis=1)
-    small = ((flat > 0) & (flat <= rules.small)).sum(axis=1)
+    some = flat > 0
+    populated = _number(some)
+    ones = _number(some & (flat <= rules.one))
+    small = _number(some & (flat <= rules.small))
     return {
         Code.EMPTY: people == 0,
         Code.MIN_POPULATION: people < rules.minimum_population,
@@ -51,6 +52,11 @@ def every_broken_rule(
         | (small > of_steps(populated, rules.max_small_of_populated)),
         Code.SINGLE_LINES: _single_lines(tables) > rules.max_single_lines,
     }
+
+
+def _number(cells: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many cells of each table are marked; those of one are counted, not added up."""
+    return np.array([np.count_nonzero(cells)]) if len(cells) == 1 else cells.sum(axis=1)
 
 
 def _single_lines(tables: NDArray[np.int64]) -> NDArray[np.float64]:
