@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from discreet.population import Level
@@ -11,7 +11,6 @@ from discreet.release.result import Hint
 
 MOST_HINTS = 3
 MOST_NAMED = 3
-_HINTS = "hints"  # what a schema remembers
 
 
 def hints(question: Question, may: Callable[[Question], bool]) -> tuple[Hint, ...]:
@@ -19,16 +18,8 @@ def hints(question: Question, may: Callable[[Question], bool]) -> tuple[Hint, ..
 
     Of the question alone: nothing that was counted decides which they are, or their order.
     """
-    return tuple(islice((hint for hint in _hints(question) if may(hint.question)), MOST_HINTS))
-
-
-def _hints(question: Question) -> Iterable[Hint]:
-    """Return all coarser questions; of a question without filters they are remembered."""
     found = (Hint(text, other.restated) for text, other in alternatives(question))
-    if question.filters:
-        return found
-    kept: tuple[Hint, ...] = question.schema.kept((_HINTS, question.levels), lambda: tuple(found))
-    return kept
+    return tuple(islice((hint for hint in found if may(hint.question)), MOST_HINTS))
 
 
 def alternatives(question: Question) -> Iterator[tuple[str, Question]]:
