@@ -73,10 +73,14 @@ class Kernel:
 class _Fetch(Kernel):
     """What begins to bring a place of an array into the cache; in plain code it does nothing."""
 
+    def __init__(self, cache: int) -> None:
+        super().__init__(_nothing, {})
+        self._cache = cache
+
     def compiled(self) -> Any:
         """Return the instruction of the processor, as numba knows it."""
         if self._compiled is None:
-            self._compiled = _fetching() if there() else self.py_func
+            self._compiled = _fetching(self._cache) if there() else self.py_func
         return self._compiled
 
 
@@ -208,9 +212,12 @@ def _nothing(array: Any, place: Any) -> None:
     """Do nothing."""
 
 
-fetch = _Fetch(_nothing, {})
-"""Begins to bring a place of a list into the cache: a kernel that writes to places all over a large
-one need not wait for each."""
+fetch = _Fetch(1)
+"""Begins to bring a place of a list into the cache, wherever it is: beyond the end is no error."""
+
+fetch_far = _Fetch(2)
+"""The same into the second cache alone, which takes more at a time: a kernel that writes to places
+all over a large list need not wait for each."""
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -228,8 +235,8 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         return numba.njit(**{**options, "cache": bool(numba.config.CACHE_DIR)})(function)
 
 
-def _fetching() -> Any:
-    """Return the instruction by which a processor brings memory into its cache, to write to it."""
+def _fetching(cache: int) -> Any:
+    """Return the instruction by which a processor brings memory into its first or second cache."""
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba.core import types
     from numba.extending import intrinsic
@@ -243,8 +250,8 @@ def _fetching() -> Any:
             address = builder.bitcast(address, ir.IntType(8).as_pointer())
             kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
             prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
-            # To write to it, to keep it in all caches, and data.
-            builder.call(prefetch, [address, *(ir.Constant(word, n) for n in (1, 3, 1))])
+            # To read it (to write to it would take longer), how near, and data.
+            builder.call(prefetch, [address, *(ir.Constant(word, n) for n in (0, 4 - cache, 1))])
             return context.get_dummy_value()
 
         return types.void(array, place), code

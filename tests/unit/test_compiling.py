@@ -101,10 +101,12 @@ def test_a_kernel_compiles_the_kernels_that_it_calls() -> None:
 
 def test_a_place_that_is_sent_for_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the processor in a kernel, and by nobody in plain code."""
-    names: dict[str, object] = {"njit": compiling.njit, "fetch": compiling.fetch}
-    exec("@njit()\ndef sent(a):\n    fetch(a, 1)\n    return a[1]", names)
+    names: dict[str, object] = {"njit": compiling.njit}
+    names |= {"fetch": compiling.fetch, "fetch_far": compiling.fetch_far}
+    code = "@njit()\ndef sent(a):\n    fetch(a, 1)\n    fetch_far(a, 10**12)\n    return a[1]"
+    exec(code, names)
     sent = names["sent"]
     assert isinstance(sent, compiling.Kernel)
     assert sent(np.array([3, 4])) == 4
     monkeypatch.setattr(compiling, "there", lambda: False)
-    assert compiling._Fetch(compiling._nothing, {}).compiled()(np.array([3, 4]), 1) is None
+    assert compiling._Fetch(1).compiled()(np.array([3, 4]), 1) is None

@@ -126,11 +126,13 @@ def summed_table(
 
 def smaller(table: CountTable) -> CountTable:
     """Return a table dense or sparse, whichever takes fewer bytes."""
+    if table.size < SPARSE_FROM:
+        return table.dense()
     populated = len(table.counts) if table.is_sparse else int(np.count_nonzero(table.counts))
     cell = table.counts.itemsize + table.keys.itemsize
     dense = table.size * cell
     sparse = populated * (cell + 4 * len(table.dimensions))
-    return table.sparse() if table.size >= SPARSE_FROM and sparse < dense else table.dense()
+    return table.sparse() if sparse < dense else table.dense()
 
 
 def listed_table(

@@ -17,13 +17,15 @@ def _codes(records: Arrays, wide: Any, row: Any, a: int, b: int) -> NDArray[Any]
     return records[1 if wide else 0][row, a:b]
 
 
-def _cells(records: Arrays, columns: Arrays, areas: Arrays, a: int, b: int) -> NDArray[np.int64]:
+def _cells(
+    records: Arrays, outer: Arrays, columns: Arrays, areas: Arrays, a: int, b: int
+) -> NDArray[np.int64]:
     """Return the cell of each of the records a…b."""
-    wide, row, start, _, places = columns
     cells = np.zeros(b - a, np.int64)
-    for k in range(len(row)):
-        codes = _codes(records, wide[k], row[k], a, b).astype(np.int64)
-        cells += places[start[k] + codes].astype(np.int64)
+    for wide, row, start, _, places in (outer, columns):
+        for k in range(len(row)):
+            codes = _codes(records, wide[k], row[k], a, b).astype(np.int64)
+            cells += places[start[k] + codes].astype(np.int64)
     area_starts, area_cell = areas
     if len(area_cell):
         area = np.searchsorted(area_starts, np.arange(a, b), side="right") - 1
@@ -43,6 +45,7 @@ def _passing(records: Arrays, filters: Arrays, a: int, b: int) -> NDArray[np.int
 
 def scan(
     records: Arrays,
+    outer: Arrays,
     columns: Arrays,
     filters: Arrays,
     areas: Arrays,
@@ -50,13 +53,13 @@ def scan(
     first_area: NDArray[np.int64],
     packed: NDArray[np.uint64],
     sums: NDArray[np.uint64],
-    lanes: int,
     few: int,
+    room: Arrays,
 ) -> None:
     """Add the records of the stretches to the accumulator, one uint64 for each cell."""
     for a, b in stretches.tolist():
         chosen = _passing(records, filters, a, b)
-        cells = _cells(records, columns, areas, a, b)[chosen]
+        cells = _cells(records, outer, columns, areas, a, b)[chosen]
         counts, keys = _weights(records, a + chosen)
         if len(sums):
             np.add.at(packed, cells, counts)
@@ -86,6 +89,7 @@ def take(column: NDArray[Any], at: NDArray[np.uint32], out: NDArray[Any]) -> Non
 
 def list_cells(
     records: Arrays,
+    outer: Arrays,
     columns: Arrays,
     filters: Arrays,
     areas: Arrays,
@@ -99,7 +103,7 @@ def list_cells(
     """List cell, count and key of each record of a…b that the filters let pass; return how many."""
     chosen = _passing(records, filters, a, b)
     found = len(chosen)
-    cells[:found] = _cells(records, columns, areas, a, b)[chosen].view(np.uint64)
+    cells[:found] = _cells(records, outer, columns, areas, a, b)[chosen].view(np.uint64)
     cell_counts[:found], cell_keys[:found] = _weights(records, a + chosen)
     return found
 

@@ -116,6 +116,15 @@ class Plan:
         """The number of cells of an area, or of the whole table where no areas are shown."""
         return prod(self.shape[self.geography >= 0 :])
 
+    def outer(self, most: int) -> int:
+        """Return how many columns stand before those whose cells are at most so many."""
+        lengths, cells = self.shape[self.geography >= 0 :], 1
+        for i in reversed(range(len(lengths))):
+            cells *= lengths[i]
+            if cells > most:
+                return i + 1
+        return 0
+
     @property
     def records(self) -> int:
         """The number of records in question."""

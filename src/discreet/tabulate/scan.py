@@ -31,8 +31,7 @@ from discreet.tabulate.engine import Words, check, listed_table, summed_table
 from discreet.tabulate.parts import Part, Parts, Places
 from discreet.tabulate.plan import PIECE, Plan, plan, stretches
 
-_TINY = 2**6  # cells up to which four accumulators are kept, against waiting on one cell
-_REGISTERS = 12  # cells of an area up to which they are counted one after the other
+_NEAR = 2**16  # cells up to which two bytes number them
 _OWN = 2**21  # cells up to which each thread has an accumulator of its own (16 MiB)
 _DENSE = 2**27  # cells above which populated cells are listed instead (1 GiB)
 _MANY = 2**22  # cells above which they are also listed if records are fewer than cells by…
@@ -121,7 +120,7 @@ class ScanEngine:
             if f.variable.is_geography:
                 asked = asked.unfiltered(f)
         way = plan(self.version, asked, fold=False)
-        records, _, filters, _ = _arguments(self.version, way, np.uint64)
+        records, _, _, filters, _ = _arguments(self.version, way, np.uint64)
         pieces = way.pieces(whole_areas=False)
         found: list[Places] = [np.empty(0, np.uint32)] * len(pieces)
 
@@ -152,23 +151,20 @@ class ScanEngine:
         threads = max(1, min(self.threads, len(pieces))) if own or whole_areas else 1
         held = threads if own else 1
         alike = self.version.counts is None and not apart
-        few = way.inner if alike and way.inner <= _REGISTERS else 0
-        lanes = 4 if way.cells <= _TINY and not few else 1
-        packed = np.zeros((held, lanes * way.cells), np.uint64)
+        few = way.inner if alike and way.inner <= kernels.LANES else 0
+        packed = np.zeros((held, way.cells), np.uint64)
         sums = np.zeros((held, way.cells if apart else 0), np.uint64)
-        narrow = few or way.cells <= 2**16
-        arguments = _arguments(part.version, way, np.uint16 if narrow else np.uint32)
+        arguments = _arguments(part.version, way, np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
-            at = thread % held
+            at, room = thread % held, kernels.room()
             for piece in todo:
                 check(stop)
                 first = way.first_area(piece)
-                self._kernels.scan(*arguments, piece, first, packed[at], sums[at], lanes, few)
+                self._kernels.scan(*arguments, piece, first, packed[at], sums[at], few, room)
 
         self._share(work, pieces, threads)
-        counted = packed.reshape(held * lanes, way.cells)
-        total = way.fold(_total(counted))
+        total = way.fold(_total(packed))
         total_sums = way.fold(_total(sums)) if apart else None
         return summed_table(question, way.order, total, total_sums, modulus)
 
@@ -231,28 +227,27 @@ class ScanEngine:
 
 
 def _arguments(version: Version, way: Plan, index: type) -> tuple[tuple[NDArray[Any], ...], ...]:
-    """Return what the kernels read: records, columns, filters and areas.
+    """Return what the kernels read: records, outer columns, columns, filters and areas.
 
-    `index` is the type of a cell index. A stride that does not fit in it is 2^16, that of an axis
-    with one category, whose code is always 0.
+    `index` is the type of a cell index. Two bytes are enough for the last columns, unless an index
+    takes eight. A stride that does not fit in them is 2^16, that of an axis with one category,
+    whose code is always 0.
     """
     columns, filters = way.columns, way.filters
+    at = len(columns.row) if index is np.uint64 else way.outer(_NEAR)
+
+    def read(of: slice, kind: type) -> tuple[NDArray[Any], ...]:
+        multiply: NDArray[Any] = way.multiply[of].astype(kind)
+        places: NDArray[Any] = columns.table.astype(kind)
+        return columns.wide[of], columns.row[of], columns.start[of], multiply, places
+
+    counts = _NO_COUNTS if version.counts is None else version.counts
     return (
-        (
-            version.codes8,
-            version.codes16,
-            version.keys,
-            _NO_COUNTS if version.counts is None else version.counts,
-        ),
-        (
-            columns.wide,
-            columns.row,
-            columns.start,
-            way.multiply.astype(index),
-            columns.table.astype(index),
-        ),
+        (version.codes8, version.codes16, version.keys, counts),
+        read(slice(at), index),
+        read(slice(at, None), np.uint16),
         (filters.wide, filters.row, filters.start, *way.runs, filters.table.astype(np.uint8)),
-        (way.areas, way.area_cell.astype(np.uint64 if index is np.uint64 else np.uint32)),
+        (way.areas, way.area_cell.astype(index)),
     )
 
 
@@ -277,10 +272,11 @@ def warm_up() -> None:
     version = Version(Path(), {"modulus": 2**32}, schema, narrow, wide, keys, None, None)
     way = plan(version, Question.of(Query.parse("v"), schema))
     area = np.zeros(1, np.int64)
-    for index in (np.uint16, np.uint32):
-        cells = np.zeros(2, np.uint64)
-        kernels.scan(*_arguments(version, way, index), way.stretches, area, cells, _NONE, 1, 0)
-    records, _, filters, _ = _arguments(version, way, np.uint64)
+    cells = np.zeros(2, np.uint64)
+    kernels.scan(
+        *_arguments(version, way, np.uint32), way.stretches, area, cells, _NONE, 0, kernels.room()
+    )
+    records, _, _, filters, _ = _arguments(version, way, np.uint64)
     kernels.list_passing(records, filters, 0, 1, np.zeros(2, np.uint32))
     at = np.zeros(1, np.uint32)
     for column in (narrow[0], np.zeros((1, 1), np.uint16)[0], keys):

@@ -285,7 +285,7 @@ def test_filters_that_let_few_or_many_pass_count_the_same(share: int, sizes: lis
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("rows", [5 * kernels.BLOCK, 2 * kernels.BLOCK + 100])
+@pytest.mark.parametrize("rows", [5 * kernels.LONG, 2 * kernels.LONG + 100])
 def test_cells_that_no_near_cache_holds_count_the_same(rows: int) -> None:
     """They are sent for ahead: a last block of 100 records is shorter than what is ahead."""
     version = make_version(np.random.default_rng(8), rows, [255, 255, 20], [20, 6])
@@ -301,9 +301,11 @@ def test_cells_that_no_near_cache_holds_count_the_same(rows: int) -> None:
 @pytest.mark.parametrize("areas", [3, 40, 63, 900], ids=lambda areas: f"{areas} areas")
 @pytest.mark.parametrize("where", [None, {"b": "b1"}, {"c": ["c1", "c3"]}], ids=str)
 def test_few_cells_of_an_area_count_the_same(areas: int, where: dict[str, Any] | None) -> None:
-    """Counted in registers: areas of some 1,300, 100, 63 and 4 records, about vectors of 64."""
-    version = make_version(np.random.default_rng(areas), 4000, [2, 5, 300], [areas, 2])
-    for by in ("g0,a", "g0,a,b", "g1,b", "a", "a,b"):
+    """In registers or in four accumulators: areas of some 1,300, 100, 63 and 4 records."""
+    version = make_version(np.random.default_rng(areas), 4000, [2, 5, 300, 13], [areas, 2])
+    assert kernels.REGISTERS < 2 * 5
+    assert kernels.LANES + 1 == 5 * 13
+    for by in ("g0,a", "g0,a,b", "g0,d,a", "g0,d,b", "g1,b", "a", "a,b", "d,b"):
         query = Query.parse(by, where)
         table = ScanEngine(version, threads=2).tabulate(Question.of(query, version.schema))
         assert as_dict(table) == by_hand(version, query), by
