@@ -430,13 +430,14 @@ def scan(records, outer, columns, filters, areas, stretches, first_area, packed,
             _emptied(lanes, few, packed[area_cell[area] if len(area_cell) > 0 else 0 :])
 
 
-@njit(cache=True, nogil=True)
-def list_passing(records, filters, a, b, out):
+@njit(cache=True, nogil=True, _nrt=False)
+def list_passing(records, filters, a, b, out, room):
     """List the records of a…b that every filter lets pass; return how many. `out` has one more."""
-    pass_ = np.empty(BLOCK, np.uint8)
+    pass_ = room[2]
     found = uint64(0)
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
+        _send_for_codes(records, filters, block + SOON, n)
         _passing(records, filters, block, n, pass_)
         if _nobody(pass_, n):
             continue
@@ -453,33 +454,33 @@ def take(column, at, out):
         out[i] = column[at[i]]
 
 
-@njit(cache=True, nogil=True)
-def list_cells(records, outer, columns, filters, areas, a, b, area, cells, cell_counts, cell_keys):
+@njit(cache=True, nogil=True, _nrt=False)
+def list_cells(
+    records, outer, columns, filters, areas, a, b, area, cells, cell_counts, cell_keys, room
+):
     """List cell, count and key of each record of a…b that the filters let pass; return how many.
 
     For tables too large to hold: the caller sorts the list and adds up equal cells. `area` is
     the area that record a is in.
     """
     _, _, keys, counts = records
-    near, cell = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint64)
-    pass_ = np.empty(BLOCK, np.uint8)
-    chosen = np.arange(BLOCK + 1).astype(np.uint16)
-    found = 0
+    near, _, pass_, chosen, _ = room
+    found = uint64(0)
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
+        cell, passing = cells[found:], uint64(n)
         _cells(records, outer, columns, block, n, near, cell)
         if len(areas[1]) > 0:
             area = _to_areas(areas, area, block, n, cell)
-        passing = n
         if len(filters[1]) > 0:
             _passing(records, filters, block, n, pass_)
             passing = _listed(pass_, n, chosen)
         for i in range(passing):
-            j = chosen[i]
-            cells[found] = cell[j]
-            cell_counts[found] = counts[block + j] if len(counts) > 0 else uint32(1)
-            cell_keys[found] = keys[block + j]
-            found += 1
+            j = uint64(chosen[i]) if len(filters[1]) > 0 else uint64(i)
+            cells[found] = cell[j]  # which is the place itself or a later one
+            cell_counts[found] = counts[uint64(block) + j] if len(counts) > 0 else uint32(1)
+            cell_keys[found] = keys[uint64(block) + j]
+            found += uint64(1)
     return found
 
 

@@ -75,7 +75,9 @@ def _weights(records: Arrays, at: NDArray[np.int64]) -> tuple[NDArray[np.uint64]
     return weights, keys[at].astype(np.uint64)
 
 
-def list_passing(records: Arrays, filters: Arrays, a: int, b: int, out: NDArray[np.uint32]) -> int:
+def list_passing(
+    records: Arrays, filters: Arrays, a: int, b: int, out: NDArray[np.uint32], room: Arrays
+) -> int:
     """List the records of a…b that every filter lets pass; return how many."""
     chosen = a + _passing(records, filters, a, b)
     out[: len(chosen)] = chosen
@@ -99,6 +101,7 @@ def list_cells(
     cells: NDArray[np.uint64],
     cell_counts: NDArray[np.uint64],
     cell_keys: NDArray[np.uint64],
+    room: Arrays,
 ) -> int:
     """List cell, count and key of each record of a…b that the filters let pass; return how many."""
     chosen = _passing(records, filters, a, b)

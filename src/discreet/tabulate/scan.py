@@ -128,13 +128,13 @@ class ScanEngine:
             return sum(map(len, found)) > most
 
         def work(thread: int, todo: Iterator[tuple[int, NDArray[np.int64]]]) -> None:
-            buffer = np.empty(PIECE + 1, np.uint32)
+            buffer, room = np.empty(PIECE + 1, np.uint32), kernels.room()
             for i, piece in todo:
                 check(stop)
                 if many():
                     return
                 ((begin, end),) = piece.tolist()
-                passing = self._kernels.list_passing(records, filters, begin, end, buffer)
+                passing = self._kernels.list_passing(records, filters, begin, end, buffer, room)
                 found[i] = buffer[:passing].copy()
 
         self._share(work, list(enumerate(pieces)), min(self.threads, len(pieces)))
@@ -195,12 +195,13 @@ class ScanEngine:
         way = plan(part.version, question, fold=False, applied=part.applied)
         arguments = _arguments(part.version, way, np.uint64)
         parts: list[Listed] = []
+        room = kernels.room()
         for piece in way.pieces(whole_areas=False):
             check(stop)
             areas = way.first_area(piece).tolist()
             for (begin, end), area in zip(piece.tolist(), areas, strict=True):
                 listed = _empty(end - begin)
-                found = self._kernels.list_cells(*arguments, begin, end, area, *listed)
+                found = self._kernels.list_cells(*arguments, begin, end, area, *listed, room)
                 parts.append(self._add_up([listed], found))
                 if sum(len(part[0]) for part in parts) > 2 * len(parts[0][0]) + 4 * PIECE:
                     parts = [self._add_up(parts)]
@@ -272,17 +273,15 @@ def warm_up() -> None:
     version = Version(Path(), {"modulus": 2**32}, schema, narrow, wide, keys, None, None)
     way = plan(version, Question.of(Query.parse("v"), schema))
     area = np.zeros(1, np.int64)
-    cells = np.zeros(2, np.uint64)
-    kernels.scan(
-        *_arguments(version, way, np.uint32), way.stretches, area, cells, _NONE, 0, kernels.room()
-    )
+    cells, room = np.zeros(2, np.uint64), kernels.room()
+    kernels.scan(*_arguments(version, way, np.uint32), way.stretches, area, cells, _NONE, 0, room)
     records, _, _, filters, _ = _arguments(version, way, np.uint64)
-    kernels.list_passing(records, filters, 0, 1, np.zeros(2, np.uint32))
+    kernels.list_passing(records, filters, 0, 1, np.zeros(2, np.uint32), room)
     at = np.zeros(1, np.uint32)
     for column in (narrow[0], np.zeros((1, 1), np.uint16)[0], keys):
         column.setflags(write=False)
         kernels.take(column, at, np.zeros(1, column.dtype))
     listed = _empty(1)
-    kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed)
+    kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed, room)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))
     protecting.warm_up()  # numba is loaded anyway, and a count is protected next
