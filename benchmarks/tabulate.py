@@ -346,8 +346,8 @@ def main() -> None:
         "",
         f"- Targets missed: of DuckDB's CPU by {len(missed)} of {len(questions)} questions "
         f"({'; '.join(missed) or 'none'}), of the probe's by {slow}. A record costs one addition "
-        "to a cell in memory, about three cycles here whatever the table; the probe and DuckDB's "
-        "filters and one-column groups work on many records at once.",
+        "to a cell in memory; the probe and DuckDB's filters and one-column groups work on many "
+        "records at once.",
         f"- Eight questions at once cost {together.cpu / row.cpu:.2f} times the CPU of the same in "
         f"a row ({together.wall / row.wall:.2f} times the wall time).",
         f"- A question that a view covers: {1e3 * hit.cpu:.2f} ms of CPU, {1e3 * hit.wall:.2f} ms "
