@@ -46,11 +46,11 @@ Tried, and kept: the next block's codes and keys are sent for while a block is c
 processor itself does not see beyond the end of a block (a third to a half less for two variables);
 blocks of 256 records instead of 1,024, which leave the near cache to the cells, made worth it by
 kernels that take no memory and so need not count who holds what (a fifth less); the last columns of
-a table numbered by two bytes, so that twice as many records are multiplied at once; up to four cells
-of an area, or of a table without areas, are counted one after the other in registers, many records
-at a time, the last of them by what is left over; up to 64 cells have four accumulators, one for each
-of four neighbours, which are emptied where an area ends (a third of what was taken for ten to 45
-cells of a ward); records go to their area's part of the table, and no part is added to their
+a table numbered by two bytes, so that twice as many records are multiplied at once; up to four
+cells of an area, or of a table without areas, are counted one after the other in registers, many
+records at a time, the last of them by what is left over; up to 64 cells have four accumulators, one
+for each of four neighbours, which are emptied where an area ends (a third of what was taken for ten
+to 45 cells of a ward); records go to their area's part of the table, and no part is added to their
 numbers; what filters let pass is listed without a branch, which beats adding everybody and throwing
 some cells away; codes of two bytes are multiplied and compared like those of one; planning a
 question takes 0.1 ms instead of 0.6, which with two looks at the files is most of what a few areas
@@ -64,25 +64,25 @@ addition stands for several people and near cells come together.
 The first time every byte of a filter's columns is read, as the probe does, which alone takes more
 than a tenth of DuckDB's CPU where few records pass. An index of the categories that at most an
 eighth has, made with the store, two bytes for a place, would take a third as many bytes again on
-the disk, and as much longer to compare with checksums. A table of 6.6 million cells, 53 MB, takes
-a quarter of its time to be made empty and another eighth to be read.
+the disk, and as much longer to compare with checksums. A table of 6.6 million cells, 53 MB, takes a
+quarter of its time to be made empty and another eighth to be read.
 
 Tried, and not kept: four far-apart records of a block in turn instead of neighbours (a fifth
 slower); sums of runs of one cell in a register (half slower); one loop instead of four steps for
 the unfiltered scan (the same); filters folded into larger tables (mostly the same, slower where few
 pass); wide tables of 2^20 or 2^22 cells instead of 2^21 (a tenth slower); parts of the kernel as
 functions of their own (a fifth less to compile, up to half slower); what passes listed in two
-halves at once, or by words of eight records (the same, or slower); blocks of 512 records and more (a
-tenth slower), and of 1,024 where areas have few cells (two fifths); cells sent for before their turn
-in tables of less than 2^20 (half slower); the cells of the next area sent for (the same); axes in
-another order, the most uneven outermost (up to a tenth less, and as much again to put them back);
-large pages for tables of 1 to 4 MB (nothing to a tenth less); cells
-of a vast table spread by their high bits first, so that a part of it stays in the cache (4% less by
-pieces of two million records, 16% by four, 30% by eight, 41% for all ten million at once, which
-takes 80 MB beside the table, more than a question has); pairs of columns in one byte, sex by health
-and occupation by education (17% less for five variables that are just these, for a tenth more bytes
-on the disk for each pair); codes of a record packed in one word, so that one load serves five
-columns (4% less: of 10.7 ms the additions to cells take 7.1, and unpacking as much as four loads).
+halves at once, or by words of eight records (the same, or slower); blocks of 512 records and more
+(a tenth slower), and of 1,024 where areas have few cells (two fifths); cells sent for before their
+turn in tables of less than 2^20 (half slower); the cells of the next area sent for (the same); axes
+in another order, the most uneven outermost (up to a tenth less, and as much again to put them
+back); large pages for tables of 1 to 4 MB (nothing to a tenth less); cells of a vast table spread
+by their high bits first, so that a part of it stays in the cache (4% less by pieces of two million
+records, 16% by four, 30% by eight, 41% for all ten million at once, which takes 80 MB beside the
+table, more than a question has); pairs of columns in one byte, sex by health and occupation by
+education (17% less for five variables that are just these, for a tenth more bytes on the disk for
+each pair); codes of a record packed in one word, so that one load serves five columns (4% less: of
+10.7 ms the additions to cells take 7.1, and unpacking as much as four loads).
 """
 
 
