@@ -14,13 +14,14 @@ numbers, slowly.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -110,14 +111,26 @@ def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
 
 
 def compile_all(warm_ups: Mapping[str, str], behind: bool) -> None:
-    """Compile modules of kernels, and leave a mark beside each."""
+    """Compile modules of kernels, and leave a mark beside each; one process at a time does it."""
     if behind:
         os.nice(_NICE)
     for name, warm_up in warm_ups.items():
-        _call(warm_up)
-        with suppress(OSError):  # compiled kernels are then kept elsewhere
-            _mark(name).parent.mkdir(exist_ok=True)
-            _mark(name).touch()
+        with _turn(name):
+            if _on_disk(name):
+                continue  # another process was at it
+            _call(warm_up)
+            with suppress(OSError):  # compiled kernels are then kept elsewhere
+                _mark(name).parent.mkdir(exist_ok=True)
+                _mark(name).touch()
+
+
+@contextmanager
+def _turn(name: str) -> Iterator[None]:
+    """Wait until no other process compiles a module, where its source can be locked."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            fcntl.flock(held.enter_context(_source(name).open("rb")), fcntl.LOCK_EX)
+        yield
 
 
 def warm(warm_ups: Mapping[str, str], patient: bool) -> None:
@@ -153,10 +166,15 @@ def under_way(name: str) -> bool:
     return process is not None and process.poll() is None
 
 
+def _source(name: str) -> Path:
+    """Return the file of a module."""
+    found = find_spec(name)
+    return Path((found and found.origin) or name)
+
+
 def _mark(name: str) -> Path:
     """Return the file that says that all kernels of a module were compiled, and when."""
-    found = find_spec(name)
-    source = Path((found and found.origin) or name)
+    source = _source(name)
     return source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.warm"
 
 

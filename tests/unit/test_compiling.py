@@ -53,6 +53,23 @@ def test_what_was_compiled_is_left_alone_until_its_source_changes(
     assert (module / "calls").read_text() == "xx"
 
 
+def test_of_several_programs_that_begin_at_once_one_compiles(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = module / "go"
+    os.mkfifo(go)  # whoever compiles waits until somebody writes
+    with (module / "some_kernels.py").open("a") as file:
+        file.write("    (Path(__file__).parent / 'go').read_text()\n")
+    programs = []
+    for _ in range(3):
+        monkeypatch.setattr(compiling, "_processes", {})  # each knows nothing of the others
+        assert compiling.ahead(WARM_UPS)
+        programs.append(compiling._processes["some_kernels"])
+    go.write_text("")
+    assert [program.wait() for program in programs] == [0, 0, 0]
+    assert (module / "calls").read_text() == "x"
+
+
 def test_nobody_is_told_to_wait_for_what_is_compiled_behind(
     module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
