@@ -72,6 +72,7 @@ COVERING: tuple[tuple[str, str], ...] = (
     ("protect/records/", "protect/records"),
     ("protect/", "protect/test_keys.py protect/cells protect/lookup protect/test_base.py "
      "protect/test_conformance.py release/test_wiring_*.py"),
+    ("risk/exact.py", "risk/test_exact.py"),
     ("risk/", "risk/test_before.py risk/test_attribute.py risk/test_transition.py "
      "risk/test_public.py rules/test_rules.py"),
     ("query/", "query release/test_projection.py"),
