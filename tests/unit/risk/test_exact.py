@@ -53,6 +53,15 @@ def test_hand_checked() -> None:
     assert found.hellinger == pytest.approx(0.2363, abs=1e-4)  # √(½·(.00633 + .10102 + .00435))
 
 
+def test_no_record_says_that_protection_raised_the_risk() -> None:
+    """Of few cells the expected contents may lie closer together than the counts: 0.121, 0.120."""
+    true, released = np.array([3, 3, 4, 8, 1, 4]), np.array([3, 3, 6, 9, 0, 3])
+    found = exact(true, released, ROUNDING, WEIGHTS, 1.0)
+    assert found is not None
+    assert found.after == found.before
+    assert risk.after_transition(true, released, ROUNDING, WEIGHTS, 1.0).capped
+
+
 def test_large_counts_are_measured_too() -> None:
     """Counts far above the number of cells are sorted, not listed."""
     true = np.array([10**9, 7, 0])
