@@ -31,6 +31,9 @@ CATEGORIES = {
 VARIABLES = tuple(CATEGORIES)
 FILTERS = ("sex=1", "sex=2", "health=1", "region=1", "region=2", "tenure=1")
 TABLE = "/api/v1/datasets/census/table"
+SIZES = CATEGORIES | {"country_of_birth": 17, "region": 10}
+"""What tables with margins are of: more variables, so that there are more of about one size."""
+
 TYPICAL = 2_457
 """Cells of the table by which costs are told."""
 
@@ -110,11 +113,10 @@ def questions() -> Iterator[str]:
 
 def with_margins() -> Iterator[str]:
     """Yield distinct tables of three variables and about 2,457 cells, with their margins."""
-    sizes = CATEGORIES | {"country_of_birth": 17, "region": 10}
     found = [
         f"by={','.join(names)}&totals=protected"
-        for names in combinations(sizes, 3)
-        if TYPICAL / 2 <= prod(sizes[name] for name in names) <= TYPICAL * 2
+        for names in combinations(SIZES, 3)
+        if TYPICAL / 2 <= prod(SIZES[name] for name in names) <= TYPICAL * 2
     ]
     random.Random(1).shuffle(found)
     yield from found

@@ -26,6 +26,7 @@ from typing import TypeVar
 
 import psutil
 from asking import (
+    SIZES,
     TABLE,
     TYPICAL,
     VARIABLES,
@@ -155,7 +156,7 @@ def speed(options: Options) -> str:
         alone, beside, heavy = asyncio.run(starved(port))
     with running(options) as (port, process):
         # Two-way margins are at hand before, as on a server that was asked for a while.
-        pairs = iter(f"by={a},{b}&totals=protected" for a, b in combinations(VARIABLES, 2))
+        pairs = iter(f"by={a},{b}&totals=protected" for a, b in combinations(SIZES, 2))
         asyncio.run(asked(port, pairs, 4, 600))
         work = asked(port, with_margins(), 4, 600)
         margins, _, typical = spent(process, lambda: asyncio.run(work))
