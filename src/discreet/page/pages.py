@@ -69,13 +69,13 @@ def dataset(service: Service, opened: Opened, visit: Visit, base: str) -> Respon
         assert question is not None
         started.append((title(state, unit, t), state, foresight.of(question)))
     first, second = started[0][1].by[0], started[0][1].by[-1]
-    groups = [
-        ("people", [(v, sizes(v, t)) for v in schema.columns]),
-        ("places", [(geography, sizes(geography, t))] if geography is not None else []),
-    ]
+    people = [(v.label, v.id, sizes(v, t)) for v in schema.columns]
+    levels = () if geography is None else geography.levels[::-1]
+    areas = [(one.label, one.id, t("dataset.number_of_areas", n=len(one))) for one in levels]
     return render(
         visit, "dataset.html", place="datasets", binary=binary, choices=choices,
-        first=first, second=second, places=places, started=started, groups=groups,
+        first=first, second=second, places=places, started=started,
+        groups=[("people", people), ("places", areas)],
         geography=geography,
         told=of_tier(opened, t), described=described.of_dataset(opened, base),
         **common(opened),

@@ -66,6 +66,13 @@ def test_a_page_needs_no_inline_script_or_style_and_nobody_else(client: Client, 
         assert address.startswith("/"), address
 
 
+def test_a_data_set_lists_each_kind_of_area(client: Client) -> None:
+    places = client.get("/datasets/town").text.split(f"<h3>{T('dataset.places')}</h3>")[1]
+    listed = re.findall(r'build\?by=(\w+)">[^<]+</a> <span class="soft">([^<]+)<', places)
+    assert [level for level, _ in listed] == ["district", "ward"]
+    assert all(size.endswith(" areas") for _, size in listed)
+
+
 def test_static_files_are_kept_for_long_under_hashed_names(client: Client) -> None:
     page = client.get("/").text
     names = re.findall(r'"(/static/[^"]+)"', page)
