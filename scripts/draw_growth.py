@@ -6,6 +6,7 @@ import json
 
 import matplotlib.pyplot as plt
 from drawing import AMBER, BLUE, INK, QUIET, ROOT, save, set_style
+from matplotlib.ticker import NullLocator
 
 MEASURED = ROOT / "benchmarks" / "growth.json"
 ON_DISK = 10**8  # from which on nothing is loaded
@@ -22,7 +23,7 @@ PANELS = (
     ("question and release, MiB", "memory", "memory", 1.0),
 )
 # Of what hardly grows: by itself the axis would make mountains of it.
-BOUNDS = {"release": (1, 100), "building": (50, 5000), "memory": (50, 5000)}
+BOUNDS = {"release": (0.1, 100), "building": (50, 5000), "memory": (50, 5000)}
 
 
 def panel(axes: plt.Axes, title: str, ours: str, theirs: str, factor: float) -> None:
@@ -48,12 +49,16 @@ def panel(axes: plt.Axes, title: str, ours: str, theirs: str, factor: float) -> 
             loaded = sum(size < ON_DISK for size in sizes)
             axes.plot(sizes[:loaded], covered[:loaded], "o-", color=colour, ms=4, mfc="white")
             axes.plot(sizes[loaded:], covered[loaded:], "s-", color=colour, ms=4, mfc="white")
-            axes.annotate("from a view", (sizes[-1], covered[-1]), (6, -3), color=INK,
+            axes.annotate("from a view", (sizes[0], covered[0]), (0, -12), color=INK,
+                          textcoords="offset points", fontsize=8)  # fmt: skip
+            axes.annotate("from the records", (sizes[2], values[2]), (8, -10), color=INK,
                           textcoords="offset points", fontsize=8)  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_title(title)
     axes.set_xlim(sizes[0] / 2, sizes[-1] * 2)
+    axes.set_xticks([size for size in sizes if f"{size:e}".startswith("1.0")])
+    axes.xaxis.set_minor_locator(NullLocator())
     if ours in BOUNDS:
         axes.set_ylim(*BOUNDS[ours])
     axes.grid(True, color="#e4e7eb", linewidth=0.6)
