@@ -1,8 +1,9 @@
 """Kernels compiled by numba, when they are first called, and kept on disk where there is a place.
 
 Numba takes half a second to load and seconds to compile, so nothing of it happens before a kernel
-is called: small data have plain twins beside the kernels (`plain.py`, `SMALL`) and never call one.
-Larger data are answered by the twins too while a process compiles (`ahead`, `PATIENT`).
+is called: small data have plain twins beside the kernels (`plain.py`, `SMALL`) and never call one,
+or run them as they are written (`fitting`). Larger data are answered by the twins too while a
+process compiles (`ahead`, `PATIENT`).
 
 Numba keeps what it compiled in the folder of the program, else in the home of the user. Where
 neither can be written to, it refuses to compile at all; it is then kept in a folder for temporary
@@ -27,7 +28,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock, Thread
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 SMALL = 2**16
 """Records or cells up to which plain code is faster than loading a kernel from disk."""
@@ -210,6 +212,29 @@ def pays(kernel: Any, size: int) -> bool:
     if not there() or kernel.overloads:
         return there()
     return size > (PATIENT if under_way(kernel.py_func.__module__) else SMALL)
+
+
+def fitting(kernel: Any, steps: int) -> Callable[..., Any]:
+    """Return a kernel, or the same as it is written where that takes so few steps of its loops."""
+    return cast(Callable[..., Any], kernel) if pays(kernel, steps) else as_written(kernel.py_func)
+
+
+@cache
+def as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel's function that calls other kernels as they are written too: no compiler."""
+    return _plain(_twin(function))
+
+
+@cache
+def _twin(function: Callable[..., Any]) -> Any:
+    written = cast(FunctionType, function)
+    names = dict(written.__globals__)
+    twin = FunctionType(written.__code__, names, written.__name__, written.__defaults__)
+    for name in written.__code__.co_names:
+        called = getattr(names.get(name), "py_func", None)
+        if called is not None:
+            names[name] = twin if called is written else _twin(called)
+    return twin
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -127,3 +127,63 @@ def test_a_place_that_is_sent_for_is_left_as_it_is(monkeypatch: pytest.MonkeyPat
     assert sent(np.array([3, 4])) == 4
     monkeypatch.setattr(compiling, "there", lambda: False)
     assert compiling._Fetch(1).compiled()(np.array([3, 4]), 1) is None
+
+
+def test_a_kernel_as_it_is_written_calls_others_as_they_are_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from discreet.solve import random
+
+    def compiled(kernel: compiling.Kernel) -> None:
+        raise AssertionError(f"{kernel.py_func.__name__} is compiled")
+
+    source = "def twice(state):\n    return uniform(state) + uniform(state)\n"
+    names = {"uniform": random.uniform, "__name__": "some_kernels"}
+    exec(source, names)
+    twice = compiling.njit()(names["twice"])  # type: ignore[arg-type]
+    monkeypatch.setattr(compiling.Kernel, "compiled", compiled)
+    found = compiling.fitting(twice, 1)(np.array([7], np.uint64))
+    state = np.array([7], np.uint64)
+    once = compiling.as_written(getattr(random.uniform, "py_func"))  # noqa: B009
+    assert found == once(state) + once(state)
+
+
+def test_a_kernel_is_called_where_there_is_much_to_do() -> None:
+    kernel = compiling.njit()(lambda: 7)
+    assert compiling.fitting(kernel, compiling.SMALL + 1) is kernel
+    assert compiling.fitting(kernel, compiling.SMALL) is not kernel
+
+
+def test_tables_are_tightened_and_rounded_alike_compiled_and_as_written() -> None:
+    from discreet.solve import kernels
+    from discreet.solve.system import TableSystem
+
+    rng = np.random.default_rng(1)
+    matrix = TableSystem.of((6, 5)).equations.tocsr().astype(np.float64)
+    inner = np.pad(rng.integers(0, 9, (6, 5)), ((0, 1), (0, 1)))
+    inner[-1] = inner.sum(0)
+    inner[:, -1] = inner.sum(1)
+    true = inner.reshape(-1) * 1.0
+    low = true - rng.integers(0, 4, true.size)
+    high = true + rng.integers(0, 40, true.size)
+    given = (
+        kernels.Lists.of_rows(matrix), matrix.data, np.zeros(matrix.shape[0]),
+        kernels.Lists.of_rows(matrix.T),
+    )  # fmt: skip
+    ends = np.stack(np.divmod(np.arange(30), 5), axis=1)
+    ends[:, 1] += 6
+    part = rng.integers(0, 3, (5, 4)) * 1.0
+    part = np.pad(part, ((0, 1), (0, 1)))
+    part[:-1, -1] = -part[:-1, :-1].sum(1) % 3
+    part[-1] = -part[:-1].sum(0) % 3
+    bounds, flows = [], []
+    for run in (lambda kernel: kernel, lambda kernel: compiling.as_written(kernel.py_func)):
+        least, most, flow = low.copy(), high.copy(), part.reshape(-1).copy()
+        assert run(kernels.tighten)(*given, least, most, True, 0.0, 1000)[0] == -1
+        bounds.append((least, most))
+        network = (ends.astype(np.int32), 11, 6, flow, np.linspace(0.1, 0.9, 31), 3.0, 0.5)
+        assert run(kernels.round_network)(*network)
+        flows.append(flow)
+    assert np.array_equal(*bounds)
+    assert np.array_equal(*flows)
+    assert not np.array_equal(bounds[0][1], high)

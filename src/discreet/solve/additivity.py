@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import fitting
 from discreet.errors import ParameterError
 from discreet.later import later
 from discreet.progress import Tell
@@ -212,7 +213,8 @@ def _packed(system: TableSystem, rows: _Rows) -> float:
     off[abs(equations) @ (~known).astype(np.float64) > 0] = 0
     off /= np.maximum(np.abs(equations.data).max(initial=1), 1)
     order = np.argsort(-off, kind="stable").astype(np.int64)
-    taken = kernels.apart(order, Lists.of_rows(equations), system.variables)
+    apart = fitting(kernels.apart, equations.nnz)
+    taken = apart(order, Lists.of_rows(equations), system.variables)
     return float(off[order[taken]].sum())
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import fitting
 from discreet.errors import ParameterError
 from discreet.later import later
 from discreet.progress import Tell
@@ -26,6 +27,8 @@ csgraph = later("scipy.sparse.csgraph")
 NEAR = 1e-5
 # Bounds that creep by one at a time are left to the linear programs.
 VISITS = 200
+# An equation is looked at so often before no bound moves any more: it decides what is compiled.
+AGAIN = 32
 # With fewer open bounds than this, a programme for each of them is as fast.
 SWEEP = 20
 # A programme for many bounds at once that takes more steps than this for each cell and equation is
@@ -100,7 +103,8 @@ def tightened(
         return Intervals(Status.INFEASIBLE, np.stack([least, most]), gap, attained)
     row, left = -1, 0
     if matrix.shape[0]:
-        row, left = kernels.tighten(
+        tighten = fitting(kernels.tighten, AGAIN * matrix.nnz)
+        row, left = tighten(
             Lists.of_rows(matrix),
             matrix.data,
             right,
@@ -333,7 +337,7 @@ def _towards(
     """Return costs that drive some open ends to their bounds: cells that share no equation."""
     order = rng.permutation(len(place))
     side, place = side[order], place[order].astype(np.int64)
-    chosen = kernels.apart(place, rows_of, part.shape[0])
+    chosen = fitting(kernels.apart, AGAIN * part.nnz)(place, rows_of, part.shape[0])
     cost = np.zeros(part.shape[1])
     cost[place[chosen]] = np.where(side[chosen] == 0, 1.0, -1.0)
     return cost

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import fitting
 from discreet.errors import ParameterError
 from discreet.solve import kernels
 from discreet.solve.solution import Solution, Status
@@ -73,7 +74,8 @@ def _round_parts(part: Floats, rng: np.random.Generator, top: float, exact: floa
     uniforms = rng.random(int(np.count_nonzero(part)) + 1)
     flow = part.reshape(-1)
     nodes = rows + columns
-    return bool(kernels.round_network(ends.reshape(-1, 2), nodes, rows, flow, uniforms, top, exact))
+    rounded = fitting(kernels.round_network, flow.size * nodes)
+    return bool(rounded(ends.reshape(-1, 2), nodes, rows, flow, uniforms, top, exact))
 
 
 def _missing(sums: Floats) -> Floats:

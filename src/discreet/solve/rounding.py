@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import fitting
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve import kernels
@@ -137,7 +138,8 @@ def _network(
     uniforms = rng.random(len(part) + 1)
     ends = np.stack([tails, heads], axis=1).astype(np.int32)
     nodes = 1 + (columns + 1) * codes
-    done = kernels.round_network(ends, nodes, nodes, part, uniforms, float(base), 0.5)
+    round_network = fitting(kernels.round_network, part.size * nodes)
+    done = round_network(ends, nodes, nodes, part, uniforms, float(base), 0.5)
     ups = part[: columns * codes].reshape(columns, codes).T[tree.leaves]
     rounded = (matrix - matrix % base + base * (ups > 0)).astype(np.int64)
     shaped = rounded.reshape(true.shape) if true.ndim == 1 else np.moveaxis(rounded, 0, nested)

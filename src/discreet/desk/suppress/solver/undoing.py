@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.compiling import fitting
 from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.problem import Needs, Problem
 
@@ -49,6 +50,8 @@ class Views:
         self.view = empty_view(problem.values.size)
         self.seen = np.zeros(problem.insiders.number + 1, np.int64)
         self.out = np.zeros(problem.insiders.number + 1, np.int64)
+        # Steps taken in all: it is compiled once there are many.
+        self.steps = 0
 
     def undone(self, change: Change, need: int) -> set[int]:
         """Return those who narrow a need's cell down too far in spite of a change."""
@@ -59,7 +62,9 @@ class Views:
             float(self.needs.fall[need]),
             float(self.needs.width[need]),
         )
-        count = kernels.undone(
+        starts = self.problem.insiders.starts
+        self.steps += len(cells) * (1 + int((starts[cells + 1] - starts[cells]).sum()))
+        count = fitting(kernels.undone, self.steps)(
             cells, factors, len(cells), asked, self.limits, self.problem.whole, self.view,
             self.seen, self.out,
         )  # fmt: skip
