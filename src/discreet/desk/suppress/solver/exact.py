@@ -29,11 +29,13 @@ def optimum(
     known: Pattern | None = None,
     seconds: float | None = None,
     tell: Tell | None = None,
+    steps: int | None = None,
 ) -> Pattern:
     """Return the cheapest safe pattern, or the known one with the gap that is proved of it.
 
     `known` is a safe pattern, such as the heuristic's: it bounds the search. Solved: no safe
-    pattern is cheaper. Feasible: time ran out, and `gap` is the share by which one may be.
+    pattern is cheaper. Feasible: time ran out, and `gap` is the share by which one may be. `steps`
+    are attackers' programmes and nodes of the master's, after which it stops as well.
 
     Notes
     -----
@@ -56,9 +58,9 @@ def optimum(
             if tell is not None:
                 tell("proof" if whole else "cuts", done, None)
             left = None if end is None else end - monotonic()
-            if left is not None and left <= 0:
+            if (left is not None and left <= 0) or (steps is not None and cuts.solved > steps):
                 return _stopped(problem, known, bound)
-            found = cuts.master(whole, best, left)
+            found = cuts.master(whole, best, left, steps)
             if found.status is Status.INFEASIBLE:
                 if known is not None:  # nothing is cheaper than what is known
                     return Pattern(Status.SOLVED, known.values, 0.0, known.certificates,

@@ -25,6 +25,7 @@ from discreet.desk.suppress.solver.moves import moves_of
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Programmes
 from discreet.desk.suppress.solver.shared import suppress_shared
+from discreet.desk.suppress.solver.tiny import proved_at_once
 from discreet.desk.suppress.solver.undoing import Change, empty_view, limits_of
 from discreet.errors import InternalError, ParameterError
 from discreet.progress import Tell
@@ -84,6 +85,9 @@ def suppress(
     needs = Needs.of(problem)
     if not len(needs):
         return _pattern(problem, needs, None, 0, 0)
+    found = proved_at_once(system, problem)
+    if found is not None:
+        return found
     views, room = VIEWS, 0
     while True:
         search = _Search(dimensions, system, problem, needs, effort, tell, views, room)
