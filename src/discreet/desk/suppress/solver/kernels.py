@@ -3,6 +3,9 @@
 A certificate is a whole-numbered change of the table that keeps every equation: sparse, with a
 factor a cell. A task asks for one that moves its cell far enough. What is suppressed is every
 cell that a certificate uses. Numbers of cells are positions in the table in C order.
+
+Where a kernel calls another with a number that is written down, it is made an int64: for a literal
+the other kernel would be compiled once more.
 """
 
 from __future__ import annotations
@@ -161,7 +164,7 @@ def search(
         if n == 0:
             return np.inf, 0
         count[d] = n
-    order = np.argsort(count)
+    order = np.argsort(count.astype(np.float64))  # a sort of integers would be compiled too
     for place in range(dimensions - 1, -1, -1):
         d = order[place]
         ranked = np.argsort(alone[d, : count[d]])
@@ -317,7 +320,7 @@ def undoes(
     if rise <= 0 and fall <= 0 and width <= 0:
         return False
     look(who, known, view, True)
-    up, down = reach(cells, factors, size, own, -1, limits, whole, view)
+    up, down = reach(cells, factors, size, own, np.int64(-1), limits, whole, view)
     most = 1 - CLOSE
     return up < rise * most or down < fall * most or up + down < width * most
 
@@ -335,7 +338,7 @@ def undone(
     out: NDArray[np.int64],
 ) -> int:
     """Fill `out` with those who narrow a cell down too far in spite of a certificate of it."""
-    own = 0
+    own = np.int64(0)
     for i in range(size):
         if cells[i] == need[0]:
             own = factors[i]
@@ -345,7 +348,7 @@ def undone(
     known = limits.insiders
     count = 0
     view.clock[0] += 1
-    up, down = reach(cells, factors, size, own, -1, limits, whole, view)
+    up, down = reach(cells, factors, size, own, np.int64(-1), limits, whole, view)
     if up < need[1] * (1 - CLOSE) or down < need[2] * (1 - CLOSE):
         # Too short for anybody: made for some contributors, of whom less is asked.
         for who in range(known.own_starts.size - 1):
@@ -388,11 +391,11 @@ def ban(task: int, tasks: Tasks, limits: Cells, whole: bool, held: Certificates,
     out = work.undoing
     mate, first, count = tasks.mate[task], True, 0
     while mate >= 0 and mate != task and (first or count > 0):
-        cells, factors, size = held.cells[mate], held.factors[mate], held.size[mate]
+        cells, factors, size = held.cells[mate], held.factors[mate], np.int64(held.size[mate])
         if first:
             count = undone(cells, factors, size, need, limits, whole, work.one, work.seen, out)
         else:
-            own, kept = 0, 0
+            own, kept = np.int64(0), 0
             for i in range(size):
                 if cells[i] == need[0]:
                     own = factors[i]
@@ -470,7 +473,7 @@ def fill(
         if held.size[task] > 0:
             continue
         ban(task, tasks, limits, whole, held, work)
-        _, size = search(task, tasks, np.inf, -1, moves, limits, whole, held.used, work)
+        _, size = search(task, tasks, np.inf, np.int64(-1), moves, limits, whole, held.used, work)
         if size == 0:
             return task
         put(task, work.found, work.found_signs, size, held, limits.cost)

@@ -99,7 +99,9 @@ def anneal(
         for i in range(n):
             task = group[turn[i]]
             ban(task, tasks, limits, whole, held, work)
-            _, size = search(task, tasks, budget - added, -1, moves, limits, whole, held.used, work)
+            _, size = search(
+                task, tasks, budget - added, np.int64(-1), moves, limits, whole, held.used, work
+            )
             if size == 0:
                 break
             added += put(task, work.found, work.found_signs, size, held, limits.cost)
@@ -163,7 +165,7 @@ def _combined(
             size += 1
             largest = max(largest, f)
     fits = 0 < size <= out_cells.size and largest <= MOST_FACTOR * common
-    n, own = 0, 0
+    n, own = np.int64(0), np.int64(0)
     target = tasks.cell[task]
     for i in range(touched):
         j = work.touched[i]
@@ -182,7 +184,7 @@ def _combined(
     up, down = reach(out_cells, out_factors, n, own, spared, limits, whole, work.banned)
     if up < tasks.rise[task] or down < tasks.fall[task] or up + down < tasks.width[task]:
         return 0
-    return n
+    return int(n)
 
 
 @njit(cache=True, nogil=True)
@@ -241,7 +243,9 @@ def free(
             tasks.cell[probe] = j
             work.banned.clock[0] += 1
             bound = 1e-7 if attempt == 0 else limits.cost[j] * 0.999
-            _, pivot_size = search(probe, tasks, bound, -1, moves, limits, whole, held.used, work)
+            _, pivot_size = search(
+                probe, tasks, bound, np.int64(-1), moves, limits, whole, held.used, work
+            )
             if pivot_size == 0 and attempt > 0:
                 continue
             pivot_cells[:pivot_size] = work.found[:pivot_size]
