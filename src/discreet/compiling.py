@@ -29,7 +29,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock, Thread
 from types import FunctionType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from discreet.progress import Tell
 
 SMALL = 2**16
 """Records or cells up to which plain code is faster than loading a kernel from disk."""
@@ -214,9 +217,33 @@ def pays(kernel: Any, size: int) -> bool:
     return size > (PATIENT if under_way(kernel.py_func.__module__) else SMALL)
 
 
-def fitting(kernel: Any, steps: int) -> Callable[..., Any]:
+def fitting(kernel: Any, steps: int, tell: Tell | None = None) -> Callable[..., Any]:
     """Return a kernel, or the same as it is written where that takes so few steps of its loops."""
-    return cast(Callable[..., Any], kernel) if pays(kernel, steps) else as_written(kernel.py_func)
+    return announced(kernel, tell) if pays(kernel, steps) else as_written(kernel.py_func)
+
+
+def announced(kernel: Any, tell: Tell | None) -> Callable[..., Any]:
+    """Return a kernel, with a word to whoever waits for it if it must be compiled first."""
+    if tell is not None and _cold(kernel):
+        tell("compiling", 0, None)
+    return cast(Callable[..., Any], kernel)
+
+
+def _cold(kernel: Any) -> bool:
+    """Whether a kernel is neither loaded nor on disk."""
+    if not there() or kernel.overloads:
+        return False
+    from numba.core.caching import FunctionCache
+
+    function = kernel.py_func
+    source = Path(function.__code__.co_filename)
+    try:
+        folder = Path(FunctionCache(function).cache_path)
+    except RuntimeError:  # numba finds no place to keep it
+        return True
+    index = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
+    since = source.stat().st_mtime
+    return all(found.stat().st_mtime < since for found in folder.glob(index))
 
 
 @cache

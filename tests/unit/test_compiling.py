@@ -187,3 +187,34 @@ def test_tables_are_tightened_and_rounded_alike_compiled_and_as_written() -> Non
     assert np.array_equal(*bounds)
     assert np.array_equal(*flows)
     assert not np.array_equal(bounds[0][1], high)
+
+
+def test_whoever_waits_for_a_kernel_is_told_once_and_not_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cold_kernels.py").write_text(
+        "from discreet.compiling import njit\n\n"
+        "@njit(cache=True)\n"
+        "def twice(x):\n"
+        "    return x + x\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "cold_kernels", raising=False)
+    import cold_kernels  # type: ignore[import-not-found]
+
+    told: list[str] = []
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        told.append(stage)
+
+    twice = cold_kernels.twice
+    assert compiling.announced(twice, tell)(3) == 6
+    assert told == ["compiling"]
+    assert compiling.announced(twice, tell)(3) == 6  # it is loaded
+    another = compiling.njit(cache=True)(twice.py_func)  # as another program finds it on disk
+    compiling.announced(another, tell)
+    assert told == ["compiling"]
+    later = Path(cold_kernels.__file__).stat().st_mtime + 10
+    os.utime(cold_kernels.__file__, (later, later))
+    compiling.announced(another, tell)
+    assert told == ["compiling"] * 2

@@ -69,11 +69,14 @@ def _lines() -> Tell:
 
 
 def after_a_while(tell: Tell, seconds: float = 2.0) -> Tell:
-    """Return a function that passes on what it is told once so much time has gone by."""
+    """Return a function that passes on what it is told once so much time has gone by.
+
+    That something is compiled is passed on at once: it takes seconds, and says nothing on its way.
+    """
     began = monotonic()
 
     def later(stage: str, done: int, total: int | None) -> None:
-        if monotonic() - began >= seconds:
+        if stage == "compiling" or monotonic() - began >= seconds:
             tell(stage, done, total)
 
     return later

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.compiling import announced
 from discreet.errors import ParameterError
 from discreet.progress import Tell
+from discreet.solve import kernels
 from discreet.solve.linear import LinearProgram
 from discreet.solve.search import Search
 from discreet.solve.solution import Solution, Status
@@ -57,6 +59,7 @@ def round_small_counts(
     # Cells of equal contributors count as often as they are published.
     weights = np.bincount(system.variable, minlength=system.variables).astype(np.float64)
     search = Search(system.members, start, low, high, cells, cells, rng, step=base, weights=weights)
+    announced(kernels.anneal, tell)
     best, status = start, Status.FEASIBLE
     try:
         for table in _improved(search, base, tell):

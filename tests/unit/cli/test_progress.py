@@ -147,3 +147,13 @@ def test_help_that_is_piped_is_plain(
     printed = run(capfd, monkeypatch, f"{command} --help")
     assert printed.startswith("Usage: ")
     assert not CONTROL.search(printed)
+
+
+def test_that_something_is_compiled_is_said_at_once() -> None:
+    from discreet.cli.progress import after_a_while
+
+    told: list[str] = []
+    tell = after_a_while(lambda stage, done, total: told.append(stage), 1e6)
+    tell("cells", 0, None)
+    tell("compiling", 0, None)
+    assert told == ["compiling"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.compiling import announced
 from discreet.errors import ParameterError
 from discreet.progress import Tell
 from discreet.solve.adjust import kernels
@@ -213,6 +214,7 @@ class _Search:
         self._start()
         if not len(self.true):
             return Status.FEASIBLE
+        announced(kernels.anneal_counts, tell)
         unit = float(self.weight[self.weight > 0].min(initial=1.0)) if len(self.weight) else 1.0
         each = max(trials, AFFORDABLE // len(self.true) if trials else 0)
         status = Status.FEASIBLE

@@ -43,7 +43,7 @@ def adjust(
     if not len(problem.movers):
         change = np.zeros(len(problem.values))
         return _result(problem, Status.SOLVED, change, norm, 0.0)
-    up = agreed(problem, improved(problem, alternated(problem), seed), seed)
+    up = agreed(problem, improved(problem, alternated(problem), seed, tell), seed)
     programme = _Programme(problem, up)
     search = None
     try:

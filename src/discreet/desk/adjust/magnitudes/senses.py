@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.compiling import announced, fitting
 from discreet.desk.adjust.magnitudes import kernels
 from discreet.desk.adjust.magnitudes.problem import Problem
+from discreet.progress import Tell
 
 # Trials for each sensitive cell, and the heat in units of what a median one costs.
 TRIALS, HOT, COLD = 4_000, 3.0, 0.01
@@ -33,7 +35,9 @@ def alternated(problem: Problem) -> NDArray[np.bool_]:
     return up
 
 
-def improved(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[np.bool_]:
+def improved(
+    problem: Problem, up: NDArray[np.bool_], seed: int = 0, tell: Tell | None = None
+) -> NDArray[np.bool_]:
     """Return senses that cost less when nothing but the sensitive inner cells moves.
 
     The seed decides among equals; the work is counted in trials, not in seconds.
@@ -51,7 +55,7 @@ def improved(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[
     change = np.asarray(touched.astype(np.float64) @ np.where(senses, ups, -downs))
     unit = float(np.median(problem.weights[inner] * (ups + downs))) or 1.0
     heavy = HEAVY * float(problem.weights.max(initial=0.0))
-    kernels.anneal_senses(
+    announced(kernels.anneal_senses, tell)(
         touched.indptr.astype(np.int32), touched.indices.astype(np.int32), senses, ups, downs,
         change, problem.weights, problem.lower, problem.upper, problem.sensitive, heavy,
         HOT * unit, COLD * unit, min(TRIALS * len(inner), MOST_TRIALS),
@@ -81,7 +85,7 @@ def agreed(problem: Problem, up: NDArray[np.bool_], seed: int = 0) -> NDArray[np
     least, most = np.clip(least, -far, far), np.clip(most, -far, far)
     senses = np.zeros(len(problem.values), bool)
     senses[movers] = up
-    kernels.agree(
+    fitting(kernels.agree, AGREE * problem.equations.nnz)(
         rows.indptr.astype(np.int32), rows.indices.astype(np.int32),
         rows.data.astype(np.float64), columns.indptr.astype(np.int32),
         columns.indices.astype(np.int32), senses, least, most, problem.sensitive, AGREE,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from discreet.compiling import announced
 from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.exchange import Exchange, fits
@@ -88,6 +89,8 @@ def suppress(
     found = proved_at_once(system, problem)
     if found is not None:
         return found
+    for kernel in (kernels.fill, improving.anneal):
+        announced(kernel, tell)
     views, room = VIEWS, 0
     while True:
         search = _Search(dimensions, system, problem, needs, effort, tell, views, room)

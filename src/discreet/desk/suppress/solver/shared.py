@@ -75,7 +75,7 @@ class Shared:
     ) -> None:
         self.system, self.problem, self.needs, self.tell = system, problem, needs, tell
         self.flows = Flows(system, problem)
-        self.views = Views(problem, needs)
+        self.views = Views(problem, needs, tell)
         size = system.variables
         self.cost = np.zeros(size)
         np.add.at(self.cost, system.variable, problem.cost)

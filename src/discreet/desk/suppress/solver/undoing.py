@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from discreet.compiling import fitting
 from discreet.desk.suppress.solver import kernels
 from discreet.desk.suppress.solver.problem import Needs, Problem
+from discreet.progress import Tell
 
 Change = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Cells, and by how much each of them moves."""
@@ -44,8 +45,8 @@ def empty_view(cells: int) -> kernels.Sight:
 class Views:
     """The contributors of a problem, asked what they make of a change."""
 
-    def __init__(self, problem: Problem, needs: Needs) -> None:
-        self.problem, self.needs = problem, needs
+    def __init__(self, problem: Problem, needs: Needs, tell: Tell | None = None) -> None:
+        self.problem, self.needs, self.tell = problem, needs, tell
         self.limits = limits_of(problem)
         self.view = empty_view(problem.values.size)
         self.seen = np.zeros(problem.insiders.number + 1, np.int64)
@@ -64,7 +65,7 @@ class Views:
         )
         starts = self.problem.insiders.starts
         self.steps += len(cells) * (1 + int((starts[cells + 1] - starts[cells]).sum()))
-        count = fitting(kernels.undone, self.steps)(
+        count = fitting(kernels.undone, self.steps, self.tell)(
             cells, factors, len(cells), asked, self.limits, self.problem.whole, self.view,
             self.seen, self.out,
         )  # fmt: skip

@@ -77,3 +77,16 @@ def test_what_cannot_be_protected_is_left_to_the_search_which_names_it() -> None
     problem = Problem.of(table, table == 1, np.inf, width=(table == 1).astype(float))
     assert proved_at_once(SYSTEM, problem) is None
     assert suppress(FLAT, problem).failed == (0,)
+
+
+@pytest.mark.parametrize("solved", [True, False])
+def test_who_waits_for_the_search_to_be_compiled_is_told(
+    solved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "_cold", lambda kernel: True)
+    told: list[str] = []
+    columns = 3 if solved else 9
+    table = with_totals(np.arange(1, 3 * columns + 1).reshape(3, columns))
+    dimensions = [Hierarchy.flat(3), Hierarchy.flat(columns)]
+    suppress(dimensions, watched(table), 0.01, lambda stage, *_: told.append(stage))
+    assert ("compiling" in told) is not solved

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from discreet.compiling import announced
 from discreet.desk.suppress.solver.check import prove
+from discreet.desk.suppress.solver.margins import kernels
 from discreet.desk.suppress.solver.margins.moves import Cell, Move, Moves
 from discreet.desk.suppress.solver.problem import Needs, Pattern, Problem
 from discreet.desk.suppress.solver.programmes import Asked, Programmes
@@ -98,7 +100,7 @@ class Search:
     ) -> None:
         self.system, self.problem, self.tell = system, problem, tell
         self.needs = Needs.of(problem)
-        self.views = Views(problem, self.needs)
+        self.views = Views(problem, self.needs, tell)
         size = system.variables
         self.cost = np.bincount(
             system.variable, np.where(np.isinf(problem.cost), 0.0, problem.cost), size
@@ -120,6 +122,8 @@ class Search:
 
     def run(self, watched: bool, passes: int) -> int:
         """Give every need what it asks; return a cell without protection, or −1."""
+        for kernel in (kernels.cube, kernels.pair, kernels.single):
+            announced(kernel, self.tell)
         asked = np.maximum.reduce([self.needs.rise, self.needs.fall, self.needs.width])
         order = np.lexsort((self.needs.cell, -asked)).tolist()
         for turn in range(passes):
