@@ -26,6 +26,10 @@ STATUSES = {SAFE: "safe", UNSAFE: "sensitive", KEPT: "to be kept", "x": "withhel
 """What the letters of a JJ file say of a cell."""
 
 FIELDS = 9
+SHAPE = (
+    "Expected: 0, the number of cells, nine fields for each (number, value, cost, status, bounds, "
+    "protection), the number of equations and each of them."
+)
 OF_JJ = ["cell", "value", "status"]
 """The columns of a file with the cells of a JJ file, after some of them were withheld."""
 # Figures in files are sums of decimals that were rounded once each.
@@ -86,7 +90,7 @@ class JJTable:
 
 
 def read_jj(path: str | Path) -> JJTable:
-    """Return the cells and equations of a JJ file."""
+    """Return the cells and equations of a JJ file; raise with the line of its first fault."""
     name = Path(path).name
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -95,13 +99,12 @@ def read_jj(path: str | Path) -> JJTable:
     words = text.replace("(", " ").replace(")", " ").replace(":", " ").split()
     try:
         return _parsed(words)
-    except ParameterError as error:
-        raise ParameterError(f"'{name}': {error}") from None
-    except (ValueError, IndexError):
-        raise ParameterError(
-            f"'{name}' must be a JJ file: 0, the number of cells, nine fields for each (number, "
-            "value, cost, status, bounds, protection), the number of equations and each of them."
-        ) from None
+    except (ParameterError, ValueError, IndexError, OverflowError) as error:
+        from discreet.table.jj_faults import fault_of
+
+        # What is read at once says nothing of lines.
+        fault = fault_of(text) or (str(error) if isinstance(error, ParameterError) else SHAPE)
+        raise ParameterError(f"'{name}' must be a JJ file. {fault}") from None
 
 
 def _parsed(words: list[str]) -> JJTable:

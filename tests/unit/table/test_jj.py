@@ -82,3 +82,44 @@ def test_values_that_are_not_exact_are_refused(tmp_path: Path) -> None:
     path.write_text(SMALL.replace("1 20 1", "1 9007199254740993 1"))
     with pytest.raises(ParameterError, match=r"at most 9,007,199,254,740,992 .* of cell 1"):
         read_jj(path)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "line", "said"),
+    [
+        ("0\n3", "2\n3", 1, "begin with 0, a list of cells. Got 2"),
+        ("0\n3", "0\nthree", 2, "the number of cells must be a number. Got 'three'"),
+        ("3\n0", "inf\n0", 2, "the number of cells must be a finite number"),
+        ("1 20 1 s", "1 many 1 s", 4, "the value of cell 1 must be a number. Got 'many'"),
+        ("1 20 1 s", "7 20 1 s", 4, "and 1 comes here, with nine fields each. Got 7"),
+        ("1 20 1 s", "1 20 1 q", 4, "must be one of s, u, z, x, m. Got 'q'"),
+        ("1 20 1 s", "1 20 -1 s", 4, "the cost of cell 1 must be 0 or more. Got -1"),
+        ("30.0 2.0", "nan 2.0", 3, "the upper bound of cell 0 must be a finite number"),
+        ("0 1e+20", "0 15", 4, "cell 1 must be within its bounds, 0 to 15. Got 20"),
+        ("1e+20 0 0 0", "1e+20 0 0", 4, "a cell must have 9 fields. Got 8"),
+        ("1 20 1 s", "1 21 1 s", 7, "Equation 0, counted from 0, is off by 1"),
+        ("2 (-1)", "9 (-1)", 7, "must be from 0 to 2. Got 9"),
+        ("2 (-1)", "2 (minus)", 7, "the sign of a cell must be a number. Got 'minus'"),
+        ("0.0 3 :", "0.0 4 :", 7, "It says 4, and there are 3 in this line"),
+        ("0.0 3 :", "0.0 2 :", 7, "It says 2, and there are 3 in this line"),
+        ("1\n0.0 3", "2\n0.0 3", 7, "the sum of equation 1, counted from 0, must follow"),
+        ("\n1\n0.0", "\n\n\n1\n0.0", 9, ""),
+    ],
+)
+def test_a_damaged_file_is_told_with_the_line_and_what_is_expected(
+    tmp_path: Path, was: str, now: str, line: int, said: str
+) -> None:
+    path = tmp_path / "wrong.jj"
+    assert was in SMALL
+    text = SMALL.replace(was, now, 1)
+    path.write_text(text if said else text.replace("2 (-1)", "2 (1)"))
+    with pytest.raises(ParameterError) as error:
+        read_jj(path)
+    assert str(error.value).startswith(f"'wrong.jj' must be a JJ file. Line {line}: ")
+    assert said in str(error.value)
+
+
+def test_an_equation_may_have_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jj"
+    path.write_text(SMALL.replace("1 (1) 2", "1 (1)\n2"))
+    assert read_jj(path).equations.toarray().tolist() == [[1, 1, -1]]
