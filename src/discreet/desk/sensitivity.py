@@ -118,6 +118,13 @@ class PriorPosterior:
                 f"p and q must be percentages with 0 < p < q ≤ 100. Got {self.p:g} and {self.q:g}."
             )
 
+    @classmethod
+    def of_p(cls, p: float) -> PriorPosterior:
+        """Return the p% rule, of which nobody knows a q."""
+        if not 0 < p < 100:
+            raise ParameterError(f"p must be a percentage above 0 and below 100. Got {p:g}.")
+        return cls(p)
+
     def required(self, cells: CellTable) -> Required:
         """Return the sensitive cells and their protection."""
         ranked = _ranked(cells, 2)
@@ -226,7 +233,7 @@ Made = TypeVar("Made")
 
 RULES: dict[str, Callable[..., Threshold | PriorPosterior | Dominance]] = {
     "minimum": lambda minimum: Threshold(int(minimum)),
-    "p": lambda p: PriorPosterior(float(p)),
+    "p": lambda p: PriorPosterior.of_p(float(p)),
     "pq": lambda p, q: PriorPosterior(float(p), float(q)),
     "dominance": lambda n, k: Dominance(int(n), float(k)),
 }
@@ -298,7 +305,7 @@ def _without_amount(rule: Rule, cells: CellTable | None) -> bool:
 def record_rules(rule: Any, percent: float = 10.0) -> list[Rule]:
     """Return the rules for cells of records: a number is p of the p% rule."""
     number = isinstance(rule, int | float) and not isinstance(rule, bool)
-    rules = _read(PriorPosterior(float(rule)) if number else rule, percent)
+    rules = _read(PriorPosterior.of_p(float(rule)) if number else rule, percent)
     if not rules:
         raise ParameterError(f"a rule is needed: {', '.join(EXAMPLES.values())}.")
     return rules
@@ -308,6 +315,10 @@ def _read(rule: Any, percent: float) -> list[Rule]:
     rules: list[Rule] = []
     for one in several(rule):
         found = parsed(one, RULES, EXAMPLES) if isinstance(one, str) else one
+        if not hasattr(found, "required"):
+            raise ParameterError(
+                f"a rule must be a text such as {', '.join(EXAMPLES.values())}. Got {one!r}."
+            )
         by_text = isinstance(one, str) and isinstance(found, Threshold)
         rules.append(replace(found, percent=percent) if by_text else found)
     return rules

@@ -31,6 +31,8 @@ _SHORT = 15  # digits that no number beyond the limit has
 _SHOWN = 40  # digits of a number that is too large
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
+A_TABLE = "a table must be the path of a CSV file or a data frame (pandas, polars, Arrow)."
+
 Given = Any
 """The path of a CSV file or of metadata of τ-ARGUS (.rda), or a data frame: pandas, polars, Arrow,
 or any that exports Arrow."""
@@ -113,6 +115,8 @@ def read_source(given: Given) -> Source:
     """Return a CSV file or a data frame as text; what is a `Source` already as it is."""
     if isinstance(given, Source):
         return given
+    if isinstance(given, str) and not given:
+        raise ParameterError(f"{A_TABLE} Got an empty text.")
     return _read_file(Path(given)) if isinstance(given, str | Path) else _read_frame(given)
 
 
@@ -183,10 +187,7 @@ def _read_frame(frame: Any) -> Source:
     try:
         table = frame if isinstance(frame, pa.Table) else pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException):
-        raise ParameterError(
-            "a table must be the path of a CSV file or a data frame (pandas, polars, Arrow). "
-            f"Got {type(frame).__name__}."
-        ) from None
+        raise ParameterError(f"{A_TABLE} Got {type(frame).__name__}.") from None
     columns = [[_text(value) for value in column.to_pylist()] for column in table.columns]
     rows = list(enumerate(map(list, zip(*columns, strict=True)), 2))
     return Source("data frame", [str(name).strip() for name in table.column_names], rows)

@@ -269,3 +269,60 @@ def test_of_several_tables_one_is_taken_by_its_name() -> None:
     with pytest.raises(ParameterError, match=r"such as \.sheets\['one'\]\.to_pandas\(\)"):
         found.to_pandas()
     assert len(found.sheets["one"].to_pandas()) == 12  # 4 areas by 3 sexes, totals included
+
+
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "suppress": {}, "adjust": {}, "round": {}, "audit": {}, "redesign": {"rule": "smallest=3"},
+    "adjust_records": {"rule": "p=10", "by": ["area"], "value": "count", "order": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("given", [None, "", 5], ids=["None", "no text", "a number"])
+def test_what_is_no_table_is_refused_with_what_is_one(name: str, given: object) -> None:
+    with pytest.raises(ParameterError, match="a table must be the path of a CSV file or a data fr"):
+        getattr(dc.desk, name)(given, **FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("given", [[], {}])
+def test_no_tables_at_all_cannot_be_suppressed(given: object) -> None:
+    with pytest.raises(ParameterError, match="at least one table must be given"):
+        dc.desk.suppress(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("suppress", {"width": "wide"}, "width must be a number, or None. Got 'wide'"),
+        ("suppress", {"effort": None}, "effort must be a number. Got None"),
+        ("suppress", {"history": 5}, "history must be a text or a path, or None. Got 5"),
+        ("suppress", {"hierarchy": "area"}, "hierarchy must be a mapping: dimension → file"),
+        ("suppress", {"rule": 5}, "a rule must be a text such as minimum=3, p=10.*Got 5"),
+        ("adjust", {"capacity": "much"}, "capacity must be a number. Got 'much'"),
+        ("adjust", {"fix": [None]}, "fix must be a list of names. Got None among them"),
+        ("adjust", {"seed": "one"}, "seed must be an integer, or None. Got 'one'"),
+        ("round", {"base": None}, "base must be an integer. Got None"),
+        ("round", {"secret": 5}, "secret must be the path of a file, or bytes, or None. Got 5"),
+        ("audit", {"within": "near"}, "within must be a number, or None. Got 'near'"),
+        ("audit", {"insiders": "A"}, "insiders must be a list of pairs"),
+        ("audit", {"insiders": ["A"]}, "an insider must be a pair"),
+        ("redesign", {"keep": None}, "keep must be a list of names. Got None"),
+        ("redesign", {"most": "all"}, "most must be an integer, or None. Got 'all'"),
+    ],
+)
+def test_what_a_signature_does_not_name_is_refused(
+    name: str, given: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(PUBLISHED if name == "audit" else COUNTS)
+    with pytest.raises(ParameterError, match=message):
+        getattr(dc.desk, name)(table, **{**FUNCTIONS[name], **given})
+
+
+@pytest.mark.parametrize("name", ["suppress", "adjust", "redesign"])
+@pytest.mark.parametrize("p", [0, 100, 200, -3])
+def test_a_mistake_in_p_is_told_of_p(name: str, p: float, tmp_path: Path) -> None:
+    table = tmp_path / "firms.csv"
+    table.write_text("area,value,max1,max2\nA,10,6,4\nB,9,9,0\n")
+    with pytest.raises(ParameterError, match=f"^p must be a percentage above 0 .*Got {p}"):
+        getattr(dc.desk, name)(table, f"p={p}")

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.desk.arguments import checked
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Weight(StrEnum):
 
 
 @with_extra()
+@checked
 def adjust(
     table: Given,
     rule: Any = None,
@@ -163,6 +165,7 @@ def _adjust_jj(
 
 
 @with_extra()
+@checked
 def adjust_records(
     table: Given,
     rule: Any,

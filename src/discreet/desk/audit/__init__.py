@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.desk.arguments import checked
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @with_extra()
+@checked
 def audit(
     published: Given,
     rule: Any = None,

@@ -111,7 +111,13 @@ class Known:
         low, high = np.zeros(figures.shape), np.full(figures.shape, np.inf)
         low[shown], high[shown] = change.ranges(figures[shown])
         contributions = {}
-        for codes, amount in insiders:
+        for pair in insiders:
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                raise ParameterError(
+                    "an insider must be a pair: the codes of a cell by dimension, and an amount. "
+                    f"Got {pair!r}."
+                )
+            codes, amount = pair
             cell = table.cell(codes)
             if not 0 <= amount <= high.flat[cell]:
                 raise ParameterError(

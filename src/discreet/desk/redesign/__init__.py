@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from discreet.desk.arguments import checked
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Steps(StrEnum):
 
 
 @with_extra()
+@checked
 def redesign(
     table: Given,
     rule: Any,

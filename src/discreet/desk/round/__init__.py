@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from discreet.desk.arguments import checked
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Mode(StrEnum):
 
 
 @with_extra()
+@checked
 def round(
     table: Given,
     base: int = 3,

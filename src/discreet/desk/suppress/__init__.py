@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.desk.arguments import checked
 from discreet.extras import with_extra
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Zeros(StrEnum):
 
 
 @with_extra()
+@checked
 def suppress(
     table: Given | Sequence[Given] | Mapping[str, Given],
     rule: Any = None,

@@ -54,7 +54,16 @@ def read_linked(
     hierarchy: Hierarchies | None,
 ) -> Linked:
     """Return the tables of files or data frames, or those that records make."""
-    tables = several(list(given.values()) if isinstance(given, Mapping) else given)
+    tables = (
+        [None]
+        if given is None
+        else several(list(given.values()) if isinstance(given, Mapping) else given)
+    )
+    if not tables:
+        raise ParameterError(
+            "at least one table must be given: the path of a CSV file, a data frame (pandas, "
+            f"polars, Arrow), or several of them. Got {type(given).__name__} without any."
+        )
     sources = [read_source(table) for table in tables]
     groups, columns = groups_of(hierarchy), tables_of(by)
     if not columns:
