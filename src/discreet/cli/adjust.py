@@ -196,17 +196,26 @@ def _write(
     report: Path | None,
     problem: Path | None,
 ) -> None:
-    """Write what was asked for; of an answer that may not be released, the problem alone."""
+    """Write what was asked for, all of it or nothing; nothing where it may not be released."""
     from discreet.desk.adjust.report import AdjustReport
     from discreet.table.jj import write_jj
 
-    if problem is not None:
-        assert isinstance(found, AdjustReport)  # for records and JJ files it is refused
-        write_jj(found.problem, problem)
-    if found.released:
-        found.write(out)
+    if not found.released:
+        return
+    done: list[Path] = []
+    try:
+        if problem is not None:
+            assert isinstance(found, AdjustReport)  # for records and JJ files it is refused
+            write_jj(found.problem, problem)
+            done.append(problem)
         if report is not None:
             found.custodian.write(report)
+            done.append(report)
+        found.write(out)
+    except BaseException:
+        for path in done:
+            path.unlink()
+        raise
     options.say_private(None if found.public else out, report, problem)
 
 

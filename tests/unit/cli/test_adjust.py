@@ -578,3 +578,27 @@ def test_a_table_goes_out_as_a_jj_file_and_comes_back(tmp_path: Path) -> None:
     assert facts["cost"] == pytest.approx(cost)
     with pytest.raises(ParameterError, match="rule cannot be given with a JJ file"):
         CliRunner().invoke(app, ["adjust", *paths, "--p", "10", "--force"], catch_exceptions=False)
+
+
+def test_where_no_table_is_written_no_problem_is(tmp_path: Path) -> None:
+    problem = tmp_path / "p.jj"
+    done = _run(tmp_path, VALUES, "--fix", "region,industry", "--problem", str(problem))
+    assert done.exit_code == 3
+    assert not problem.exists()
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_files_that_were_written_before_one_failed_are_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.desk.adjust.report import AdjustReport
+
+    def full(report: AdjustReport, path: Path) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(AdjustReport, "write", full)
+    problem, report = tmp_path / "p.jj", tmp_path / "r.csv"
+    with pytest.raises(OSError, match="no space"):
+        _run(tmp_path, VALUES, "--problem", str(problem), "--report", str(report))
+    assert not problem.exists()
+    assert not report.exists()
