@@ -126,5 +126,5 @@ def _changes(store: Path, verification: Verification) -> list[str]:
     return [*lines, f"and {more:,} more cells"] if more else lines
 
 
-def _shown(value: int | None) -> str:
+def _shown(value: float | None) -> str:
     return "nothing" if value is None else f"{value:,}"

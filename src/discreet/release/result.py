@@ -13,7 +13,7 @@ from discreet.query import Question
 from discreet.risk import PublicQuality
 from discreet.table import ProtectedTable
 from discreet.table.showing import table_html
-from discreet.types import Integers
+from discreet.types import Floats, Integers
 
 if TYPE_CHECKING:
     from discreet.policy import Protection
@@ -211,7 +211,7 @@ class Release:
         """
         table = self.table
 
-        def shown(figures: Integers) -> list[int | None]:
+        def shown(figures: Integers | Floats) -> list[float | None]:
             told = figures.astype(object)
             told[table.withheld] = None
             return list(told.ravel().tolist())

@@ -12,17 +12,17 @@ import numpy as np
 
 from discreet.errors import ParameterError, unknown
 from discreet.json import parsed
-from discreet.release.formats.base import figure
+from discreet.release.formats.base import decimal, figure
 from discreet.release.formats.compare import read_text
 from discreet.release.result import Provenance, Release
 from discreet.risk import PublicQuality
 from discreet.table import TOTAL, Dimension, ProtectedTable
 from discreet.table.files import MAX_CELLS, TableFile, read_table
 from discreet.table.hierarchy import is_total_code
-from discreet.table.source import COUNT_NAMES, read_source
+from discreet.table.source import COUNT_NAMES, VALUE_NAME, read_source
 from discreet.types import Integers
 
-VALUE_NAMES = (*COUNT_NAMES, "value")
+VALUE_NAMES = (*COUNT_NAMES, VALUE_NAME)
 STATUS = "status"  # a column that `discreet suppress` adds; it is not a dimension
 KEYS = (
     "title", "population", "unit", "notes", "quality", "dataset", "source", "date", "version",
@@ -157,10 +157,12 @@ def _read_long(path: Path, absent_is_zero: bool) -> ProtectedTable | None:
     inner = [
         Dimension.plain(heads[i], tuple(place)) for i, place in zip(columns, places, strict=True)
     ]
-    figures = [figure(row[at]) for _, row in lines]
+    # Counts are whole numbers; `discreet suppress` and `adjust` write magnitudes as values.
+    read, kind = (decimal, "") if lower[at] == VALUE_NAME else (figure, "whole ")
+    figures = [read(row[at]) for _, row in lines]
     for value in figures:
         if value is not None and value < 0:
-            raise ParameterError(f"a figure must be a whole number of 0 or more. Got {value}.")
+            raise ParameterError(f"a figure must be a {kind}number of 0 or more. Got {value}.")
     return _assembled(name, inner, index, figures, absent_is_zero)
 
 
@@ -168,7 +170,7 @@ def _assembled(
     name: str,
     inner: Sequence[Dimension],
     index: Integers,
-    figures: Sequence[int | None],
+    figures: Sequence[float | None],
     absent_is_zero: bool,
 ) -> ProtectedTable:
     """Return the table with each figure in its place; place −1, the last, is the total."""
@@ -178,7 +180,9 @@ def _assembled(
     shape = tuple(map(len, dimensions))
     if prod(shape) > MAX_CELLS:
         raise ParameterError(f"'{name}' must have at most {MAX_CELLS:,} cells.")
-    values, seen = np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
+    decimals = any(isinstance(figure, float) for figure in figures)
+    values = np.full(shape, -1, np.float64 if decimals else np.int64)
+    seen = np.zeros(shape, np.int64)
     np.add.at(seen, tuple(index.T), 1)
     values[tuple(index.T)] = [-1 if figure is None else figure for figure in figures]
     if seen.max() > 1:

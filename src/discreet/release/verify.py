@@ -130,7 +130,7 @@ def _unlike_written(path: Path, name: str, found: Found, said: dict[str, Any]) -
 
 def differences(
     found: ProtectedTable, released: ProtectedTable
-) -> Iterator[tuple[tuple[str, ...], int | None, int | None]]:
+) -> Iterator[tuple[tuple[str, ...], float | None, float | None]]:
     """Yield the cells of a file that differ from the release: codes, figure now, figure then."""
     order = [d.level for d in released.dimensions]
     now, then = _cells(found, order), _cells(released, order)
@@ -139,7 +139,7 @@ def differences(
             yield place, now.get(place), then.get(place)
 
 
-def _cells(table: ProtectedTable, order: list[str]) -> dict[tuple[str, ...], int | None]:
+def _cells(table: ProtectedTable, order: list[str]) -> dict[tuple[str, ...], float | None]:
     named = {d.level: d for d in table.dimensions}
     if sorted(named) != sorted(order):
         return {}

@@ -2,6 +2,6 @@
 
 from discreet.table.counts import CountTable
 from discreet.table.dimension import TOTAL, Dimension
-from discreet.table.protected import ProtectedTable
+from discreet.table.protected import ProtectedTable, figure_text
 
-__all__ = ["TOTAL", "CountTable", "Dimension", "ProtectedTable"]
+__all__ = ["TOTAL", "CountTable", "Dimension", "ProtectedTable", "figure_text"]

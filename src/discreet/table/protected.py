@@ -18,14 +18,15 @@ from discreet.table.showing import named, table_html
 class ProtectedTable:
     """Released figures of a cross-tabulation.
 
-    `withheld` marks the cells that are not available, whose values are 0 here and missing in
-    every file. `low` and `high` bound the true counts where the policy publishes its method. In a
-    table with sums `parts` is the number of published figures that each figure is the sum of,
-    `off_at_most` and `off_90` by how much it may be off, at most and in nine of ten.
+    Figures are whole numbers; those of a file that was converted may have decimals. `withheld`
+    marks the cells that are not available, whose values are 0 here and missing in every file. `low`
+    and `high` bound the true counts where the policy publishes its method. In a table with sums
+    `parts` is the number of published figures that each figure is the sum of, `off_at_most` and
+    `off_90` by how much it may be off, at most and in nine of ten.
     """
 
     dimensions: tuple[Dimension, ...]
-    values: NDArray[np.int64]
+    values: NDArray[np.int64] | NDArray[np.float64]
     withheld: NDArray[np.bool_]
     low: NDArray[np.int64] | None = None
     high: NDArray[np.int64] | None = None
@@ -55,6 +56,14 @@ class ProtectedTable:
         return tuple(len(dimension) for dimension in self.dimensions)
 
     @property
+    def decimals(self) -> int:
+        """How many digits after the point the figures have at most."""
+        if self.values.dtype.kind != "f":
+            return 0
+        texts = (figure_text(value) for value in np.unique(self.values).tolist())
+        return max((len(text.partition(".")[2]) for text in texts), default=0)
+
+    @property
     def told(self) -> dict[str, NDArray[np.int64]]:
         """What is told of each figure beside it, by the name of its column."""
         names = ("low", "high", "parts", "off_at_most", "off_90")
@@ -62,7 +71,7 @@ class ProtectedTable:
         return {name: array for name, array in found.items() if array is not None}
 
     @property
-    def figures(self) -> dict[str, NDArray[np.int64]]:
+    def figures(self) -> dict[str, NDArray[Any]]:
         """What is released of each cell, by the name of its column: `value`, and what is told."""
         return {"value": self.values, **self.told}
 
@@ -183,3 +192,10 @@ class ProtectedTable:
         figures = np.where(self.withheld, np.nan, self.values) if missing else self.values.copy()
         names = {d.level: list(d.labels if labels else d.codes) for d in self.dimensions}
         return xr.DataArray(figures, names, tuple(names), name="value")
+
+
+def figure_text(value: float) -> str:
+    """Return a figure in digits, without an exponent and without zeros that say nothing."""
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    return np.format_float_positional(value, trim="-")

@@ -140,3 +140,51 @@ def test_what_the_command_refuses(folder: Path) -> None:
         done = run(folder / "t.csv", *words)
         assert message in str(done.exception)
     assert not (folder / "o").exists()
+
+
+VALUES = "region,sex,value,status\nN,1,1234.50,published\nN,2,0.00001,published\n"
+VALUES += "S,1,,primary\nS,2,44,published\n"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_values_have_the_decimals_that_suppress_writes(format: str, tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text(VALUES)
+    out = tmp_path / "out"
+    done = run(tmp_path / "v.csv", "-f", format, "-o", out)
+    assert done.exit_code == 0, done.exception
+    assert found(out) == {
+        ("N", "1"): 1234.5, ("N", "2"): 0.00001, ("S", "1"): None, ("S", "2"): 44,
+    }  # fmt: skip
+
+
+def test_programs_are_told_how_many_decimals_to_show(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text(VALUES.replace("0.00001", "2.25"))
+    run(tmp_path / "v.csv", "-f", "px", "-o", tmp_path / "v.px")
+    said = (tmp_path / "v.px").read_text("utf-8")
+    assert "DECIMALS=2;" in said
+    assert "1234.5 2.25" in said
+    assert '".." 44' in said
+    run(tmp_path / "v.csv", "-f", "html", "-o", tmp_path / "v.html")
+    assert "<td>1,234.5</td>" in (tmp_path / "v.html").read_text("utf-8")
+
+
+def test_what_suppress_writes_of_magnitudes_is_converted(tmp_path: Path) -> None:
+    (tmp_path / "firms.csv").write_text(
+        "area,kind,value,max1,max2\na,x,10.5,6.5,4\na,y,22.25,12,10\na,z,31,9,8\n"
+        "b,x,40,30,9\nb,y,12.5,5,4\nb,z,18,10,7\nc,x,31,12,10\nc,y,44,15,14\nc,z,29.75,5,4\n"
+    )
+    done = CliRunner().invoke(
+        app, ["suppress", str(tmp_path / "firms.csv"), "--p", "10", "-o", str(tmp_path / "s.csv")]
+    )
+    assert done.exit_code == 0, done.output
+    assert ".5,published" in (tmp_path / "s.csv").read_text()
+    made = convert(tmp_path / "s.csv", Sidecar())
+    assert made.table.withheld.any()
+    assert made.table.decimals == 2
+
+
+@pytest.mark.parametrize("text", ["a,value\nx,1e5\n", "a,value\nx,nan\n", "a,value\nx,-2.5\n"])
+def test_a_value_that_is_no_figure_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(ParameterError, match="a figure must be"):
+        convert(tmp_path / "t.csv", Sidecar())

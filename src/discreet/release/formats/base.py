@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import product
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -18,11 +18,12 @@ from discreet.errors import ParameterError
 from discreet.release.formats.compare import same_bytes
 from discreet.release.result import Provenance
 from discreet.release.text import Facts
-from discreet.table import Dimension, ProtectedTable
+from discreet.table import Dimension, ProtectedTable, figure_text
 
 CHUNK = 50_000
 """Cells that are turned into text at a time."""
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0)?")
+_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,15})\.[0-9]{1,30}|[1-9](\.[0-9]{1,16})?[eE]-[0-9]{1,2}")
 
 
 class Public(Protocol):
@@ -130,11 +131,12 @@ class Chunk:
 
     index: tuple[NDArray[np.intp], ...]
     withheld: NDArray[np.bool_]
-    figures: dict[str, NDArray[np.int64]]
+    figures: dict[str, NDArray[Any]]
 
     def texts(self, name: str = "value", missing: str = "") -> list[str]:
         """Return a column of figures as text, another text for those that are withheld."""
-        found = list(map(str, self.figures[name].tolist()))
+        whole = self.figures[name].dtype.kind != "f"
+        found = list(map(str if whole else figure_text, self.figures[name].tolist()))
         for i in np.flatnonzero(self.withheld).tolist():
             found[i] = missing
         return found
@@ -188,10 +190,19 @@ def figure(text: object) -> int | None:
     return int(found[1])
 
 
+def decimal(text: object) -> float | None:
+    """Return a figure of a file that may have decimals, None where it is missing."""
+    shown = figure_text(text) if isinstance(text, float) and isfinite(text) else text
+    if not isinstance(shown, str) or not _DECIMAL.fullmatch(shown):
+        return figure(shown)
+    found = float(shown)
+    return int(found) if found.is_integer() else found
+
+
 def assembled(
     dimensions: Sequence[Named],
     codes: Sequence[Sequence[str]],
-    figures: Mapping[str, Sequence[int | None]],
+    figures: Mapping[str, Sequence[float | None]],
 ) -> ProtectedTable:
     """Return the table of loose cells, which must be there once each."""
     shape: list[int] = []
@@ -215,7 +226,10 @@ def assembled(
     withheld = missing.reshape(shape)
     arrays = {}
     for name, given in figures.items():
-        flat = np.empty(many, np.int64)
+        decimals = any(isinstance(value, float) for value in given)
+        if decimals and name != "value":
+            raise ParameterError(f"the figures of '{name}' must be whole numbers or missing.")
+        flat: NDArray[Any] = np.empty(many, np.float64 if decimals else np.int64)
         flat[where] = [0 if value is None else value for value in given]
         if [value is None for value in given] != missing[where].tolist():
             raise ParameterError(f"the figures of '{name}' must be missing where 'value' is.")

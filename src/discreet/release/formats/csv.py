@@ -44,7 +44,8 @@ def _rows(
 ) -> Iterator[bytes | memoryview]:
     """Yield the rows in pieces, by the kernel where it is loaded or worth loading."""
     figures = np.stack([table.figures[name].reshape(-1) for name in names])
-    if not pays(kernels.rows, figures.size) or figures.min() < 0:
+    decimals = figures.dtype.kind == "f"
+    if decimals or not pays(kernels.rows, figures.size) or figures.min() < 0:
         yield from plain_rows(table, categories, names)
         return
     by_dimension = [[text.encode() for text in texts] for texts in categories]

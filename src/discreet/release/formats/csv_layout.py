@@ -15,6 +15,7 @@ from discreet.release.formats.compare import delimited, read_text, same_rows
 from discreet.release.formats.laid_out import PROOF, layout, read_rows, sheets
 from discreet.release.formats.tidy import META
 from discreet.release.text import clean, guarded
+from discreet.table import figure_text
 
 
 def write_to(release: Public, file: BinaryIO) -> None:
@@ -36,7 +37,8 @@ def write_to(release: Public, file: BinaryIO) -> None:
                 writer.writerow([_label(codes[0]), *codes[1:]])
             for stub, figures in sheet.rows():
                 heads = [x for label, code in stub for x in (_label(label), code)]
-                writer.writerow([*heads, *figures])
+                shown = ["" if figure is None else figure_text(figure) for figure in figures]
+                writer.writerow([*heads, *shown])
         writer.writerow([])
         for head, fact in said:
             writer.writerow([head, guarded(fact)])

@@ -26,7 +26,8 @@ def description(release: Public, url: str) -> bytes:
     often = ", in nine of ten cases" if NINE_IN_TEN in release.document["notes"] else ""
     for name, column in names.figures.items():
         told = _WORDS[name] + (often if name != "value" else "")
-        columns.append({"titles": column, "dc:description": told, "datatype": "integer",
+        kind = "decimal" if table.figures[name].dtype.kind == "f" else "integer"
+        columns.append({"titles": column, "dc:description": told, "datatype": kind,
                         "null": ""})  # fmt: skip
     for number, one in enumerate(columns):
         one["name"] = f"c{number}"

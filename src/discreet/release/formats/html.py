@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 from discreet.errors import NotOurs, ParameterError
 from discreet.files import read_bytes
 from discreet.json import parsed
-from discreet.release.formats.base import Format, Found, Public, figure
+from discreet.release.formats.base import Format, Found, Public, decimal
 from discreet.release.formats.laid_out import Gathered, Sheet, layout, sheets
 from discreet.release.formats.tags import Tag, tags
 from discreet.release.text import Facts, clean
-from discreet.table import Dimension
+from discreet.table import Dimension, figure_text
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
@@ -87,7 +87,7 @@ def _sheet(file: BinaryIO, sheet: Sheet, title: str, unit: str) -> None:
             for label, code in stub
         )
         cells = "".join(
-            f"<td>{WITHHELD}</td>" if figure is None else f"<td>{figure:,}</td>"
+            f"<td>{WITHHELD}</td>" if figure is None else f"<td>{_shown(figure)}</td>"
             for figure in figures
         )  # fmt: skip
         _line(file, f"<tr>{heads}{cells}</tr>")
@@ -199,8 +199,14 @@ def _read_table(table: dict[str, Any], found: Gathered) -> None:
         found.row(table["code"], stub, across, values)
 
 
-def _figure(text: str) -> int:
-    value = figure(text.replace(",", ""))
+def _shown(figure: float) -> str:
+    """Return a figure with thousands set apart."""
+    whole, point, part = figure_text(figure).partition(".")
+    return f"{int(whole):,}{point}{part}"
+
+
+def _figure(text: str) -> float:
+    value = decimal(text.replace(",", ""))
     if value is None:
         raise ParameterError("a figure of the page is empty.")
     return value

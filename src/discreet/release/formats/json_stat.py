@@ -16,8 +16,8 @@ from discreet.release.formats.base import (
     Public,
     assembled,
     chunks,
+    decimal,
     document,
-    figure,
     in_order,
     proof_of,
     without,
@@ -113,7 +113,7 @@ def read(path: Path) -> Found:
         codes.append(category["index"])
     given = {"value": data["value"]}
     given |= {name: column for name, column in extension.items() if name != "discreet"}
-    figures = {name: [figure(x) for x in column] for name, column in given.items()}
+    figures = {name: [decimal(x) for x in column] for name, column in given.items()}
     table = assembled(named, in_order(codes, len(figures["value"])), figures)
     said = without(document)
     return Found(table, facts(document), proof_of(document), said, complete=True)

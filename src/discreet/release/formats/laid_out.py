@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.json import parsed
-from discreet.release.formats.base import Found, Named, assembled, figure, proof_of
+from discreet.release.formats.base import Found, Named, assembled, decimal, proof_of
 from discreet.release.pivot import Pivot
 from discreet.release.text import Facts
 from discreet.table import Dimension, ProtectedTable
@@ -28,14 +28,16 @@ class Sheet:
     layer: tuple[Dimension, int] | None
     stub: tuple[Dimension, ...]
     heading: Dimension | None
-    values: NDArray[np.int64]
+    values: NDArray[Any]
     withheld: NDArray[np.bool_]
 
-    def rows(self) -> Iterator[tuple[list[tuple[str, str]], list[int | None]]]:
+    def rows(self) -> Iterator[tuple[list[tuple[str, str]], list[float | None]]]:
         """Yield each row: the label and code of its categories, and its figures."""
         places = product(*(zip(d.labels, d.codes, strict=True) for d in self.stub))
         for place, values, missing in zip(places, self.values, self.withheld, strict=True):
-            figures: list[int | None] = values.tolist()
+            figures: list[float | None] = values.tolist()
+            if values.dtype.kind == "f":
+                figures = [int(x) if x is not None and x == int(x) else x for x in figures]
             for i in np.flatnonzero(missing).tolist():
                 figures[i] = None
             yield list(place), figures
@@ -92,7 +94,7 @@ class Gathered:
         self.heads: dict[str, str] = {}
         self._labels: dict[str, dict[str, str]] = {name: {} for name in ids}
         self._codes: dict[str, list[str]] = {name: [] for name in ids}
-        self._values: list[int | None] = []
+        self._values: list[float | None] = []
 
     def note(self, name: str, pairs: Iterable[tuple[str, str]]) -> None:
         """Remember the label of each code, which must be the same wherever the code stands."""
@@ -105,7 +107,7 @@ class Gathered:
         layer: str,
         stub: Sequence[tuple[str, str]],
         across: list[str],
-        figures: Iterable[int | None],
+        figures: Iterable[float | None],
     ) -> None:
         """Add a row: the code of its layer, codes and labels of its stub, codes across, figures."""
         for name, pair in zip(self.stub, stub, strict=True):
@@ -188,7 +190,7 @@ class _Rows:
         if any(_text(x) for x in figures[many:]):
             raise ParameterError("a row has more figures than heads.")
         stub = list(zip(texts[1:width:2], texts[0:width:2], strict=True))
-        self.gathered.row(self.layer, stub, self.across, [figure(x) for x in figures[:many]])
+        self.gathered.row(self.layer, stub, self.across, [decimal(x) for x in figures[:many]])
 
 
 def _trimmed(texts: list[str]) -> list[str]:

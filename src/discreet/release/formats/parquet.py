@@ -54,7 +54,9 @@ def write_to(release: Public, file: BinaryIO) -> None:
         ):
             fields.append(pa.field(name, coded, nullable=False))
             dictionaries.append((d, pa.array(texts, pa.string())))
-    fields += [pa.field(name, pa.int64()) for name in names.figures.values()]
+    kinds = [pa.from_numpy_dtype(array.dtype) for array in table.figures.values()]
+    figures = zip(names.figures.values(), kinds, strict=True)
+    fields += [pa.field(name, kind) for name, kind in figures]
     said = json.dumps(said_of(release, "parquet"), ensure_ascii=False).encode()
     schema = pa.schema(fields, {KEY: said})
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -63,9 +65,7 @@ def write_to(release: Public, file: BinaryIO) -> None:
                 pa.DictionaryArray.from_arrays(pa.array(chunk.index[d].astype(np.int32)), texts)
                 for d, texts in dictionaries
             ]
-            arrays += [
-                pa.array(array, pa.int64(), mask=chunk.withheld) for array in chunk.figures.values()
-            ]
+            arrays += [pa.array(array, mask=chunk.withheld) for array in chunk.figures.values()]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 

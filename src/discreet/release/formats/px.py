@@ -24,8 +24,8 @@ from discreet.release.formats.base import (
     Public,
     assembled,
     chunks,
+    decimal,
     document,
-    figure,
     in_order,
     proof_of,
     without,
@@ -40,6 +40,8 @@ LINE = 250
 PIECE = 200
 """Bytes of a quoted piece of a longer text: readers that count bytes are content as well."""
 MISSING = '".."'
+MOST_DECIMALS = 6
+"""What PX programs show at most; the figures have all their digits."""
 _KEYWORD = re.compile(r'([A-Z0-9-]+)(?:\("([^"]*)"\))?=')
 _PIECE = re.compile(r'\s*("[^"]*")|\s*([,;])|\s*([^\s",;]+)')
 
@@ -94,8 +96,9 @@ def _head(release: Public) -> Iterator[str]:
     yield from _texts("LANGUAGE", ["en"])
     if when:
         yield from _texts("CREATION-DATE", [when])
-    yield "DECIMALS=0;"
-    yield "SHOWDECIMALS=0;"
+    decimals = min(table.decimals, MOST_DECIMALS)
+    yield f"DECIMALS={decimals};"
+    yield f"SHOWDECIMALS={decimals};"
     # MATRIX and SUBJECT-CODE have at most 20 characters.
     yield from _texts("MATRIX", [_plain(origin.dataset)[:20] or "table"])
     altered = said["quality"]["altered"] and ADDS_UP not in said["notes"]
@@ -207,7 +210,7 @@ def read(path: Path) -> Found:
         short = name.removesuffix(f" ({level})")
         named.append(Named(level, short if short in names else name, labels))
         codes.append(own)
-    figures = [None if cell == MISSING else figure(cell) for cell in cells]
+    figures = [None if cell == MISSING else decimal(cell) for cell in cells]
     table = assembled(named, in_order(codes, len(figures)), {"value": figures})
     return Found(table, facts(said), proof_of(said), without(said))
 

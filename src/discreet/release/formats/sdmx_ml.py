@@ -19,8 +19,8 @@ from discreet.release.formats.base import (
     Public,
     assembled,
     chunks,
+    decimal,
     document,
-    figure,
     moment,
     proof_of,
     without,
@@ -56,7 +56,7 @@ def write_to(release: Public, file: BinaryIO) -> None:
     known, missing = f' OBS_STATUS="{NORMAL}"/>\n', f' OBS_STATUS="{WITHHELD}"/>\n'
     for chunk in chunks(table):
         parts = [code[index].tolist() for code, index in zip(codes, chunk.index, strict=True)]
-        figures = [f' OBS_VALUE="{value}"{known}' for value in chunk.figures["value"].tolist()]
+        figures = [f' OBS_VALUE="{value}"{known}' for value in chunk.texts()]
         for i in np.flatnonzero(chunk.withheld).tolist():
             figures[i] = missing
         lines = ("<Obs" + "".join(line) for line in zip(*parts, figures, strict=True))
@@ -107,7 +107,7 @@ def read(path: Path) -> Found:
     said: dict[str, Any] = {}
     components: dict[str, str] = {}
     codes: dict[str, list[str]] = {}
-    values: list[int | None] = []
+    values: list[float | None] = []
     text = read_bytes(path).decode("utf-8", "replace").removeprefix(PROLOG)
     if "PROVENANCE=" not in text:
         raise NotOurs(f"'{path.name}' must be a file that this program wrote.")
@@ -119,7 +119,7 @@ def read(path: Path) -> Found:
         elif tag.name == "Obs" and not tag.closes:
             for component, column in codes.items():
                 column.append(original(tag.attributes[component]))
-            value = figure(tag.attributes.get("OBS_VALUE"))
+            value = decimal(tag.attributes.get("OBS_VALUE"))
             if (tag.attributes["OBS_STATUS"] == NORMAL) != (value is not None):
                 raise ParameterError("the status of a figure contradicts it.")
             values.append(value)

@@ -17,8 +17,8 @@ from discreet.release.formats.base import (
     Named,
     Public,
     assembled,
+    decimal,
     document,
-    figure,
     proof_of,
     without,
 )
@@ -121,7 +121,7 @@ def read_columns(path: Path, document: dict[str, Any], columns: dict[str, list[A
         shown = structure_labels(path.with_name(path.name + STRUCTURE)) or {}
         labels = {d["id"]: shown.get(d["code"]) for d in names["dimensions"]}
     named = [Named(d["id"], d["label"], labels[d["id"]]) for d in names["dimensions"]]
-    values = {name: [figure(x) for x in columns[column]] for name, column in figures.items()}
+    values = {name: [decimal(x) for x in columns[column]] for name, column in figures.items()}
     table = assembled(named, [codes[one.id] for one in named], values)
     said = without(document, "format", "columns")
     sdmx = document.get("format") == "sdmx-csv"

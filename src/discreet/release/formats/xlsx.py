@@ -45,10 +45,11 @@ def _write_book(release: Public, file: BinaryIO, folder: str) -> None:
     book = xlsxwriter.Workbook(file, options)
     created = moment(release).astimezone(UTC).replace(tzinfo=None)
     book.set_properties({"title": _lines(clean(release.title))[:255], "created": created})
+    shown = f"#,##0.{'0' * release.table.decimals}".rstrip(".")
     style = {
         "bold": book.add_format({"bold": True}),
         "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
-        "number": book.add_format({"num_format": "#,##0"}),
+        "number": book.add_format({"num_format": shown}),
     }
     used = {NOTES.lower(), "history"}
     for sheet in sheets(release.table):
