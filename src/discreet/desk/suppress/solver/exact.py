@@ -30,12 +30,13 @@ def optimum(
     seconds: float | None = None,
     tell: Tell | None = None,
     steps: int | None = None,
+    nodes: int | None = None,
 ) -> Pattern:
     """Return the cheapest safe pattern, or the known one with the gap that is proved of it.
 
     `known` is a safe pattern, such as the heuristic's: it bounds the search. Solved: no safe
     pattern is cheaper. Feasible: time ran out, and `gap` is the share by which one may be. `steps`
-    are attackers' programmes and nodes of the master's, after which it stops as well.
+    are attackers' programmes and `nodes` those of each master's, after which it stops as well.
 
     Notes
     -----
@@ -60,7 +61,7 @@ def optimum(
             left = None if end is None else end - monotonic()
             if (left is not None and left <= 0) or (steps is not None and cuts.solved > steps):
                 return _stopped(problem, known, bound)
-            found = cuts.master(whole, best, left, steps)
+            found = cuts.master(whole, best, left, nodes)
             if found.status is Status.INFEASIBLE:
                 if known is not None:  # nothing is cheaper than what is known
                     return Pattern(Status.SOLVED, known.values, 0.0, known.certificates,

@@ -1,4 +1,4 @@
-"""Tables so small that the cheapest pattern is proved sooner than a search begins.
+"""Tables so small that the cheapest pattern is found and proved sooner than a search begins.
 
 Nothing of it is compiled: whoever suppresses a table of a few cells waits for no compiler.
 """
@@ -13,28 +13,30 @@ from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.exact import optimum
 from discreet.desk.suppress.solver.linked import VIEWS, Rerouting
 from discreet.desk.suppress.solver.problem import Insiders, Mark, Needs, Pattern, Problem
-from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.types import Flags
 
-# Cells, totals included, and the steps of a proof.
-MOST, STEPS = 28, 1_000
+# Cells, totals included; attackers' programmes of a proof; and nodes of each choice. Choices that
+# are not made at the root, as in most tables of three dimensions, take longer than the search.
+MOST, STEPS, NODES = 150, 1_000, 1
 
 
 def proved_at_once(system: TableSystem, problem: Problem) -> Pattern | None:
     """Return the cheapest pattern of a tiny table with its certificates, or None.
 
     None where the table is larger, where the proof takes more steps or no whole-numbered
-    certificates are found within the pattern, and where some cell cannot be protected.
+    certificates are found within the pattern, and where some cell cannot be protected. Feasible,
+    with a gap of nothing, as what the search finds at its bound: it is `optimum`, asked for by
+    name, that says solved.
     """
     if system.variables > MOST:
         return None
     nobody = np.full(problem.values.size, -1)
     public = replace(problem, insiders=Insiders.alone(nobody, problem.rise, problem.fall))
-    found = optimum(system, public, steps=STEPS)
+    found = optimum(system, public, steps=STEPS, nodes=NODES)
     bare = int((found.values == Mark.SECONDARY).sum())
     if found.solved and problem.watched:
-        found = optimum(system, problem, steps=STEPS)
+        found = optimum(system, problem, steps=STEPS, nodes=NODES)
     return _certified(system, problem, found.withheld, bare) if found.solved else None
 
 
@@ -50,4 +52,4 @@ def _certified(system: TableSystem, problem: Problem, withheld: Flags, bare: int
     pattern = state.pattern(bare)
     if not np.array_equal(pattern.withheld, withheld) or not prove(system, problem, pattern).safe:
         return None
-    return replace(pattern, status=Status.SOLVED, gap=0.0)
+    return replace(pattern, gap=0.0)

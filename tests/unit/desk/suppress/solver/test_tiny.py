@@ -1,4 +1,4 @@
-"""Tiny tables: the cheapest pattern at once, proved twice, and nothing compiled for it."""
+"""Small tables: the cheapest pattern at once, proved twice, and nothing compiled for it."""
 
 from __future__ import annotations
 
@@ -40,20 +40,26 @@ def test_a_rectangle_of_two_lone_people_takes_more_cells_than_readers_alone_woul
     # their own one and so every corner: more cells are needed, and the report says how many.
     problem = watched(with_totals(np.array([[1, 5, 6], [7, 8, 9], [5, 1, 5]])))
     found = suppress(FLAT, problem)
-    assert found.status is Status.SOLVED
+    assert (found.status, found.gap) == (Status.FEASIBLE, 0.0)
     assert found.bare == 2
     assert int((found.values == Mark.SECONDARY).sum()) > 2
     assert prove(SYSTEM, problem, found).safe
     assert examined(SYSTEM, problem, found.withheld).safe
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_no_pattern_is_cheaper_and_each_is_proved_in_whole_numbers(seed: int) -> None:
-    problem = watched(with_totals(np.random.default_rng(seed).integers(1, 12, (3, 3))))
-    found = proved_at_once(SYSTEM, problem)
+@pytest.mark.parametrize(
+    ("seed", "shape"),
+    [*((seed, (3, 3)) for seed in range(6)), (0, (5, 4)), (2, (5, 4)), (0, (7, 6)), (2, (7, 6))],
+)
+def test_no_pattern_is_cheaper_and_each_is_proved_in_whole_numbers(
+    seed: int, shape: tuple[int, int]
+) -> None:
+    problem = watched(with_totals(np.random.default_rng(seed).integers(1, 12, shape)))
+    system = TableSystem.of(shape)
+    found = proved_at_once(system, problem)
     assert found is not None
-    assert prove(SYSTEM, problem, found).safe
-    best = optimum(SYSTEM, problem, found)
+    assert prove(system, problem, found).safe
+    best = optimum(system, problem, found)
     assert problem.total(best.values) == problem.total(found.values)
 
 
@@ -63,13 +69,13 @@ def test_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compiling.Kernel, "compiled", compiled)
     problem = watched(with_totals(np.array([[1, 12, 7], [9, 2, 5], [8, 4, 1]])))
-    assert suppress(FLAT, problem).solved
+    assert suppress(FLAT, problem).gap == 0.0
 
 
 def test_larger_tables_are_searched() -> None:
-    table = with_totals(np.ones((4, 5), np.int64))
+    table = with_totals(np.ones((12, 12), np.int64))
     assert table.size > MOST
-    assert proved_at_once(TableSystem.of((4, 5)), watched(table)) is None
+    assert proved_at_once(TableSystem.of((12, 12)), watched(table)) is None
 
 
 def test_what_cannot_be_protected_is_left_to_the_search_which_names_it() -> None:
@@ -85,7 +91,7 @@ def test_who_waits_for_the_search_to_be_compiled_is_told(
 ) -> None:
     monkeypatch.setattr(compiling, "_cold", lambda kernel: True)
     told: list[str] = []
-    columns = 3 if solved else 9
+    columns = 3 if solved else 40
     table = with_totals(np.arange(1, 3 * columns + 1).reshape(3, columns))
     dimensions = [Hierarchy.flat(3), Hierarchy.flat(columns)]
     suppress(dimensions, watched(table), 0.01, lambda stage, *_: told.append(stage))
