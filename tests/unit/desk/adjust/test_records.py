@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -416,3 +417,21 @@ def test_what_the_search_leaves_short_is_repaired_and_figures_stay_whole(seed: i
             need = max(need, 0.1 * x.sum())
         assert abs(change[members].sum()) >= need - 1e-9
     assert (found.records >= 0).all()
+
+
+def test_who_waits_for_the_adjustment_of_records_to_be_compiled_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet import compiling, desk
+
+    monkeypatch.setattr(compiling, "_cold", lambda kernel: True)
+    path = tmp_path / "firms.csv"
+    firms = [f"{'ab'[i % 2]},{'xyz'[i % 3]},{(i * 37) % 101 + 1}" for i in range(24)]
+    path.write_text("area,kind,value\n" + "\n".join(firms) + "\n")
+    told: list[str] = []
+    desk.adjust_records(
+        path, "p=10", by=["area", "kind"], value="value", seed=1,
+        tell=lambda stage, *_: told.append(stage),
+    )  # fmt: skip
+    assert told[0] == "compiling"
+    assert told.count("compiling") == 2

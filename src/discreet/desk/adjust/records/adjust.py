@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
+from discreet.compiling import announced
 from discreet.desk.adjust.records.kernels import by_record
 from discreet.desk.adjust.records.repair import Repair
 from discreet.desk.adjust.records.rows import CellRows
@@ -232,6 +233,7 @@ class _Work:
         starts = int(np.clip(RESTART_WORK // (entries * max(1, sweeps)), 1, MOST_STARTS))
         self.stages = starts * (sweeps + len(WIDTHS) + SETTLE + STRICT)
         self.tell, self.done = tell, 0
+        announced(kernels.sweep_records, tell)
         self._alternate()
         status, best, least_cost = Status.FEASIBLE, self.a, np.inf
         if start is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.compiling import announced
 from discreet.desk.adjust.records import kernels
 from discreet.desk.adjust.records.chosen import list_chosen
 from discreet.desk.cells import RANKS, CellTable
@@ -207,6 +208,7 @@ def _listed(
     cells = np.zeros((2**14, most + 1), np.int32)
     alone = np.zeros((records, most + 1), np.int64)
     rows, equations = 0, 0
+    announced(kernels.list_rows, tell)
     for level in range(int(levels[0])):
         keys, slots, starts, members, cells, rows, found = kernels.list_rows(
             paths, depths, levels, has_total, codes, most, marks, level,
