@@ -40,6 +40,8 @@ SMALL = 2**16
 PATIENT = 2**23
 """Records or cells up to which plain code, which takes a second, is faster than compiling."""
 
+_AT_ONCE = 64  # places that are squeezed in one step
+_VBMI2 = "+avx512vbmi2"  # what numba calls it that a processor squeezes bytes
 _NICE = 10  # how far what is compiled behind stands back
 _lock = RLock()
 _processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -76,17 +78,17 @@ class Kernel:
             return self._compiled
 
 
-class _Fetch(Kernel):
-    """What begins to bring a place of an array into the cache; in plain code it does nothing."""
+class _Instruction(Kernel):
+    """What a processor does in one step or a few; a function where numba is not there."""
 
-    def __init__(self, cache: int) -> None:
-        super().__init__(_nothing, {})
-        self._cache = cache
+    def __init__(self, plainly: Callable[..., Any], make: Callable[[], Any]) -> None:
+        super().__init__(plainly, {})
+        self._make = make
 
     def compiled(self) -> Any:
         """Return the instruction of the processor, as numba knows it."""
         if self._compiled is None:
-            self._compiled = _fetching(self._cache) if there() else self.py_func
+            self._compiled = self._make() if there() else self.py_func
         return self._compiled
 
 
@@ -282,12 +284,38 @@ def _nothing(array: Any, place: Any) -> None:
     """Do nothing."""
 
 
-fetch = _Fetch(1)
+def _never() -> bool:
+    """Return that the processor cannot."""
+    return False
+
+
+def _squeezed(array: Any, place: Any, flags: Any, first: Any, out: Any, to: Any) -> int:
+    """Copy those of 64 places whose flags are not 0."""
+    found = 0
+    for j in range(_AT_ONCE):
+        if flags[first + j]:
+            out[to + found] = array[place + j]
+            found += 1
+    return found
+
+
+fetch = _Instruction(_nothing, lambda: _fetching(1))
 """Begins to bring a place of a list into the cache, wherever it is: beyond the end is no error."""
 
-fetch_far = _Fetch(2)
+fetch_far = _Instruction(_nothing, lambda: _fetching(2))
 """The same into the second cache alone, which takes more at a time: a kernel that writes to places
 all over a large list need not wait for each."""
+
+squeezes = _Instruction(_never, lambda: _squeezing()[0])
+"""Whether the processor can `squeeze`; as it is known when a kernel is compiled, nothing is left of
+the other way."""
+
+squeeze = _Instruction(_squeezed, lambda: _squeezing()[1])
+"""Copies those of 64 places whose flags are not 0 close together, and returns how many they are.
+
+Given the list and the first place, the flags and the first of them, and where to copy to. All 64
+must be there, and room for 64, of which those beyond the copied ones are written to as well.
+"""
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -327,6 +355,65 @@ def _fetching(cache: int) -> Any:
         return types.void(array, place), code
 
     return fetched
+
+
+def _squeezing() -> tuple[Any, Any]:
+    """Return whether a processor squeezes bytes (AVX-512 VBMI2), and how it is told to."""
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def whether(typing: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            there = _VBMI2 in context.codegen().magic_tuple()[2]
+            return context.get_constant(types.boolean, there)
+
+        return types.boolean(), code
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def squeezed(
+        typing: Any, array: Any, place: Any, flags: Any, first: Any, out: Any, to: Any
+    ) -> Any:
+        bits = array.dtype.bitwidth
+        lanes = 512 // bits
+
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            if _VBMI2 not in context.codegen().magic_tuple()[2]:
+                return ir.Constant(ir.IntType(64), 0)  # a processor that cannot is not told to
+
+            def address(i: int) -> Any:
+                begin = context.make_array(signature.args[i])(context, builder, given[i]).data
+                at = context.cast(builder, given[i + 1], signature.args[i + 1], types.uint64)
+                return builder.gep(begin, [at])
+
+            def vector(kind: int, length: int) -> Any:
+                return ir.VectorType(ir.IntType(kind), length)
+
+            def load(pointer: Any, kind: Any) -> Any:
+                return builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1)
+
+            word, flag = ir.IntType(64), vector(8, _AT_ONCE)
+            set_ = builder.icmp_unsigned("!=", load(address(2), flag), ir.Constant(flag, None))
+            mask = builder.bitcast(set_, word)
+            begin, end, kind = address(0), address(4), vector(bits, lanes)
+            name = f"llvm.x86.avx512.mask.compress.v{lanes}i{bits}"
+            some = vector(1, lanes)
+            of = ir.FunctionType(kind, [kind, kind, some])
+            compress = cgutils.get_or_insert_function(builder.module, of, name)
+            found = ir.Constant(word, 0)
+            for i in range(0, _AT_ONCE, lanes):
+                part = builder.trunc(builder.lshr(mask, ir.Constant(word, i)), ir.IntType(lanes))
+                codes = load(builder.gep(begin, [ir.Constant(word, i)]), kind)
+                passed = [codes, ir.Constant(kind, None), builder.bitcast(part, some)]
+                target = builder.bitcast(builder.gep(end, [found]), kind.as_pointer())
+                builder.store(builder.call(compress, passed), target, align=1)
+                found = builder.add(found, builder.zext(builder.ctpop(part), word))
+            return found
+
+        return types.uint64(array, place, flags, first, out, to), code
+
+    return whether, squeezed
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:

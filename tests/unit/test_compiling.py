@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,7 +127,8 @@ def test_a_place_that_is_sent_for_is_left_as_it_is(monkeypatch: pytest.MonkeyPat
     assert isinstance(sent, compiling.Kernel)
     assert sent(np.array([3, 4])) == 4
     monkeypatch.setattr(compiling, "there", lambda: False)
-    assert compiling._Fetch(1).compiled()(np.array([3, 4]), 1) is None
+    plainly = compiling._Instruction(compiling._nothing, lambda: None)
+    assert plainly.compiled()(np.array([3, 4]), 1) is None
 
 
 def test_a_kernel_as_it_is_written_calls_others_as_they_are_written(
@@ -218,3 +220,27 @@ def test_whoever_waits_for_a_kernel_is_told_once_and_not_again(
     os.utime(cold_kernels.__file__, (later, later))
     compiling.announced(another, tell)
     assert told == ["compiling"] * 2
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
+def test_what_is_squeezed_stands_close_together(kind: type) -> None:
+    """By the processor, if it can, and in plain code."""
+    names: dict[str, Any] = {"njit": compiling.njit, "np": np}
+    names |= {"squeeze": compiling.squeeze, "squeezes": compiling.squeezes}
+    code = (
+        "@njit()\ndef copied(a, i, flags, j, out, k):\n"
+        "    return squeeze(a, i, flags, j, out, np.uint64(k))\n"
+        "@njit()\ndef can():\n    return squeezes()"
+    )
+    exec(code, names)
+    ways = [names["copied"]] if names["can"]() else []
+    random = np.random.default_rng(4)
+    values = random.integers(0, 200, 70).astype(kind)
+    for share in (0, 0.1, 0.5, 1):
+        flags = (random.random(65) < share).astype(np.uint8)
+        passed = values[3:67][flags[1:] != 0]
+        for squeeze in [*ways, compiling._squeezed]:
+            out = np.zeros(66, kind)
+            assert squeeze(values, 3, flags, 1, out, 2) == len(passed)
+            assert (out[2 : 2 + len(passed)] == passed).all()
+            assert (out[:2] == 0).all()
