@@ -22,10 +22,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import uint8, uint16, uint32, uint64
+from numpy import int64, uint8, uint16, uint32, uint64
 from numpy.typing import NDArray
 
 from discreet.compiling import fetch, fetch_far, inner, njit
+from discreet.tabulate.passing.kernels import (
+    STRETCH,
+    begin_among,
+    copy,
+    copy_passing,
+    count_passing,
+    flag,
+    flag_all,
+    listed,
+    room_to_copy,
+    send_for_codes,
+)
+
+__all__ = ["add_up", "copy_passing", "count_passing", "list_cells", "room", "scan"]
+
+Arrays = tuple[NDArray[Any], ...]
 
 BLOCK = 256
 SOON = 384  # records ahead of a block whose codes and keys are sent for
@@ -33,55 +49,35 @@ LINE = 64  # bytes that come at once
 FAR = 2**20  # cells (8 MiB) above which most are in no near cache: they are sent for…
 AHEAD = 256  # …so many records before their turn,…
 LONG = 4096  # …in longer blocks
-FEW_PASS = 32  # below this share of a block the cells of the others are not looked at
+MANY_PASS = 4  # the share of a stretch from which those who pass are not copied for few cells
 REGISTERS = 4  # cells up to which they are counted one after the other
 LANES = 64  # cells up to which there are four accumulators, against waiting on one cell
 
 
-def room() -> tuple[NDArray[Any], ...]:
+def room(records: Arrays, filters: Arrays) -> tuple[Any, ...]:
     """Return the buffers of a scan, which takes no memory itself.
 
     What is made of an array within a kernel that could take memory is counted, a few hundred times
     for each block.
     """
-    return (
+    own = (
         np.empty(LONG, uint16),
         np.empty(LONG, uint32),
         np.empty(LONG, uint8),
-        np.empty(LONG + 1, uint16),
-        np.zeros(4 * (LANES + 1), uint64),
+        np.zeros(4 * LANES, uint64),
     )
+    return own, room_to_copy(records, filters)
 
 
 @njit(inline="always")
-def _send_for_codes(records, columns, a, n):
-    """Begin to bring the codes of records a…a+n."""
-    codes8, codes16, _, _ = records
-    wide, row = columns[0], columns[1]
-    for k in range(len(row)):
-        if wide[k]:
-            column16 = codes16[row[k]]
-            for j in range(a, a + n, LINE // 2):
-                fetch(column16, j)
-        else:
-            column8 = codes8[row[k]]
-            for j in range(a, a + n, LINE):
-                fetch(column8, j)
-
-
-@njit(inline="always")
-def _send_for(records, outer, columns, filters, a, n, passing):
-    """Begin to bring what is read of records a…a+n.
-
-    Where nobody passed the filters last, the codes of the cells may not be read at all.
-    """
-    _send_for_codes(records, filters, a, n)
-    if passing:
-        _send_for_codes(records, outer, a, n)
-        _send_for_codes(records, columns, a, n)
-        keys = records[2]
-        for j in range(a, a + n, LINE // 4):
-            fetch(keys, j)
+def _send_for(records, outer, columns, filters, a, n):
+    """Begin to bring what is read of records a…a+n."""
+    send_for_codes(records, filters, a, n)
+    send_for_codes(records, outer, a, n)
+    send_for_codes(records, columns, a, n)
+    keys = records[2]
+    for j in range(a, a + n, LINE // 4):
+        fetch(keys, j)
 
 
 @njit(inline="always")
@@ -187,78 +183,6 @@ def _by_area(areas, area, a, n, cell, key, packed):
 
 
 @njit(inline="always")
-def _picked(records, columns, a, chosen, found, out):
-    """Add the cell index of the chosen records after a to `out`."""
-    codes8, codes16, _, _ = records
-    wide, row, start, _, places = columns
-    for k in range(len(row)):
-        place = places[start[k] :]
-        if wide[k]:
-            column16 = codes16[row[k], a:]
-            for i in range(found):
-                out[i] += place[column16[chosen[i]]]
-        else:
-            column8 = codes8[row[k], a:]
-            for i in range(found):
-                out[i] += place[column8[chosen[i]]]
-
-
-@njit(inline="always")
-def _passing(records, filters, a, n, out):
-    """Write 1 for the records of a…a+n that every filter lets pass, else 0.
-
-    A filter that lets one run of codes pass (`low` and `span` more) is two comparisons, many
-    records at once; others are looked up.
-    """
-    codes8, codes16, _, _ = records
-    wide, row, start, low, span, passes = filters
-    for j in range(n):
-        out[j] = 1
-    for k in range(len(row)):
-        p = passes[start[k] :]
-        if wide[k] and low[k] >= 0:
-            first16, span16 = uint16(low[k]), uint16(span[k])
-            column16 = codes16[row[k], a : a + n]
-            for j in range(n):
-                out[j] &= uint8(uint16(column16[j] - first16) <= span16)
-        elif wide[k]:
-            column16 = codes16[row[k], a : a + n]
-            for j in range(n):
-                out[j] &= p[column16[j]]
-        elif low[k] >= 0:
-            first8, span8 = uint8(low[k]), uint8(span[k])
-            column8 = codes8[row[k], a : a + n]
-            for j in range(n):
-                out[j] &= uint8(uint8(column8[j] - first8) <= span8)
-        else:
-            column8 = codes8[row[k], a : a + n]
-            for j in range(n):
-                out[j] &= p[column8[j]]
-
-
-@njit(inline="always")
-def _nobody(out, n):
-    """Whether none of n records passes."""
-    passing = uint32(0)
-    for j in range(n):
-        passing = uint32(passing + uint32(out[j]))
-    return passing == 0
-
-
-@njit(inline="always")
-def _listed(out, n, chosen):
-    """List in `chosen` which of n records pass; return how many.
-
-    Without a branch: each record is written down, and the next one over it if it does not pass.
-    """
-    found = uint64(0)
-    for j in range(n):
-        chosen[found] = j
-        found += uint64(out[j])
-    return found
-
-
-@njit(inline="always")
 def _in_registers(cell, key, few, packed):
     """Add records to a few cells, one cell after another: many records at once.
 
@@ -328,19 +252,20 @@ def _far(cell, key, n, packed):
 
 
 @njit(inline="always")
-def _few(records, columns, filters, areas, area, a, n, few, near, pass_, lanes, packed):
+def _few(records, columns, filters, areas, area, a, n, few, near, flags, lanes, packed):
     """Add records a…a+n to accumulators of their area's cells; return the area of the last.
 
-    What they hold goes to the table when another area begins.
+    What they hold goes to the table when another area begins. Those who do not pass the filters
+    have a cell of their own, which is left behind.
     """
     area_starts, area_cell = areas
     key, index, cells = records[2][a : a + n], near.dtype.type, few
     _inner(records, columns, a, n, near)
     if len(filters[1]) > 0:
-        _passing(records, filters, a, n, pass_)
-        cells = few + 1  # those who do not pass have a cell of their own, which is left behind
+        flag(records, filters, a, n, flags)
+        cells = few + 1
         for j in range(n):
-            near[j] = min(index(near[j] | index(index(pass_[j]) - index(1))), index(few))
+            near[j] = min(index(near[j] | index(index(flags[j]) - index(1))), index(few))
     j = 0
     while j < n:
         stop = n
@@ -358,100 +283,93 @@ def _few(records, columns, filters, areas, area, a, n, few, near, pass_, lanes, 
     return area
 
 
+@inner(_nrt=False)
+def _run(records, outer, columns, filters, areas, area, begin, end, packed, sums, few, room):
+    """Add records begin…end to their cells; return the area of the last.
+
+    The filters are those of a table of few cells. Others count those who pass alone.
+    """
+    _, _, keys, counts = records
+    near, cell, flags, lanes = room
+    shown, weighted, apart = len(areas[1]) > 0, len(counts) > 0, len(sums) > 0
+    plain = not (weighted or apart)
+    far = plain and len(packed) > FAR and not shown
+    step = LONG if far else BLOCK
+    soon = max(SOON, step)
+    high, one = uint64(32), uint64(1)
+    for a in range(begin, end, step):
+        n = min(step, end - a)
+        _send_for(records, outer, columns, filters, a + soon, n)
+        if few > 0:
+            area = _few(
+                records, columns, filters, areas, area, a, n, few, near, flags, lanes, packed
+            )
+            continue
+        key = keys[a : a + n]
+        _cells(records, outer, columns, a, n, near, cell)
+        if plain and shown:
+            area = _by_area(areas, area, a, n, cell, key, packed)
+            continue
+        if shown:
+            area = _to_areas(areas, area, a, n, cell)
+        if not plain:
+            for i in range(n):
+                count = uint64(counts[a + i]) if weighted else one
+                packed[cell[i]] += count if apart else (uint64(key[i]) << high) + count
+                if apart:
+                    sums[cell[i]] += uint64(key[i])
+        elif far:
+            _far(cell, key, n, packed)
+        else:
+            for i in range(n):
+                packed[cell[i]] += (uint64(key[i]) << high) | one
+    if few > 0:
+        _emptied(lanes, few, packed[areas[1][area] if shown else 0 :])
+    return area
+
+
+@njit(inline="always")
+def _stretch(areas, area, a, b):
+    """Return the area of record a, and how many records of a…b are told apart at once."""
+    area_starts, area_cell = areas
+    if len(area_cell) == 0:
+        return area, min(b - a, STRETCH)
+    while area_starts[area + 1] <= a:
+        area += 1
+    last = area_starts[min(area + STRETCH, len(area_starts) - 1)]
+    return area, min(b - a, STRETCH, last - a)
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def scan(records, outer, columns, filters, areas, stretches, first_area, packed, sums, few, room):
     """Add the records of the stretches to the accumulator, one uint64 for each cell.
 
     `sums` is empty when the key sum rides in the high half, and otherwise takes the key sums
     (moduli that do not divide 2^32). `few` is the number of cells of an area where they are few,
-    else 0.
+    else 0. Those who pass filters are copied and the copies counted, unless cells are so few that
+    one more for the others costs less.
     """
-    _, _, keys, counts = records
     area_cell = areas[1]
-    near, cell, pass_, chosen, lanes = room
-    filtered = len(filters[1]) > 0
-    weighted = len(counts) > 0
-    apart = len(sums) > 0
-    plain = not (filtered or weighted or apart)
-    far = plain and len(packed) > FAR and len(area_cell) == 0
-    step = LONG if far else BLOCK
-    soon = max(SOON, step)
-    high, one = uint64(32), uint64(1)
+    own, (flags, chosen, begins, copies, seen) = room
+    wide, row, start, low, span, passes = filters
+    none = wide, row[:0], start, low, span, passes
+    zero = int64(0)  # of the type of places: a 0 as such would be compiled for once more
     for s in range(len(stretches)):
-        area, some = first_area[s], True
-        for a in range(stretches[s, 0], stretches[s, 1], step):
-            n = min(step, stretches[s, 1] - a)
-            _send_for(records, outer, columns, filters, a + soon, n, some)
-            if few > 0:
-                area = _few(
-                    records, columns, filters, areas, area, a, n, few, near, pass_, lanes, packed
-                )
-                continue
-            found = uint64(n)
-            key = keys[a : a + n]
-            if filtered:
-                _passing(records, filters, a, n, pass_)
-                some = not _nobody(pass_, n)
-                if not some:
-                    continue
-                found = _listed(pass_, n, chosen)
-                if FEW_PASS * found < n and not (apart or weighted or len(area_cell) > 0):
-                    # Few records: their cells one by one, and nobody else's.
-                    for i in range(found):
-                        cell[i] = 0
-                    _picked(records, outer, a, chosen, found, cell)
-                    _picked(records, columns, a, chosen, found, cell)
-                    for i in range(found):
-                        packed[cell[i]] += (uint64(key[chosen[i]]) << high) | one
-                    continue
-            _cells(records, outer, columns, a, n, near, cell)
-            if plain and len(area_cell) > 0:
-                area = _by_area(areas, area, a, n, cell, key, packed)
-                continue
-            if len(area_cell) > 0:
-                area = _to_areas(areas, area, a, n, cell)
-            if apart or weighted:
-                for i in range(found):
-                    j = uint64(chosen[i]) if filtered else uint64(i)
-                    count = uint64(counts[uint64(a) + j]) if weighted else one
-                    packed[cell[j]] += count if apart else (uint64(key[j]) << high) + count
-                    if apart:
-                        sums[cell[j]] += uint64(key[j])
-            elif filtered:
-                for i in range(found):
-                    j = chosen[i]
-                    packed[cell[j]] += (uint64(key[j]) << high) | one
-            elif far:
-                _far(cell, key, n, packed)
-            else:
-                for i in range(n):
-                    packed[cell[i]] += (uint64(key[i]) << high) | one
-        if few > 0:
-            _emptied(lanes, few, packed[area_cell[area] if len(area_cell) > 0 else 0 :])
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def list_passing(records, filters, a, b, out, room):
-    """List the records of a…b that every filter lets pass; return how many. `out` has one more."""
-    pass_ = room[2]
-    found = uint64(0)
-    for block in range(a, b, BLOCK):
-        n = min(BLOCK, b - block)
-        _send_for_codes(records, filters, block + SOON, n)
-        _passing(records, filters, block, n, pass_)
-        if _nobody(pass_, n):
-            continue
-        for j in range(n):  # without a branch, as `_listed`
-            out[found] = uint32(block + j)
-            found += uint64(pass_[j])
-    return found
-
-
-@njit(cache=True, nogil=True)
-def take(column, at, out):
-    """Copy what stands at some places of a column."""
-    for i in range(len(at)):
-        out[i] = column[at[i]]
+        area, a, b = first_area[s], stretches[s, 0], stretches[s, 1]
+        apart = len(filters[1]) > 0
+        while a < b and apart:
+            area, n = _stretch(areas, area, a, b)
+            found = flag_all(records, filters, a, n, flags)
+            apart = few == 0 or few >= REGISTERS or MANY_PASS * found < n
+            if apart and found > 0:
+                copy(records, outer, columns, a, n, flags, chosen, found, copies)
+                begin_among(areas, area, a, n, flags, found, begins)
+                among = begins, area_cell[area:]
+                _run(seen, outer, columns, none, among, zero, zero, found, packed, sums, few, own)
+            if apart:
+                a += n
+        if a < b:
+            _run(records, outer, columns, filters, areas, area, a, b, packed, sums, few, own)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -464,7 +382,7 @@ def list_cells(
     the area that record a is in.
     """
     _, _, keys, counts = records
-    near, _, pass_, chosen, _ = room
+    (near, _, _, _), (pass_, chosen, _, _, _) = room
     found = uint64(0)
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
@@ -473,8 +391,8 @@ def list_cells(
         if len(areas[1]) > 0:
             area = _to_areas(areas, area, block, n, cell)
         if len(filters[1]) > 0:
-            _passing(records, filters, block, n, pass_)
-            passing = _listed(pass_, n, chosen)
+            flag(records, filters, block, n, pass_)
+            passing = listed(pass_, n, chosen)
         for i in range(passing):
             j = uint64(chosen[i]) if len(filters[1]) > 0 else uint64(i)
             cells[found] = cell[j]  # which is the place itself or a later one

@@ -1,8 +1,8 @@
 """Parts of the population that filters pick: their records copied out, kept under a budget.
 
 To read every byte of a filter's column costs more than to count the few who pass. So the second
-question with a filter over much of the population lists who passes and copies the columns that it
-needs. What is asked about the same people from then on is a scan of the copies: a population of its
+question with a filter over much of the population copies the columns that it needs of those who
+pass. What is asked about the same people from then on is a scan of the copies: a population of its
 own, sorted by area like the whole.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.lru import Lru
 from discreet.population import Version
 from discreet.query import Question
+from discreet.tabulate.passing.picking import Arrays, Picked, Picking
 
 BUDGET = 64 * 2**20
 """Bytes of copies that a reader keeps in memory."""
@@ -32,10 +33,6 @@ _REMEMBERED = 1000  # filters that were asked for
 Filters = frozenset[tuple[str, bytes]]
 """Which codes of which variables are picked, areas left aside."""
 
-Places = NDArray[np.uint32]
-Listing = Callable[[int], Places | None]
-"""Lists who passes the filters of a question; none where they are more than a number."""
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -43,9 +40,10 @@ class Part:
 
     version: Version
     filters: Filters = frozenset()
-    at: Places | None = None  # none: it is the whole population
-    codes: tuple[NDArray[Any], ...] = ()  # those of one byte and of two, to be filled
+    picked: Picked | None = None  # none: it is the whole population
+    copies: Arrays = ()  # codes of one byte and of two, to be filled, keys and counts
     filled: frozenset[str] = frozenset()
+    weighed: bool = False  # keys and counts are copied
 
     @property
     def applied(self) -> frozenset[str]:
@@ -55,21 +53,17 @@ class Part:
     @property
     def bytes(self) -> int:
         """What it takes."""
-        held = [self.at, self.version.keys, self.version.counts, self.version.areas]
+        areas = [] if self.version.areas is None else [self.version.areas]
         places = [self.version.place[name] for name in self.filled]
-        held += [self.codes[wide][row] for wide, row in places]
-        return sum(array.nbytes for array in held if array is not None)
+        codes = [self.copies[wide][row] for wide, row in places]
+        return sum(array.nbytes for array in (*self.copies[2:], *areas, *codes))
 
 
 @dataclass(eq=False)
 class Parts:
-    """The parts of one version, the least recently used going first.
-
-    `take` copies what stands at some places of a column.
-    """
+    """The parts of one version, the least recently used going first."""
 
     version: Version
-    take: Callable[[NDArray[Any], Places, NDArray[Any]], None]
     budget: int = BUDGET
     _lock: Lock = field(default_factory=Lock)
     _making: Lock = field(default_factory=Lock)
@@ -79,13 +73,14 @@ class Parts:
         self._held: Lru[Filters, Part] = Lru(self.budget, lambda part: part.bytes)
         self._worth: Lru[Filters, bool] = Lru(_REMEMBERED)  # of those that were asked for
 
-    def of(self, question: Question, asked: Callable[[], int], listing: Listing) -> Part:
+    def of(self, question: Question, asked: Callable[[], int], pick: Callable[[], Picking]) -> Part:
         """Return the smallest part that has all records in question, made if that is worth it.
 
-        `asked` says how many records there are in the areas of the question.
+        `asked` says how many records there are in the areas of the question, and `pick` returns
+        what counts and copies those who pass its filters, areas left aside.
         """
         filters = _filters(question)
-        if not filters or not LEAST <= self.version.rows < 2**32:  # places have four bytes
+        if not filters or self.version.rows < LEAST:
             return self._whole
         with self._lock:
             fitting = [part for key, part in self._held.items() if key <= filters]
@@ -99,62 +94,66 @@ class Parts:
             return part
         if not worth or asked() * _SHARE < self.version.rows:
             return self._whole
-        if not fitting:
-            part = self._made(question, filters, listing)
-            missing = _read(question, part.applied)
-        return part if part is self._whole else self._filled(part, missing)
+        if fitting:
+            return self._filled(part, missing, pick())
+        return self._made(question, filters, pick())
 
-    def _made(self, question: Question, filters: Filters, listing: Listing) -> Part:
+    def _made(self, question: Question, filters: Filters, picking: Picking) -> Part:
         """Return a new part; the whole if too many pass, or while another part is made."""
         if not self._making.acquire(blocking=False):
             return self._whole
         try:
-            each = 8 if self.version.counts is None else 12
-            for name in _read(question, frozenset(name for name, _ in filters)):
+            each = 4 if self.version.counts is None else 8
+            missing = _read(question, frozenset(name for name, _ in filters))
+            for name in missing:
                 each += 1 + self.version.place[name][0]
-            at = listing(self.budget // each)
-            if at is None:
+            areas = self.version.areas
+            starts = np.empty(0, np.int64) if areas is None else areas.copy()
+            picked = picking.count(starts, self.budget // each)
+            if picked is None:
                 with self._lock:
                     self._worth.put(filters, False)
                 return self._whole
-            return self._copied(filters, at)
+            return self._filled(self._empty(filters, picked), missing, picking)
         finally:
             self._making.release()
 
-    def _copied(self, filters: Filters, at: Places) -> Part:
-        """Return the part of the records at these places, its codes not yet copied."""
-        whole = self.version
-        # No memory is taken before it is written to.
-        codes = tuple(np.empty((len(c), len(at)), c.dtype) for c in (whole.codes8, whole.codes16))
+    def _empty(self, filters: Filters, picked: Picked) -> Part:
+        """Return a part of which nothing is copied yet: it takes no memory before that."""
+        whole, rows = self.version, picked.rows
+        codes = (np.empty((len(c), rows), c.dtype) for c in (whole.codes8, whole.codes16))
+        counts = np.empty(0 if whole.counts is None else rows, np.uint32)
+        copies = *codes, np.empty(rows, whole.keys.dtype), counts
+        codes8, codes16, keys, _ = map(_sealed, copies)
         version = replace(
             whole,
-            codes8=_sealed(codes[0]),
-            codes16=_sealed(codes[1]),
-            keys=_sealed(self._taken(whole.keys, at)),
-            counts=None if whole.counts is None else _sealed(self._taken(whole.counts, at)),
-            areas=None if whole.areas is None else _before(at, whole.areas),
+            codes8=codes8,
+            codes16=codes16,
+            keys=keys,
+            counts=None if whole.counts is None else _sealed(counts),
+            areas=None if whole.areas is None else picked.areas,
         )
-        return Part(version, filters, at, codes)
+        return Part(version, filters, picked, copies)
 
-    def _taken(self, column: NDArray[Any], at: Places) -> NDArray[Any]:
-        out = np.empty(len(at), column.dtype)
-        self.take(column, at, out)
-        return out
-
-    def _filled(self, part: Part, missing: frozenset[str]) -> Part:
+    def _filled(self, part: Part, missing: frozenset[str], picking: Picking) -> Part:
         """Return the part with more columns, and keep it; the whole if that would be too large.
 
         Two threads may fill the same column: they write the same.
         """
-        assert part.at is not None
-        filled = replace(part, filled=part.filled | missing)
+        assert part.picked is not None
+        filled = replace(part, filled=part.filled | missing, weighed=True)
         with self._lock:
             self._held.drop(part.filters)  # made again by a question that needs fewer columns
         if filled.bytes > self.budget:
             return self._whole
-        for wide, row in map(self.version.place.__getitem__, missing):
-            column = (self.version.codes16 if wide else self.version.codes8)[row]
-            self.take(column, part.at, part.codes[wide][row])
+        places = sorted(self.version.place[name] for name in missing)
+        columns = (
+            np.array([wide for wide, _ in places], np.bool_),
+            np.array([row for _, row in places], np.int64),
+        )
+        nothing = np.empty(0, np.uint32)
+        weights = (nothing, nothing) if part.weighed else part.copies[2:]
+        picking.copy(columns, part.picked, (*part.copies[:2], *weights))
         with self._lock:
             for gone in self._held.put(part.filters, filled):
                 self._worth.drop(gone)  # copied again when it is asked for twice again
@@ -180,8 +179,3 @@ def _sealed(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.setflags(write=False)
     return view
-
-
-def _before(at: Places, areas: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many places lie before each beginning of an area."""
-    return np.searchsorted(at, areas.astype(at.dtype)).astype(np.int64)  # of one type: no copy

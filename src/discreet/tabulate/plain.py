@@ -75,18 +75,47 @@ def _weights(records: Arrays, at: NDArray[np.int64]) -> tuple[NDArray[np.uint64]
     return weights, keys[at].astype(np.uint64)
 
 
-def list_passing(
-    records: Arrays, filters: Arrays, a: int, b: int, out: NDArray[np.uint32], room: Arrays
+def room(records: Arrays, filters: Arrays) -> Arrays:
+    """Return the buffers that kernels need and their twins do not."""
+    return ()
+
+
+def count_passing(
+    records: Arrays,
+    filters: Arrays,
+    area_starts: NDArray[np.int64],
+    area: int,
+    a: int,
+    b: int,
+    begins: NDArray[np.int64],
+    room: Arrays,
 ) -> int:
-    """List the records of a…b that every filter lets pass; return how many."""
+    """Return how many of the records a…b pass, and write how many do before each area begins."""
     chosen = a + _passing(records, filters, a, b)
-    out[: len(chosen)] = chosen
+    last = int(np.searchsorted(area_starts, b))
+    begins[area:last] = np.searchsorted(chosen, area_starts[area:last])
     return len(chosen)
 
 
-def take(column: NDArray[Any], at: NDArray[np.uint32], out: NDArray[Any]) -> None:
-    """Copy what stands at some places of a column."""
-    out[:] = column[at]
+def copy_passing(
+    records: Arrays,
+    columns: Arrays,
+    filters: Arrays,
+    a: int,
+    b: int,
+    out: Arrays,
+    to: int,
+    room: Arrays,
+) -> None:
+    """Copy columns, and keys and counts where there is room, of those of a…b that pass."""
+    chosen = a + _passing(records, filters, a, b)
+    end = to + len(chosen)
+    for wide, row in zip(*columns, strict=True):
+        at = 1 if wide else 0
+        out[at][row, to:end] = records[at][row, chosen]
+    for at in (2, 3):
+        if len(out[at]):
+            out[at][to:end] = records[at][chosen]
 
 
 def list_cells(

@@ -28,7 +28,8 @@ from discreet.query import Query, Question
 from discreet.table import CountTable
 from discreet.tabulate import kernels, plain
 from discreet.tabulate.engine import Words, check, listed_table, summed_table
-from discreet.tabulate.parts import Part, Parts, Places
+from discreet.tabulate.parts import Part, Parts
+from discreet.tabulate.passing.picking import Picking
 from discreet.tabulate.plan import PIECE, Plan, plan, stretches
 
 _NEAR = 2**16  # cells up to which two bytes number them
@@ -58,10 +59,6 @@ class _Code:
         """The kernels, or their twins."""
         return plain if self.small or (self.patient and under_way(_MODULE)) else kernels
 
-    def take(self, column: NDArray[Any], at: Places, out: NDArray[Any]) -> None:
-        """Copy what stands at some places of a column."""
-        self.now.take(column, at, out)
-
 
 class ScanEngine:
     """Tabulates one version of a population by reading every record in question once."""
@@ -79,7 +76,7 @@ class ScanEngine:
         self.threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="scan")
         self._code = _Code(version.rows <= SMALL, version.rows <= PATIENT)
-        self._parts = Parts(version, self._code.take)
+        self._parts = Parts(version)
         self._warm = False
 
     @property
@@ -104,7 +101,7 @@ class ScanEngine:
         part = self._parts.of(
             question,
             lambda: int(np.diff(stretches(self.version, question)).sum()),
-            lambda most: self._passing(question, most, stop),
+            lambda: self._picking(question, stop),
         )
         way = plan(part.version, question, applied=part.applied)
         few = way.cells > _MANY and way.records * _FEW < way.cells
@@ -113,32 +110,18 @@ class ScanEngine:
         self.version.guard.check()
         return table
 
-    def _passing(self, question: Question, most: int, stop: Event | None) -> Places | None:
-        """List the records that the filters let pass, areas left aside; None if more than most."""
+    def _picking(self, question: Question, stop: Event | None) -> Picking:
+        """Return what counts and copies those who pass the filters, areas left aside."""
         asked = question
         for f in question.filters:
             if f.variable.is_geography:
                 asked = asked.unfiltered(f)
         way = plan(self.version, asked, fold=False)
-        records, _, _, filters, _ = _arguments(self.version, way, np.uint64)
-        pieces = way.pieces(whole_areas=False)
-        found: list[Places] = [np.empty(0, np.uint32)] * len(pieces)
-
-        def many() -> bool:
-            return sum(map(len, found)) > most
-
-        def work(thread: int, todo: Iterator[tuple[int, NDArray[np.int64]]]) -> None:
-            buffer, room = np.empty(PIECE + 1, np.uint32), kernels.room()
-            for i, piece in todo:
-                check(stop)
-                if many():
-                    return
-                ((begin, end),) = piece.tolist()
-                passing = self._kernels.list_passing(records, filters, begin, end, buffer, room)
-                found[i] = buffer[:passing].copy()
-
-        self._share(work, list(enumerate(pieces)), min(self.threads, len(pieces)))
-        return None if many() else np.concatenate(found)
+        records, _, _, filters, _ = _arguments(self.version, way, np.uint32)
+        pieces = [(begin, end) for piece in way.pieces(False) for begin, end in piece.tolist()]
+        return Picking(
+            self._kernels, records, filters, pieces, self._share, self.threads, lambda: check(stop)
+        )
 
     def _scan(self, question: Question, part: Part, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
@@ -157,7 +140,7 @@ class ScanEngine:
         arguments = _arguments(part.version, way, np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
-            at, room = thread % held, kernels.room()
+            at, room = thread % held, self._kernels.room(arguments[0], arguments[3])
             for piece in todo:
                 check(stop)
                 first = way.first_area(piece)
@@ -195,7 +178,7 @@ class ScanEngine:
         way = plan(part.version, question, fold=False, applied=part.applied)
         arguments = _arguments(part.version, way, np.uint64)
         parts: list[Listed] = []
-        room = kernels.room()
+        room = self._kernels.room(arguments[0], arguments[3])
         for piece in way.pieces(whole_areas=False):
             check(stop)
             areas = way.first_area(piece).tolist()
@@ -271,16 +254,17 @@ def warm_up() -> None:
     for column in (narrow, wide, keys):
         column.setflags(write=False)
     version = Version(Path(), {"modulus": 2**32}, schema, narrow, wide, keys, None, None)
-    way = plan(version, Question.of(Query.parse("v"), schema))
+    # With a filter: without one there is no room to tell records apart.
+    way = plan(version, Question.of(Query.parse("v", "v=0"), schema), fold=False)
     area = np.zeros(1, np.int64)
-    cells, room = np.zeros(2, np.uint64), kernels.room()
-    kernels.scan(*_arguments(version, way, np.uint32), way.stretches, area, cells, _NONE, 0, room)
-    records, _, _, filters, _ = _arguments(version, way, np.uint64)
-    kernels.list_passing(records, filters, 0, 1, np.zeros(2, np.uint32), room)
-    at = np.zeros(1, np.uint32)
-    for column in (narrow[0], np.zeros((1, 1), np.uint16)[0], keys):
-        column.setflags(write=False)
-        kernels.take(column, at, np.zeros(1, column.dtype))
+    cells, given = np.zeros(1, np.uint64), _arguments(version, way, np.uint32)
+    room = kernels.room(given[0], given[3])
+    kernels.scan(*given, way.stretches, area, cells, _NONE, 0, room)
+    records, _, _, filters, _ = given
+    kernels.count_passing(records, filters, area, 0, 0, 1, area.copy(), room)
+    none = np.empty(0, np.bool_), np.empty(0, np.int64)
+    out = tuple(np.empty_like(column) for column in records)
+    kernels.copy_passing(records, none, filters, 0, 1, out, 0, room)
     listed = _empty(1)
     kernels.list_cells(*_arguments(version, way, np.uint64), 0, 1, 0, *listed, room)
     kernels.add_up(np.zeros(1, np.int64), *listed, np.uint64(2**32), *_empty(1))

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from discreet.errors import Stopped
 from discreet.population import Version
 from discreet.query import Query, Question
-from discreet.tabulate import ScanEngine, parts, plain, plan, scan
+from discreet.tabulate import ScanEngine, parts, plan, scan
 from discreet.tabulate.duck import DuckEngine
 from discreet.tabulate.parts import Part, Parts
+from discreet.tabulate.passing.picking import Picked, Picking
 from populations import make_version, populations_and_queries
 from tabulations import as_dict, same
 
@@ -89,38 +90,37 @@ def test_few_areas_make_no_part_but_use_one(people: Version) -> None:
 
 def test_parts_stay_within_their_budget(people: Version) -> None:
     engine, duck = ScanEngine(people), DuckEngine(people)
-    held = engine._parts = Parts(people, plain.take, 14_000)
-    held._held.budget = 14_000
+    held = engine._parts = Parts(people, 9_500)
+    held._held.budget = 9_500
     for where in ({"b": "b1"}, {"b": "b2"}, {"b": "b3"}, {"b": ["b4", "b5", "b6", "b7"]}):
         for by in ("a", "a", "a,c", "b,c", "a"):
             question = ask(people, by, where)
             assert same(engine.tabulate(question), duck.tabulate(question))
-            assert held._held.used == sum(part.bytes for part in kept(engine)) <= 14_000
-    # About 2,200 people pass the last one, of nine bytes each: too many.
+            assert held._held.used == sum(part.bytes for part in kept(engine)) <= 9_500
+    # About 2,200 people pass the last one, of five bytes each: too many.
     assert {part.filters for part in kept(engine)} == {
         frozenset({("b", question.filters[0].allowed.tobytes())})
         for question in (ask(people, "a", {"b": "b3"}), ask(people, "a", {"b": "b2"}))
     }
 
 
-def test_what_too_many_pass_is_not_listed_again(
+def test_what_too_many_pass_is_not_counted_again(
     people: Version, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "PIECE", 500)
     engine = ScanEngine(people, threads=1)
     engine._parts.budget = 100
-    listed: list[int | None] = []
-    passing = engine._passing
+    counted: list[Picked | None] = []
+    count = Picking.count
 
-    def listing(*given: Any) -> Any:
-        found = passing(*given)
-        listed.append(None if found is None else len(found))
-        return found
+    def counting(*given: Any) -> Picked | None:
+        counted.append(count(*given))
+        return counted[-1]
 
-    monkeypatch.setattr(engine, "_passing", listing)
+    monkeypatch.setattr(Picking, "count", counting)
     for _ in range(4):
         engine.tabulate(ask(people, "a", {"b": ["b1", "b2"]}))
-    assert listed == [None]
+    assert counted == [None]
     assert not kept(engine)
 
 
@@ -132,13 +132,13 @@ def test_small_populations_have_no_parts(people: Version, monkeypatch: pytest.Mo
     assert not kept(engine)
 
 
-def test_listing_can_be_stopped(people: Version) -> None:
+def test_picking_can_be_stopped(people: Version) -> None:
     engine, stop = ScanEngine(people), Event()
     question = ask(people, "a", {"b": "b1"})
     engine.tabulate(question)
     stop.set()
     with pytest.raises(Stopped):
-        engine._passing(question, 10_000, stop)
+        engine._picking(question, stop).count(np.empty(0, np.int64), 10_000)
     with pytest.raises(Stopped):
         engine.tabulate(question, stop)
     stop.clear()

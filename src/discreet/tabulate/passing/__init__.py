@@ -1,0 +1,1 @@
+"""Who passes the filters of a question."""
