@@ -49,7 +49,7 @@ LINE = 64  # bytes that come at once
 FAR = 2**20  # cells (8 MiB) above which most are in no near cache: they are sent for…
 AHEAD = 256  # …so many records before their turn,…
 LONG = 4096  # …in longer blocks
-MANY_PASS = 4  # the share of a stretch from which those who pass are not copied for few cells
+MANY_PASS = 256  # the share of a stretch from which few cells have one more for the others
 REGISTERS = 4  # cells up to which they are counted one after the other
 LANES = 64  # cells up to which there are four accumulators, against waiting on one cell
 
@@ -350,7 +350,7 @@ def scan(records, outer, columns, filters, areas, stretches, first_area, packed,
     one more for the others costs less.
     """
     area_cell = areas[1]
-    own, (flags, chosen, begins, copies, seen) = room
+    own, (flags, numbers, chosen, begins, copies, seen) = room
     wide, row, start, low, span, passes = filters
     none = wide, row[:0], start, low, span, passes
     zero = int64(0)  # of the type of places: a 0 as such would be compiled for once more
@@ -362,7 +362,7 @@ def scan(records, outer, columns, filters, areas, stretches, first_area, packed,
             found = flag_all(records, filters, a, n, flags)
             apart = few == 0 or few >= REGISTERS or MANY_PASS * found < n
             if apart and found > 0:
-                copy(records, outer, columns, a, n, flags, chosen, found, copies)
+                copy(records, outer, columns, a, n, flags, numbers, chosen, found, copies)
                 begin_among(areas, area, a, n, flags, found, begins)
                 among = begins, area_cell[area:]
                 _run(seen, outer, columns, none, among, zero, zero, found, packed, sums, few, own)
@@ -382,7 +382,7 @@ def list_cells(
     the area that record a is in.
     """
     _, _, keys, counts = records
-    (near, _, _, _), (pass_, chosen, _, _, _) = room
+    (near, _, _, _), (pass_, _, chosen, _, _, _) = room
     found = uint64(0)
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)

@@ -19,8 +19,9 @@ from discreet.compiling import fetch, inner, njit, squeeze, squeezes
 STRETCH = 2**14  # records told apart before any is copied: flags and copies stay in near caches
 ROOM = STRETCH + 64  # of what is written to 64 places at a time
 BLOCK = 256
+LONG = 2048  # records told apart at once, whose codes are sent for…
+SOON = 4096  # …so many before their turn,…
 LINES = 128  # …and lines of a column that is copied: it takes no time but that of memory
-SOON = 384  # records ahead whose codes are sent for, to be told apart,…
 LINE = 64  # bytes that come at once
 FEW_PASS = 64  # below this share of a stretch who passes is listed
 NEXT = 16  # of a list, whose codes are sent for
@@ -29,9 +30,10 @@ Arrays = tuple[NDArray[Any], ...]
 
 
 def room_to_copy(records: Arrays, filters: Arrays) -> tuple[Any, ...]:
-    """Return the buffers for a stretch: flags, a list, where areas begin, and copies, twice.
+    """Return the buffers for a stretch: flags, numbers, a list of them, where areas begin, copies,
+    and these again.
 
-    The second time as the scan reads them: of one type with mapped columns.
+    The second time they are as the scan reads them: of one type with mapped columns.
     """
     size = ROOM if len(filters[1]) else 0
     copies = tuple(
@@ -41,7 +43,8 @@ def room_to_copy(records: Arrays, filters: Arrays) -> tuple[Any, ...]:
     seen = tuple(copy.view() for copy in copies)
     for column in seen:
         column.setflags(write=False)
-    return np.empty(size, uint8), np.empty(size, uint16), np.empty(size, int64), copies, seen
+    numbers, chosen = np.arange(size, dtype=uint16), np.empty(size, uint16)
+    return np.empty(size, uint8), numbers, chosen, np.empty(size, int64), copies, seen
 
 
 @njit(inline="always")
@@ -93,9 +96,13 @@ def listed(flags, n, chosen):
     Without a branch: each record is written down, and the next one over it if it does not pass.
     """
     found = uint64(0)
-    for j in range(n):
-        chosen[found] = j
-        found += uint64(flags[j])
+    for block in range(0, n, BLOCK):
+        some = min(BLOCK, n - block)
+        if passing(flags[block:], some) == 0:
+            continue
+        for j in range(block, block + some):
+            chosen[found] = j
+            found += uint64(flags[j])
     return found
 
 
@@ -119,8 +126,8 @@ def send_for_codes(records, columns, a, n):
 def flag_all(records, filters, a, n, flags):
     """Write 1 for the records of a…a+n that pass, else 0; return how many pass."""
     found = int64(0)
-    for block in range(0, n, BLOCK):
-        some = min(BLOCK, n - block)
+    for block in range(0, n, LONG):
+        some = min(LONG, n - block)
         send_for_codes(records, filters, a + block + SOON, some)
         out = flags[block:]
         flag(records, filters, a + block, some, out)
@@ -193,20 +200,24 @@ def _copy_columns(records, columns, a, n, flags, chosen, found, squeezing, copie
 
 
 @njit(inline="always")
-def _whether_to_squeeze(n, flags, chosen, found):
+def _whether_to_squeeze(n, flags, numbers, chosen, found):
     """Return whether columns are squeezed; else list who passes."""
     squeezing = False
     if squeezes():
         squeezing = FEW_PASS * found >= n
-    if not squeezing:
+    if squeezing:
+        return True
+    if squeezes() and BLOCK * found >= n:
+        _squeezed(numbers, 0, n, flags, chosen)
+    else:  # by blocks, most of which have nobody
         listed(flags, n, chosen)
-    return squeezing
+    return False
 
 
 @inner(_nrt=False)
-def copy(records, outer, columns, a, n, flags, chosen, found, copies):
+def copy(records, outer, columns, a, n, flags, numbers, chosen, found, copies):
     """Copy codes, keys and counts of those of a…a+n that pass, who are `found`, to `copies`."""
-    squeezing = _whether_to_squeeze(n, flags, chosen, found)
+    squeezing = _whether_to_squeeze(n, flags, numbers, chosen, found)
     _copy_columns(records, outer, a, n, flags, chosen, found, squeezing, copies)
     _copy_columns(records, columns, a, n, flags, chosen, found, squeezing, copies)
     _copied(records[2], a, n, flags, chosen, found, squeezing, copies[2])
@@ -248,14 +259,14 @@ def copy_passing(records, columns, filters, a, b, out, to, room):
 
     The first goes to place `to`. What is squeezed writes more than it copies: it goes to a buffer.
     """
-    flags, chosen, _, copies, _ = room[1]
+    flags, numbers, chosen, _, copies, _ = room[1]
     wide, row = columns[0], columns[1]
     for stretch in range(a, b, STRETCH):
         n = min(STRETCH, b - stretch)
         found = flag_all(records, filters, stretch, n, flags)
         if found == 0:
             continue
-        squeezing = _whether_to_squeeze(n, flags, chosen, found)
+        squeezing = _whether_to_squeeze(n, flags, numbers, chosen, found)
         _copy_columns(records, columns, stretch, n, flags, chosen, found, squeezing, copies)
         for k in range(len(row)):
             if wide[k]:
