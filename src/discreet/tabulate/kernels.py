@@ -25,8 +25,9 @@ import numpy as np
 from numpy import int64, uint8, uint16, uint32, uint64
 from numpy.typing import NDArray
 
-from discreet.compiling import fetch, fetch_far, inner, njit
+from discreet.compiling import fetch, fetch_far, inner, njit, squeezes
 from discreet.tabulate.passing.kernels import (
+    FEW_PASS,
     STRETCH,
     begin_among,
     copy,
@@ -64,7 +65,8 @@ def room(records: Arrays, filters: Arrays) -> tuple[Any, ...]:
         np.empty(LONG, uint16),
         np.empty(LONG, uint32),
         np.empty(LONG, uint8),
-        np.zeros(4 * LANES, uint64),
+        np.empty(LONG + 1, uint16),
+        np.zeros(4 * (LANES + 1), uint64),
     )
     return own, room_to_copy(records, filters)
 
@@ -285,14 +287,15 @@ def _few(records, columns, filters, areas, area, a, n, few, near, flags, lanes, 
 
 @inner(_nrt=False)
 def _run(records, outer, columns, filters, areas, area, begin, end, packed, sums, few, room):
-    """Add records begin…end to their cells; return the area of the last.
+    """Add those of records begin…end who pass to their cells; return the area of the last.
 
-    The filters are those of a table of few cells. Others count those who pass alone.
+    Where the processor squeezes, filters are left for tables of few cells alone.
     """
     _, _, keys, counts = records
-    near, cell, flags, lanes = room
+    near, cell, flags, chosen, lanes = room
+    filtered = not squeezes() and len(filters[1]) > 0
     shown, weighted, apart = len(areas[1]) > 0, len(counts) > 0, len(sums) > 0
-    plain = not (weighted or apart)
+    plain = not (filtered or weighted or apart)
     far = plain and len(packed) > FAR and not shown
     step = LONG if far else BLOCK
     soon = max(SOON, step)
@@ -312,12 +315,21 @@ def _run(records, outer, columns, filters, areas, area, begin, end, packed, sums
             continue
         if shown:
             area = _to_areas(areas, area, a, n, cell)
-        if not plain:
-            for i in range(n):
-                count = uint64(counts[a + i]) if weighted else one
-                packed[cell[i]] += count if apart else (uint64(key[i]) << high) + count
+        found = uint64(n)
+        if filtered:
+            flag(records, filters, a, n, flags)
+            found = listed(flags, n, chosen)
+        if weighted or apart:
+            for i in range(found):
+                j = uint64(chosen[i]) if filtered else uint64(i)
+                count = uint64(counts[uint64(a) + j]) if weighted else one
+                packed[cell[j]] += count if apart else (uint64(key[j]) << high) + count
                 if apart:
-                    sums[cell[i]] += uint64(key[i])
+                    sums[cell[j]] += uint64(key[j])
+        elif filtered:
+            for i in range(found):
+                j = uint64(chosen[i])
+                packed[cell[j]] += (uint64(key[j]) << high) | one
         elif far:
             _far(cell, key, n, packed)
         else:
@@ -346,8 +358,8 @@ def scan(records, outer, columns, filters, areas, stretches, first_area, packed,
 
     `sums` is empty when the key sum rides in the high half, and otherwise takes the key sums
     (moduli that do not divide 2^32). `few` is the number of cells of an area where they are few,
-    else 0. Those who pass filters are copied and the copies counted, unless cells are so few that
-    one more for the others costs less.
+    else 0. Those who pass filters are copied and the copies counted, unless the processor does not
+    squeeze, or cells are so few that one more for the others costs less.
     """
     area_cell = areas[1]
     own, (flags, numbers, chosen, begins, copies, seen) = room
@@ -360,7 +372,9 @@ def scan(records, outer, columns, filters, areas, stretches, first_area, packed,
         while a < b and apart:
             area, n = _stretch(areas, area, a, b)
             found = flag_all(records, filters, a, n, flags)
-            apart = few == 0 or few >= REGISTERS or MANY_PASS * found < n
+            apart = (FEW_PASS if few == 0 else MANY_PASS) * found < n
+            if squeezes():
+                apart = apart or few == 0 or few >= REGISTERS
             if apart and found > 0:
                 copy(records, outer, columns, a, n, flags, numbers, chosen, found, copies)
                 begin_among(areas, area, a, n, flags, found, begins)
@@ -382,7 +396,7 @@ def list_cells(
     the area that record a is in.
     """
     _, _, keys, counts = records
-    (near, _, _, _), (pass_, _, chosen, _, _, _) = room
+    (near, _, _, _, _), (pass_, _, chosen, _, _, _) = room
     found = uint64(0)
     for block in range(a, b, BLOCK):
         n = min(BLOCK, b - block)
