@@ -99,6 +99,32 @@ def test_records_of_many_pieces_and_threads_are_each_counted_once() -> None:
         assert same(ScanEngine(version, threads=3).tabulate(question), duck.tabulate(question)), by
 
 
+@pytest.mark.parametrize("modulus", MODULI)
+@pytest.mark.parametrize("hypercube", [False, True])
+def test_those_who_pass_are_copied_stretch_by_stretch(
+    modulus: int, hypercube: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # More areas than a stretch has records, many of them empty; filters of one byte and of two,
+    # of one run and of several, that let many, few and hardly any pass.
+    version = make_version(
+        np.random.default_rng(14), 60_000, [2, 9, 3_000], [40_000, 7], modulus, hypercube
+    )
+    monkeypatch.setattr(scan, "PATIENT", -1)
+    for by, where in [
+        ("a,b,g0", {"b": ["b1", "b2", "b5"]}),
+        ("a,g0", {"b": "b2"}),
+        ("g1,a,b", {"c": [f"c{i}" for i in range(900, 2_000)]}),
+        ("a,b", {"c": ["c7", "c9", "c1000"]}),
+        ("g0", {"c": "c5"}),
+        ("b,c", {"a": "a1", "b": ["b3", "b4"]}),
+    ]:
+        question, tables = Question.of(Query.parse(by, where), version.schema), []
+        for small in (-1, 2**40):
+            monkeypatch.setattr(scan, "SMALL", small)
+            tables.append(ScanEngine(version, threads=2).tabulate(question))
+        assert same(*tables), by
+
+
 @pytest.mark.usefixtures("way")
 def test_a_vast_table_comes_out_sparse_and_a_full_one_dense() -> None:
     version = make_version(np.random.default_rng(7), 10_000, [255, 255, 255], [300_000, 10])
