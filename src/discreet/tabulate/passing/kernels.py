@@ -249,7 +249,7 @@ def count_passing(records, filters, area_starts, area, a, b, begins, room):
 @njit(inline="always")
 def _write(copies, found, out, to):
     target = out[to : to + found]
-    for i in range(found):
+    for i in range(len(target)):  # which is shorter if somebody wrote to the columns meanwhile
         target[i] = copies[i]
 
 
