@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -123,6 +124,26 @@ def test_those_who_pass_are_copied_stretch_by_stretch(
             monkeypatch.setattr(scan, "SMALL", small)
             tables.append(ScanEngine(version, threads=2).tabulate(question))
         assert same(*tables), by
+
+
+@pytest.mark.slow
+def test_processors_that_do_not_squeeze_count_the_same(tmp_path: Path) -> None:
+    """The kernels compiled for a processor of which nothing special is known."""
+    plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": tmp_path}
+    ran = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+            f"{__file__}::{test_those_who_pass_are_copied_stretch_by_stretch.__name__}",
+            f"{__file__}::{test_filters_that_let_few_or_many_pass_count_the_same.__name__}",
+            f"{__file__}::{test_wide_codes_pass_one_by_one_or_in_a_run.__name__}",
+        ],
+        env={**os.environ, **{name: str(value) for name, value in plain.items()}},
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    assert " passed" in ran.stdout
+    assert any(tmp_path.rglob("*scan-*.nbi"))  # compiled anew, and nothing of it here
 
 
 @pytest.mark.usefixtures("way")
