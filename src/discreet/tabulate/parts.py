@@ -73,11 +73,16 @@ class Parts:
         self._held: Lru[Filters, Part] = Lru(self.budget, lambda part: part.bytes)
         self._worth: Lru[Filters, bool] = Lru(_REMEMBERED)  # of those that were asked for
 
-    def of(self, question: Question, asked: Callable[[], int], pick: Callable[[], Picking]) -> Part:
+    def of(
+        self,
+        question: Question,
+        asked: Callable[[], int],
+        pick: Callable[[frozenset[str]], Picking],
+    ) -> Part:
         """Return the smallest part that has all records in question, made if that is worth it.
 
         `asked` says how many records there are in the areas of the question, and `pick` returns
-        what counts and copies those who pass its filters, areas left aside.
+        what counts and copies those who pass its filters on some variables.
         """
         filters = _filters(question)
         if not filters or self.version.rows < LEAST:
@@ -94,9 +99,9 @@ class Parts:
             return part
         if not worth or asked() * _SHARE < self.version.rows:
             return self._whole
-        if fitting:
-            return self._filled(part, missing, pick())
-        return self._made(question, filters, pick())
+        if fitting:  # whoever passes the filters of the part, not those of the question
+            return self._filled(part, missing, pick(part.applied))
+        return self._made(question, filters, pick(frozenset(name for name, _ in filters)))
 
     def _made(self, question: Question, filters: Filters, picking: Picking) -> Part:
         """Return a new part; the whole if too many pass, or while another part is made."""

@@ -101,7 +101,7 @@ class ScanEngine:
         part = self._parts.of(
             question,
             lambda: int(np.diff(stretches(self.version, question)).sum()),
-            lambda: self._picking(question, stop),
+            lambda names: self._picking(question, names, stop),
         )
         way = plan(part.version, question, applied=part.applied)
         few = way.cells > _MANY and way.records * _FEW < way.cells
@@ -110,11 +110,11 @@ class ScanEngine:
         self.version.guard.check()
         return table
 
-    def _picking(self, question: Question, stop: Event | None) -> Picking:
-        """Return what counts and copies those who pass the filters, areas left aside."""
+    def _picking(self, question: Question, names: frozenset[str], stop: Event | None) -> Picking:
+        """Return what counts and copies those who pass the filters on some variables."""
         asked = question
         for f in question.filters:
-            if f.variable.is_geography:
+            if f.variable.id not in names:
                 asked = asked.unfiltered(f)
         way = plan(self.version, asked, fold=False)
         records, _, _, filters, _ = _arguments(self.version, way, np.uint32)
