@@ -75,11 +75,6 @@ def _weights(records: Arrays, at: NDArray[np.int64]) -> tuple[NDArray[np.uint64]
     return weights, keys[at].astype(np.uint64)
 
 
-def room(records: Arrays, filters: Arrays) -> Arrays:
-    """Return the buffers that kernels need and their twins do not."""
-    return ()
-
-
 def count_passing(
     records: Arrays,
     filters: Arrays,

@@ -120,8 +120,9 @@ class ScanEngine:
         records, _, _, filters, _ = _arguments(self.version, way, np.uint32)
         pieces = [(begin, end) for piece in way.pieces(False) for begin, end in piece.tolist()]
         return Picking(
-            self._kernels, records, filters, pieces, self._share, self.threads, lambda: check(stop)
-        )
+            self._kernels, kernels.room, records, filters, pieces, self._share, self.threads,
+            lambda: check(stop),
+        )  # fmt: skip
 
     def _scan(self, question: Question, part: Part, way: Plan, stop: Event | None) -> CountTable:
         """Tabulate into an accumulator with a place for every cell."""
@@ -140,7 +141,7 @@ class ScanEngine:
         arguments = _arguments(part.version, way, np.uint32)
 
         def work(thread: int, todo: Iterator[NDArray[np.int64]]) -> None:
-            at, room = thread % held, self._kernels.room(arguments[0], arguments[3])
+            at, room = thread % held, kernels.room(arguments[0], arguments[3])
             for piece in todo:
                 check(stop)
                 first = way.first_area(piece)
@@ -178,7 +179,7 @@ class ScanEngine:
         way = plan(part.version, question, fold=False, applied=part.applied)
         arguments = _arguments(part.version, way, np.uint64)
         parts: list[Listed] = []
-        room = self._kernels.room(arguments[0], arguments[3])
+        room = kernels.room(arguments[0], arguments[3])
         for piece in way.pieces(whole_areas=False):
             check(stop)
             areas = way.first_area(piece).tolist()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -206,6 +206,21 @@ def test_while_kernels_are_compiled_plain_code_counts(monkeypatch: pytest.Monkey
     assert large._kernels is scan.kernels
     compiling = False
     assert patient._kernels is scan.kernels
+
+
+@pytest.mark.parametrize("by", ["a,g0", "a,b,c,g0"])
+def test_kernels_may_be_compiled_in_the_middle_of_a_question(
+    by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = make_version(np.random.default_rng(6), 400_000, [90, 200, 250], [300_000, 10])
+    question = Question.of(Query.parse(by, {"b": ["b2", "b5", "b9"]}), version.schema)
+    monkeypatch.setattr(scan, "SMALL", 2**40)
+    whole = as_dict(ScanEngine(version, threads=1).tabulate(question))
+    turns = cycle([scan.plain, scan.kernels])
+    monkeypatch.setattr(scan._Code, "now", property(lambda code: next(turns)))
+    engine = ScanEngine(version, threads=1)
+    for _ in range(5):  # as ever, when a part is made, and from the part
+        assert as_dict(engine.tabulate(question)) == whole
 
 
 @pytest.mark.parametrize("by", ["a", "a,b,c,g0"])

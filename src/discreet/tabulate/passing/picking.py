@@ -31,11 +31,12 @@ class Picked:
 class Picking:
     """Counts and copies those of some pieces of the records that pass filters.
 
-    `kernels` may be their twins. `share` lets threads take work until none is left, and `check`
-    raises an error to stop it.
+    `kernels` may be their twins, which need none of the buffers that `room` makes. `share` lets
+    threads take work until none is left, and `check` raises an error to stop it.
     """
 
     kernels: Any
+    room: Callable[[Arrays, Arrays], Any]
     records: Arrays
     filters: Arrays
     pieces: list[tuple[int, int]]
@@ -50,7 +51,7 @@ class Picking:
         first = np.searchsorted(starts, [begin for begin, _ in self.pieces]).tolist()
 
         def work(thread: int, todo: Iterator[int]) -> None:
-            room = self.kernels.room(self.records, self.filters)
+            room = self.room(self.records, self.filters)
             for i in todo:
                 self.check()
                 if sum(found) > most:
@@ -71,7 +72,7 @@ class Picking:
         """Copy columns, and keys and counts where there is room for them, of those who pass."""
 
         def work(thread: int, todo: Iterator[int]) -> None:
-            room = self.kernels.room(self.records, self.filters)
+            room = self.room(self.records, self.filters)
             for i in todo:
                 self.check()
                 given = self.records, columns, self.filters, *self.pieces[i], out, picked.before[i]
