@@ -340,8 +340,10 @@ def main() -> None:
     text = [
         f"## Tabulation, {people / 1e6:g} million people\n",
         f"{datetime.now(UTC):%Y-%m-%d}, {machine()}. Counts and key sums, {len(VARIABLES)} "
-        "variables and the geography, one byte per code. Targets: at most 1/8 of DuckDB's CPU, "
-        "1/30 for output areas; at most 3 times the probe.\n",
+        "variables and the geography, one byte per code. Medians: questions with a filter are "
+        "counted from copies of those who pass, which the second time makes (Scans, below, tell of "
+        "the first and the second time). Targets: at most 1/8 of DuckDB's CPU, 1/30 for output "
+        "areas; at most 3 times the probe.\n",
         table(heads, lines),
         "",
         f"- Targets missed: of DuckDB's CPU by {len(missed)} of {len(questions)} questions "

@@ -49,7 +49,7 @@ def panel(axes: plt.Axes, title: str, ours: str, theirs: str, factor: float) -> 
             loaded = sum(size < ON_DISK for size in sizes)
             axes.plot(sizes[:loaded], covered[:loaded], "o-", color=colour, ms=4, mfc="white")
             axes.plot(sizes[loaded:], covered[loaded:], "s-", color=colour, ms=4, mfc="white")
-            axes.annotate("from a view", (sizes[0], covered[0]), (0, -12), color=INK,
+            axes.annotate("from a view", (sizes[0], covered[0]), (0, 7), color=INK,
                           textcoords="offset points", fontsize=8)  # fmt: skip
             axes.annotate("from the records", (sizes[2], values[2]), (8, -10), color=INK,
                           textcoords="offset points", fontsize=8)  # fmt: skip
