@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,9 +103,9 @@ def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
     """
     if not there():
         return False
-    cold = [name for name in warm_ups if name not in _processes and not _on_disk(name)]
+    cold = [name for name in warm_ups if name not in _processes and not on_disk(name)]
     if behind:
-        cold = [name for name in cold if _can_be_marked(name)]
+        cold = [name for name in cold if _writable(_mark(name).parent)]
     for names in [cold] if behind and cold else [[name] for name in cold]:
         given = {name: warm_ups[name] for name in names}
         code = f"from discreet.compiling import compile_all; compile_all({given!r}, {behind})"
@@ -123,11 +124,11 @@ def compile_all(warm_ups: Mapping[str, str], behind: bool) -> None:
         os.nice(_NICE)
     for name, warm_up in warm_ups.items():
         with _turn(name):
-            if _on_disk(name):
+            if on_disk(name):
                 continue  # another process was at it
             _call(warm_up)
             with suppress(OSError):  # compiled kernels are then kept elsewhere
-                _mark(name).parent.mkdir(exist_ok=True)
+                _mark(name).parent.mkdir(parents=True, exist_ok=True)
                 _mark(name).touch()
 
 
@@ -180,22 +181,29 @@ def _source(name: str) -> Path:
 
 
 def _mark(name: str) -> Path:
-    """Return the file that says that all kernels of a module were compiled, and when."""
+    """Return the file that says that all kernels of a module were compiled, and when.
+
+    It lies where numba keeps them: in the folder that is set, beside the module, or else with the
+    user. Several copies of the program may keep theirs there.
+    """
     source = _source(name)
-    return source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.warm"
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or source.parent / "__pycache__")
+    if not _writable(folder):
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet"
+    copy = blake2b(os.fsencode(source), digest_size=4).hexdigest()
+    return folder / f"{name}.{copy}.{sys.implementation.cache_tag}.warm"
 
 
-def _can_be_marked(name: str) -> bool:
-    folder = _mark(name).parent
-    return os.access(folder if folder.exists() else folder.parent, os.W_OK)
+def _writable(folder: Path) -> bool:
+    """Whether a folder can be written to, or made."""
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    return os.access(there, os.W_OK)
 
 
-def _on_disk(name: str) -> bool:
-    """Whether all kernels of a module were kept beside it since it was last changed."""
-    mark = _mark(name)
-    source = mark.parents[1] / f"{name.rpartition('.')[2]}.py"
+def on_disk(name: str) -> bool:
+    """Whether all kernels of a module were kept since it was last changed."""
     try:
-        return mark.stat().st_mtime >= source.stat().st_mtime
+        return _mark(name).stat().st_mtime >= _source(name).stat().st_mtime
     except OSError:
         return False
 

@@ -54,6 +54,28 @@ def test_what_was_compiled_is_left_alone_until_its_source_changes(
     assert (module / "calls").read_text() == "xx"
 
 
+def test_the_mark_lies_where_numba_keeps_what_it_compiles(
+    module: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels that are kept in one place are not on disk for whoever has another."""
+    home, other = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("other")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    for set_, writable, folder in [
+        (None, True, module / "__pycache__"),
+        (None, False, home / "discreet"),
+        (str(other / "kept"), True, other / "kept"),
+    ]:
+        monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+        if set_:
+            monkeypatch.setenv("NUMBA_CACHE_DIR", set_)
+        monkeypatch.setattr(compiling.os, "access", lambda path, mode, w=writable: w)
+        assert compiling._mark("some_kernels").parent == folder
+        assert not compiling.on_disk("some_kernels")
+        compiling.compile_all(WARM_UPS, behind=False)
+        assert compiling.on_disk("some_kernels")
+    assert (module / "calls").read_text() == "xxx"
+
+
 def test_of_several_programs_that_begin_at_once_one_compiles(
     module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.compiling import SMALL, ahead
+from discreet.compiling import SMALL, ahead, on_disk
 from discreet.progress import Tell
 
 _BUILT_WITH = {
@@ -26,3 +26,8 @@ def compile_ahead(rows: int, tell: Tell) -> None:
         built, asked = ahead(_BUILT_WITH), ahead(_ASKED_WITH, behind=True)
         if built or asked:
             tell("compiling", 0, None)
+
+
+def waits(rows: int) -> bool:
+    """Whether a build of so many rows has to wait for a compiler."""
+    return rows > SMALL and not all(map(on_disk, _BUILT_WITH))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from discreet.build.ahead import waits
 from discreet.build.impossible import check_impossible
 from discreet.build.viewing import Viewing
 from discreet.compiling import SMALL, there
@@ -28,7 +29,7 @@ def build_views(
     many records are built together, and few records are counted for each.
     """
     version = Version.open(path)
-    if version.rows > SMALL:
+    if waits(version.rows):
         tell("compiling", 0, None)
     budget = allowed(version) if budget is None else budget
     behind = engine_of(version)
