@@ -139,7 +139,7 @@ def open(
     `originals` is the custodian's folder in which the build kept the records as they were before
     protection: the records of releases then compare with them. `database` is the address of the
     state, in which the ledger is: by default a file in the store, "sqlite://" for an empty one in
-    memory that is forgotten afterwards.
+    memory, which is forgotten afterwards: what is released is not recorded either.
 
     >>> population = dc.open("people")
     >>> population.schema.title

@@ -71,6 +71,11 @@ def keep() -> None:
     gc.set_threshold(_YOUNG, *_OLDER)
 
 
+def let_go() -> None:
+    """Have the collector look at everything again: at its end a process takes down its modules."""
+    gc.unfreeze()
+
+
 def give_back() -> None:
     """Give the system what is free."""
     _call("malloc_trim", 0)

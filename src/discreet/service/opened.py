@@ -128,11 +128,11 @@ def open_store(
     """Return the current version of a store, or the one of this name, ready to answer.
 
     `originals` is the custodian's folder of the records as they came; `database` is the address of
-    the state, by default a file in the store ("sqlite://" is a fresh one in memory). Raises
-    `Sealed` where secret, signing key or state is not the store's, and `Damaged` where a file is
-    not as it was written. The columns, which are nearly all of it, are compared with their
-    checksums before a record is first read; what views answer needs none. With `new` a state that
-    lacks something is made the store's: what is recorded is entered.
+    the state, by default a file in the store; with "sqlite://", a fresh one in memory, what is
+    released is not recorded either. Raises `Sealed` where secret, signing key or state is not the
+    store's, and `Damaged` where a file is not as it was written. The columns, which are nearly all
+    of it, are compared with their checksums before a record is first read; what views answer needs
+    none. With `new` a state that lacks something is made the store's: what is recorded is entered.
     """
     store = Store(path)
     version = store.open(name)
@@ -150,7 +150,9 @@ def open_store(
         if new:
             belonging.begin(state, {**_earlier(store, state), version.id: ledgers})
         belonging.check(ledgers)
-    releaser = Releaser(version, engine, policy, secret, ledgers, records, kept, elsewhere=sites)
+    # What a ledger in memory allowed is forgotten with it: the store's own would miss it.
+    log = records if state.lasting else None
+    releaser = Releaser(version, engine, policy, secret, ledgers, log, kept, elsewhere=sites)
     return Opened(path, version, policy, engine, releaser)
 
 

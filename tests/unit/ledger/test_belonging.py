@@ -229,5 +229,10 @@ def test_a_mark_that_is_none_seals_the_store(used: Path) -> None:
 
 
 def test_a_ledger_in_memory_belongs_to_nobody(used: Path) -> None:
-    assert dc.open(used, database="sqlite://").release("sex")
+    before = (used / "records").read_bytes()
+    trying = dc.open(used, database="sqlite://")
+    for asked in ("sex", FIRST, "health"):
+        assert trying.release(asked)
+    assert (used / "records").read_bytes() == before
+    assert dc.open(used).release("sex"), "the store is not sealed by it"
     assert not Database.of("sqlite://").lasting
