@@ -111,6 +111,7 @@ def answer(
     try:
         Server(config, app, reread, seat).run([listener])
     finally:
+        memory.let_go()
         if scraped is not None:
             scraped.shutdown()
 

@@ -13,6 +13,7 @@ from discreet.desk.suppress.solver.check import prove
 from discreet.desk.suppress.solver.exact import optimum
 from discreet.desk.suppress.solver.linked import VIEWS, Rerouting
 from discreet.desk.suppress.solver.problem import Insiders, Mark, Needs, Pattern, Problem
+from discreet.solve.solution import Status
 from discreet.solve.system import TableSystem
 from discreet.types import Flags
 
@@ -25,9 +26,7 @@ def proved_at_once(system: TableSystem, problem: Problem) -> Pattern | None:
     """Return the cheapest pattern of a tiny table with its certificates, or None.
 
     None where the table is larger, where the proof takes more steps or no whole-numbered
-    certificates are found within the pattern, and where some cell cannot be protected. Feasible,
-    with a gap of nothing, as what the search finds at its bound: it is `optimum`, asked for by
-    name, that says solved.
+    certificates are found within the pattern, and where some cell cannot be protected.
     """
     if system.variables > MOST:
         return None
@@ -52,4 +51,4 @@ def _certified(system: TableSystem, problem: Problem, withheld: Flags, bare: int
     pattern = state.pattern(bare)
     if not np.array_equal(pattern.withheld, withheld) or not prove(system, problem, pattern).safe:
         return None
-    return replace(pattern, gap=0.0)
+    return replace(pattern, status=Status.SOLVED, gap=0.0)
