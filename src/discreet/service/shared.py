@@ -8,6 +8,7 @@ nothing torn.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import math
@@ -16,6 +17,7 @@ import os
 import struct
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -30,6 +32,7 @@ _ENTRY = struct.Struct("<16sQQ")  # name, place among all bytes ever written, le
 _BUCKET = struct.Struct("<16sdd")  # client, tokens, when that was
 _WAYS = 8  # places at which an entry may be
 _TYPICAL = 4_096  # bytes of an answer, by which the index is sized
+_AGAIN = 0.0005  # seconds until a turn that was broken off is asked for again
 _LARGEST = 4  # an answer that takes more than one part in so many is not kept
 
 
@@ -46,7 +49,27 @@ class Turn:
 
     def __enter__(self) -> None:
         self._threads.acquire()
-        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            while not self._taken():
+                time.sleep(_AGAIN)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def _taken(self) -> bool:
+        """Wait for the other processes; return whether it was not broken off.
+
+        Where a thread waits for one turn while another of its process has a second, and two of
+        another process the other way round, the system takes them for a deadlock. It is none: who
+        has a turn waits for no other.
+        """
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno != errno.EDEADLK:
+                raise
+            return False
+        return True
 
     def __exit__(
         self,
@@ -54,8 +77,10 @@ class Turn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        fcntl.lockf(self._file, fcntl.LOCK_UN)
-        self._threads.release()
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+        finally:
+            self._threads.release()
 
 
 class Answers:

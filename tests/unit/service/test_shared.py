@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from discreet.errors import Busy
 from discreet.server.clients import Buckets
 from discreet.service.asked import File
 from discreet.service.lanes import Lane
-from discreet.service.shared import Answers, Seat, Shared, Tokens
+from discreet.service.shared import Answers, Seat, Shared, Tokens, Turn
 
 
 def file(body: bytes, tag: str = "", link: str = "") -> File:
@@ -92,6 +93,50 @@ def test_a_worker_that_is_killed_in_its_turn_keeps_nobody_waiting() -> None:
     assert in_another_process(killed) == -signal.SIGKILL
     answers.put(named(1), file(b"x"))
     assert answers.get(named(1)) is not None
+
+
+def test_turns_of_several_threads_are_not_taken_for_a_deadlock() -> None:
+    """The system looks at processes: each has one of two turns, and waits for the other's.
+
+    But it is another thread that waits, so that both turns end. A turn that fails because of that
+    must not be held for ever, by nobody.
+    """
+    one, two = Turn(), Turn()
+    (ready, there), (go, gone) = os.pipe(), os.pipe()
+
+    def hold(turn: Turn, until: Callable[[], object], wanted: Turn, took: list[int]) -> None:
+        """Have a turn, and take the other in a second thread before that ends."""
+
+        def want() -> None:
+            with wanted:
+                took.append(1)
+
+        waiting = Thread(target=want)
+        with turn:
+            until()
+            waiting.start()
+            waiting.join(0.5)
+        waiting.join(10)
+
+    child = os.fork()
+    if child == 0:
+        took: list[int] = []
+
+        def begin() -> None:
+            os.write(there, b"x")
+            os.read(go, 1)
+
+        hold(two, begin, one, took)
+        os._exit(0 if took else 1)
+    took = []
+
+    def both() -> None:
+        os.read(ready, 1)
+        os.write(gone, b"x")
+
+    hold(one, both, two, took)
+    assert took
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_bucket_is_one_for_all_workers() -> None:
