@@ -102,6 +102,7 @@ class Server(uvicorn.Server):
             self.should_exit = True
         if self.seat is not None:
             self._app.state.metrics.tell()
+            self.seat.tell("seen", time.monotonic())
             if os.getppid() != self.seat.parent:
                 self.should_exit = True  # who would replace or stop this worker is gone
         if not self._kept and self._ready():

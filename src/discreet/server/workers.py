@@ -7,6 +7,7 @@ to be compiled.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -27,6 +28,7 @@ from discreet.service.shared import Seat, Shared
 
 MOST_WORKERS = 256
 _POLL = 0.05  # seconds between two looks at the workers
+_STUCK = 60.0  # seconds after which a worker that stands still is ended and replaced
 _SLOWEST = 60.0  # seconds after which a worker that keeps ending is started again, at most
 _OVERTIME = 5.0  # seconds beyond `drain` and `grace` that a worker has to end
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -90,6 +92,7 @@ class Supervisor:
             if not begun and any(self._shared.tallies["ready"].known):
                 begun = True
                 self._again |= dict.fromkeys(range(1, self._shared.workers), 0.0)
+            self._end_stuck()
             self._reap()
             self._fill()
             time.sleep(_POLL)
@@ -105,6 +108,16 @@ class Supervisor:
         for pid in self._pids.values():
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+    def _end_stuck(self) -> None:
+        """End workers that have begun, and then have stood still for so long that none goes on."""
+        seen, now = self._shared.tallies["seen"], time.monotonic()
+        for seat, pid in self._pids.items():
+            if now - seen.of(seat) > _STUCK:
+                self._log.write(event="worker", level="error", worker=seat, status="stands still")
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                self._shared.tallies["seen"].set(seat, math.nan)
 
     def _reap(self) -> None:
         """Notice workers that have ended; a seat that is left again and again is taken later."""

@@ -246,9 +246,9 @@ class Tokens:
 
 TALLIES = (
     "cache_bytes", "waiting_light", "waiting_heavy", "running_light", "running_heavy", "ready",
-    "degraded", "look_age_seconds", "verify_age_seconds", "connections",
+    "degraded", "look_age_seconds", "verify_age_seconds", "connections", "seen",
 )  # fmt: skip
-"""What is known of each worker."""
+"""What is known of each worker; `seen` is when it last went round its loop."""
 
 
 class Shared:
