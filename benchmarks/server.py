@@ -187,8 +187,8 @@ def speed(options: Options) -> str:
         f"- Errors: {errors}. Of the distinct tables {many.statuses[403]:,} were refused by a "
         "disclosure rule, with hints, which are answers too.",
         f"- A distinct table took {each:.1f} ms of server CPU, one of about {TYPICAL:,} cells with "
-        f"margins {typical:.1f}; margins of two variables were at hand, as where others asked before. "
-        f"Target: {EACH:g} for either; {_met(each <= EACH)} and "
+        f"margins {typical:.1f}; margins of two variables were at hand, as where others asked "
+        f"before. Target: {EACH:g} for either; {_met(each <= EACH)} and "
         f"{_met(typical <= EACH)}.",
         f"- A complete table of {cells:,} cells is protected and judged in {large:.0f} ms of CPU. "
         f"Target: {LARGE:g}; {_met(large <= LARGE)}.",
