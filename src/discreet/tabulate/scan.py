@@ -224,7 +224,10 @@ def _arguments(version: Version, way: Plan, index: type) -> tuple[tuple[NDArray[
     def read(of: slice, kind: type) -> tuple[NDArray[Any], ...]:
         multiply: NDArray[Any] = way.multiply[of].astype(kind)
         places: NDArray[Any] = columns.table.astype(kind)
-        return columns.wide[of], columns.row[of], columns.start[of], multiply, places
+        # Look-ups first: what is added one by one to what was written many at once waits for it.
+        first = np.argsort(multiply > 0, kind="stable")
+        wide, row, start = (part[of][first] for part in (columns.wide, columns.row, columns.start))
+        return wide, row, start, multiply[first], places
 
     counts = _NO_COUNTS if version.counts is None else version.counts
     return (
