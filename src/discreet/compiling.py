@@ -119,7 +119,7 @@ def ahead(warm_ups: Mapping[str, str], behind: bool = False) -> bool:
 
 
 def compile_all(warm_ups: Mapping[str, str], behind: bool) -> None:
-    """Compile modules of kernels, and leave a mark beside each; one process at a time does it."""
+    """Compile modules of kernels, and leave a mark of each; one process at a time does it."""
     if behind:
         os.nice(_NICE)
     for name, warm_up in warm_ups.items():
@@ -188,8 +188,9 @@ def _mark(name: str) -> Path:
     """
     source = _source(name)
     folder = Path(os.environ.get("NUMBA_CACHE_DIR") or source.parent / "__pycache__")
-    if not _writable(folder):
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet"
+    own = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    if not _writable(folder) and own.is_absolute():  # else there is no home
+        folder = own / "discreet"
     copy = blake2b(os.fsencode(source), digest_size=4).hexdigest()
     return folder / f"{name}.{copy}.{sys.implementation.cache_tag}.warm"
 

@@ -76,6 +76,16 @@ def test_the_mark_lies_where_numba_keeps_what_it_compiles(
     assert (module / "calls").read_text() == "xxx"
 
 
+def test_without_a_home_nothing_is_marked(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may run a user of whom the system knows no home."""
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(compiling.os.path, "expanduser", lambda path: path)
+    monkeypatch.setattr(compiling.os, "access", lambda path, mode: False)
+    assert not compiling.on_disk("some_kernels")
+    assert not compiling.ahead(WARM_UPS, behind=True)
+
+
 def test_of_several_programs_that_begin_at_once_one_compiles(
     module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
